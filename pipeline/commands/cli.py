@@ -25,6 +25,7 @@ from concord.pipeline.commands import (
     plan,
     presets,
     reconcile,
+    run,
     split,
     stage,
     study,
@@ -49,6 +50,7 @@ class Command(Protocol):
 COMMANDS: Mapping[str, Command] = {  # in the order of help
     "init": init,
     "validate": validate,
+    "run": run,
     "split": split,
     "metrics": metrics,
     "check-metric": check_metric,
@@ -87,7 +89,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog=PROGRAM,
         description="Evaluate top-N recommendations with fixed, reproducible and explained "
-        "metrics. `dvc repro` runs the pipeline.",
+        "metrics. `dvc repro` runs the pipeline, `concord run` does so without DVC.",
     )
     _add_verbosity(parser, "output_flags")
     parser.add_argument("--version", action=Version, nargs=0, help="print the version")

@@ -1,10 +1,10 @@
-"""`concord init`: write an evaluation into a folder of a DVC repository, or upgrade it."""
+"""`concord init`: write an evaluation into a folder of a repository, or upgrade it."""
 
 import argparse
 
 from concord.pipeline.terminal.parser import COMMAND_LINE
 
-HELP = "write an evaluation into your DVC repository"
+HELP = "write an evaluation into your repository"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="recommendations of a model, instead of the detected ones; may repeat",
     )
     parser.add_argument("--dry-run", action="store_true", help="show the files, write nothing")
+    parser.add_argument(
+        "--no-dvc", action="store_true", help="write params.yaml alone, for `concord run`"
+    )
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument(
         "--force", action="store_true", help="write again; existing files are kept as backups"
@@ -45,9 +48,10 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.model,
             dry_run=arguments.dry_run,
             force=arguments.force,
+            dvc=not arguments.no_dvc,
         )
         return
     if arguments.truth is not None or arguments.model:
         problem = "--upgrade keeps the tables of params.yaml, so --truth and --model have no effect"
         raise refuse(COMMAND_LINE, problem, "remove them, and change params.yaml")
-    upgrade(arguments.dir, dry_run=arguments.dry_run)
+    upgrade(arguments.dir, dry_run=arguments.dry_run, dvc=not arguments.no_dvc)

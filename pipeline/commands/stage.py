@@ -3,13 +3,20 @@
 import argparse
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from concord.pipeline.terminal.parser import COMMAND_LINE
 
+if TYPE_CHECKING:
+    from concord.pipeline.params.model import Params
+
 HELP = "run one stage, as `dvc repro` does"
 STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report", "log")
-WITH_ARGUMENT = ("load-background", "load", "evaluate")  # stages of one table or model
+WITH_ARGUMENT = {  # stages of one table or model
+    "load-background": "a file of background",
+    "load": "a model",
+    "evaluate": "a model",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +45,23 @@ def _run(arguments: argparse.Namespace) -> str:
         raise refuse(COMMAND_LINE, problem, f"run `concord stage {name}`")
     with without_garbage_collection():
         main = import_main(name)
-    return main()
+        from concord.pipeline.params.read import read_params
+    params = read_params()
+    return main(params, *_argument(params, name, argument))
+
+
+def _argument(params: "Params", stage: str, argument: str | None) -> tuple[str, ...]:
+    """Return the table or model of a stage; raise InputError if params.yaml lacks it."""
+    from concord.metrics_core.errors import refuse
+
+    if stage not in WITH_ARGUMENT:
+        return ()
+    known = list(params.background if stage == "load-background" else params.models)
+    if argument in known:
+        return (argument,)
+    problem = f"{argument or 'nothing'!r} is not {WITH_ARGUMENT[stage]}"
+    fix = f"name one of those in params.yaml: {', '.join(known)}"
+    raise refuse(COMMAND_LINE, problem, fix)
 
 
 def _print_leaderboard(stage: str) -> None:
@@ -51,21 +74,32 @@ def _print_leaderboard(stage: str) -> None:
         after_repro()
 
 
-def import_main(name: str) -> Callable[[], str]:
+def import_main(name: str) -> Callable[..., str]:
     """Return the function of a stage; import only its module."""
+    main: Callable[..., str]
     match name:
-        case "load-truth":
-            from concord.pipeline.stages.load import main_truth as main
-        case "load-background":
-            from concord.pipeline.stages.load import main_background as main
-        case "load":
-            from concord.pipeline.stages.load import main
+        case "load-truth" | "load-background" | "load":
+            from concord.pipeline.stages import load
+
+            mains: dict[str, Callable[..., str]] = {
+                "load-truth": load.main_truth,
+                "load-background": load.main_background,
+            }
+            main = mains.get(name, load.main)
         case "evaluate":
-            from concord.pipeline.stages.evaluate import main
+            from concord.pipeline.stages import evaluate
+
+            main = evaluate.main
         case "compare":
-            from concord.pipeline.stages.compare import main
+            from concord.pipeline.stages import compare
+
+            main = compare.main
         case "report":
-            from concord.pipeline.stages.report import main
+            from concord.pipeline.stages import report
+
+            main = report.main
         case _:
-            from concord.pipeline.mlflow.log import main
+            from concord.pipeline.mlflow import log
+
+            main = log.main
     return main

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import InputError, Problem, refuse
@@ -11,7 +10,7 @@ from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.dvc.lock import LOCK, DvcLock, to_lock_values
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
-from concord.pipeline.params.yaml_files import read_yaml
+from concord.pipeline.params.yaml_files import read_yaml, value_at
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.outputs import RERUN_FIX, unreadable_results
 
@@ -86,7 +85,7 @@ def _changed_keys(lock: DvcLock) -> list[str]:
     """Return the keys of params.yaml whose values differ from those of the comparison."""
     params = lock.stage("compare").params
     content = read_yaml(PARAMS).content
-    current = to_lock_values({key: _value(content, key) for key in params})
+    current = to_lock_values({key: value_at(content, key) for key in params})
     return [key for key, value in params.items() if current[key] != value]
 
 
@@ -123,9 +122,3 @@ def _differs(path: Path, known: Mapping[str, str]) -> bool:
 def _read_lock() -> DvcLock:
     path = Path(LOCK)
     return DvcLock(path.read_text(encoding="utf-8", errors="replace") if path.is_file() else "")
-
-
-def _value(content: Any, key: str) -> Any:
-    for name in key.split("."):
-        content = content.get(name) if isinstance(content, dict) else None
-    return content

@@ -391,7 +391,4 @@ def _assumptions(content: Content, truth: Table) -> Iterator[str]:
     if content["rank_base"] == 0:
         yield "the first rank is 0 (input.rank_base)"
     if content["allow_outside"]:
-        yield (
-            "links of outs may lead out of the repository, as into a shared cache "
-            "(input.allow_outside)"
-        )
+        yield ("files may be outside the repository, as in a shared cache (input.allow_outside)")

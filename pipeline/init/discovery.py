@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ from concord.pipeline.init.tables import (
     role_in_path,
 )
 from concord.pipeline.params.checks import is_model_name
-from concord.pipeline.params.repository import is_concord_project, repository
+from concord.pipeline.params.repository import has_dvc, is_concord_project, repository
 
 
 class Outs(NamedTuple):
@@ -38,7 +39,7 @@ def stage_of(path: Path, outs: Mapping[Path, str]) -> str | None:
 
 
 def list_outs(folder: Path, excluded: Path) -> Outs:
-    """Return the outs of all stages below a folder.
+    """Return the outs of all stages below a folder; none without DVC.
 
     Metrics, plots, `excluded` and other evaluations of Concord are left out.
 
@@ -47,12 +48,14 @@ def list_outs(folder: Path, excluded: Path) -> Outs:
     InputError
         If DVC cannot read one of its own files.
     """
+    stages: dict[Path, str] = {}
+    folders: set[Path] = set()
+    if not has_dvc(folder) or find_spec("dvc") is None:
+        return Outs(stages, folders)
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 
     root = repository(folder)
-    stages: dict[Path, str] = {}
-    folders: set[Path] = set()
     try:
         with Repo(str(root)) as repo:
             for stage in repo.index.stages:

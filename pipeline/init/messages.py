@@ -40,12 +40,12 @@ def print_changes(files: Mapping[Path, str]) -> None:
         print("".join(lines), end="")
 
 
-def print_next_step(project: Path, *, mlflow: bool) -> None:
+def print_next_step(project: Path, *, dvc: bool, mlflow: bool) -> None:
     """Print the command to run next."""
     folder = relative(project)
     cd = "" if folder == "." else f"cd {shlex.quote(folder)} && "
-    print(f"next: {cd}concord validate && dvc repro")
-    if not mlflow:
+    print(f"next: {cd}concord validate && {'dvc repro' if dvc else 'concord run'}")
+    if dvc and not mlflow:
         print(
             "MLflow is not installed, so dvc.yaml has no stage `log`: "
             "`pip install 'concord-eval[mlflow]'`, then `concord init --upgrade`"

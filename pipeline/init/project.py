@@ -35,6 +35,7 @@ from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import (
     find_evaluation,
+    has_dvc,
     is_concord_project,
     repository,
 )
@@ -50,9 +51,28 @@ NAMES = (PARAMS.name, "dvc.yaml", ".gitignore", ".dvcignore")
 
 
 def init(
-    folder: str | None, truth: str | None, models: Sequence[str], *, dry_run: bool, force: bool
+    folder: str | None,
+    truth: str | None,
+    models: Sequence[str],
+    *,
+    dry_run: bool,
+    force: bool,
+    dvc: bool = True,
 ) -> None:
     """Print the detected tables and the files to write, and write them.
+
+    Parameters
+    ----------
+    folder : str or None
+        Folder to write; None: evaluation.
+    truth, models
+        The ground truth, and `NAME=PATH` of models; None and empty to detect them.
+    dry_run : bool
+        Write nothing.
+    force : bool
+        Replace existing files of Concord.
+    dvc : bool, default=True
+        Write dvc.yaml and the files that go with it; without it only params.yaml.
 
     Raises
     ------
@@ -60,33 +80,33 @@ def init(
         If there is no DVC repository, no ground truth or no recommendations, or files exist.
     """
     current = Path.cwd().resolve()
-    root, project = _check_folder(current, folder or DEFAULT_FOLDER)
-    existing = [project / name for name in NAMES if (project / name).exists()]
+    root, project = _check_folder(current, folder or DEFAULT_FOLDER, dvc=dvc)
+    names = NAMES if dvc else NAMES[:1]
+    existing = [project / name for name in names if (project / name).exists()]
     if existing and not (is_concord_project(project) and (force or dry_run)):
         raise _exists_error(existing, is_own=is_concord_project(project))
     discovery = _discover(current, project, truth, models)
     choices = choose(discovery, project, title=current.name)
     entries, mlflow = choices.content["models"], is_mlflow_installed()
-    texts = (
-        params_yaml(choices.content, version("concord-eval")),
-        dvc_yaml(mlflow=mlflow, run_id_files=run_id_files(entries)),
-        GITIGNORE,
-        DVCIGNORE,
-    )
-    files = {project / name: text for name, text in zip(NAMES, texts, strict=True)}
-    template = root / TEMPLATE
-    if not template.exists():
-        files[template] = plot_template()
+    files = {project / PARAMS: params_yaml(choices.content, version("concord-eval"))}
+    if dvc:
+        stages = dvc_yaml(mlflow=mlflow, run_id_files=run_id_files(entries))
+        files |= {
+            project / name: text
+            for name, text in zip(NAMES[1:], (stages, GITIGNORE, DVCIGNORE), strict=True)
+        }
+        if not (root / TEMPLATE).exists():
+            files[root / TEMPLATE] = plot_template()
     print_discovery(discovery, choices.assumptions, entries)
     if dry_run:
         print_changes(files)
         return
     _write(files)
-    print_next_step(project, mlflow=mlflow)
+    print_next_step(project, dvc=dvc, mlflow=mlflow)
 
 
-def upgrade(folder: str | None, *, dry_run: bool) -> None:
-    """Upgrade a project to this version: missing keys, the version, and a new dvc.yaml.
+def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
+    """Upgrade a project to this version: missing keys, the version, and with DVC a new dvc.yaml.
 
     The template of its plot is replaced too, unless it has changed since the last commit.
     `folder` is that of the project; None: the nearest one.
@@ -102,9 +122,10 @@ def upgrade(folder: str | None, *, dry_run: bool) -> None:
     if not (project / PARAMS).is_file():
         fix = "run `concord init`, or name the folder by `--dir`"
         raise refuse(relative(project / PARAMS), "there is no such file", fix)
-    files = upgraded_texts(project, version("concord-eval"), mlflow=mlflow)
+    dvc = dvc and has_dvc(project)
+    files = upgraded_texts(project, version("concord-eval"), dvc=dvc, mlflow=mlflow)
     template = repository(project) / TEMPLATE
-    if not template.exists() or (_is_in_git(project) and not _is_changed(template)):
+    if dvc and (not template.exists() or (_is_in_git(project) and not _is_changed(template))):
         files[template] = plot_template()
     changed = {path: text for path, text in files.items() if read_text(path) != text}
     if not changed:
@@ -120,18 +141,19 @@ def upgrade(folder: str | None, *, dry_run: bool) -> None:
     print_changes(changed)
     if not dry_run:
         _write(changed, backup=not _is_in_git(project))
-        print_next_step(project, mlflow=mlflow)
+        print_next_step(project, dvc=dvc, mlflow=mlflow)
 
 
-def _check_folder(current: Path, folder: str) -> tuple[Path, Path]:
+def _check_folder(current: Path, folder: str, *, dvc: bool) -> tuple[Path, Path]:
     """Return the root of the repository, and the folder of the evaluation."""
     root, project = repository(current), (current / folder).resolve()
-    if not (root / ".dvc").is_dir():
-        raise refuse(str(current), "is not in a DVC repository", "`git init`, then `dvc init`")
+    if dvc and not has_dvc(current):
+        fix = "`git init`, then `dvc init`; `--no-dvc` writes an evaluation for `concord run`"
+        raise refuse(str(current), "is not in a DVC repository", fix)
     if not project.is_relative_to(root):
         raise refuse(COMMAND_LINE, f"{folder!r} is outside the repository", "name a folder in it")
     fix_dir = "name another folder by --dir"
-    if (inner := repository(project)) != root:
+    if dvc and (inner := repository(project)) != root:
         problem = f"belongs to another DVC repository, {relative(inner)}"
         raise refuse(relative(project), problem, f"remove {relative(inner / '.dvc')}, or {fix_dir}")
     if project != current and is_concord_project(current):
@@ -143,7 +165,7 @@ def _check_folder(current: Path, folder: str) -> tuple[Path, Path]:
         raise refuse(relative(project), "is a folder of git or DVC", fix_dir)
     if file := next((path for path in (project, *project.parents) if path.is_file()), None):
         raise refuse(relative(file), "is a file", "name a folder by --dir")
-    if _run_git(root, "check-ignore", "-q", str(project / "dvc.yaml")).returncode == 0:
+    if dvc and _run_git(root, "check-ignore", "-q", str(project / "dvc.yaml")).returncode == 0:
         problem = "is ignored by git, so DVC does not read it"
         raise refuse(relative(project / "dvc.yaml"), problem, f"{fix_dir}, or change .gitignore")
     return root, project

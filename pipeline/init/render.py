@@ -145,10 +145,9 @@ def missing_inputs(params: Params) -> list[MissingInput]:
         If DVC cannot read one of its own files.
     """
     missing = [(name, path) for name, path in _inputs(params) if not os.path.lexists(path)]
-    root = repository()
-    if not missing or not (root / ".dvc").is_dir():
+    if not missing:
         return []
-    outs = list_outs(root, Path.cwd().resolve()).stages
+    outs = list_outs(repository(), Path.cwd().resolve()).stages
     stages = [stage_of(Path(os.path.abspath(path)), outs) for _, path in missing]  # noqa: PTH100
     return [
         MissingInput(name, path, stage)

@@ -41,8 +41,8 @@ _DEFAULTS: Mapping[str, Any] = {
 _VERSION = re.compile(r"^concord:[^\r\n#]*?(?=[ \t]*(#|\r|$))", re.MULTILINE)
 
 
-def upgraded_texts(project: Path, version: str, *, mlflow: bool) -> dict[Path, str]:
-    """Return the texts of params.yaml and dvc.yaml; the user's lines stay as they are.
+def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> dict[Path, str]:
+    """Return the texts of params.yaml and, with DVC, dvc.yaml; the user's lines stay as they are.
 
     Raises
     ------
@@ -57,14 +57,14 @@ def upgraded_texts(project: Path, version: str, *, mlflow: bool) -> dict[Path, s
     text = path.read_bytes().decode("utf-8")
     text = _with_missing_keys(text, params_yaml(_DEFAULTS, version), str(path))
     text = _VERSION.sub(f"concord: {flow(version)}", text, count=1)
-    return {
-        path: text,
-        path.with_name("dvc.yaml"): dvc_yaml(
-            mlflow=mlflow,
-            run_id_files=run_id_files(models),
-            acknowledge="acknowledge" in content,
-        ),
-    }
+    if not dvc:
+        return {path: text}
+    stages = dvc_yaml(
+        mlflow=mlflow,
+        run_id_files=run_id_files(models),
+        acknowledge="acknowledge" in content,
+    )
+    return {path: text, path.with_name("dvc.yaml"): stages}
 
 
 def _with_missing_keys(text: str, defaults: str, source: str) -> str:

@@ -62,7 +62,7 @@ def validate() -> None:
         raise error or InputError([])
     problems = [*(error.problems if error else ()), *_dvc_file_problems()]
     problems += _dvc_yaml_problems(params)
-    problems += dvc_problems(params)
+    problems += dvc_problems(params) if Path("dvc.yaml").is_file() else ()
     missing = missing_inputs(params)
     problems += _unfetched_problems(missing)
     with spill_folder() as folder:  # the next run removes it even after a kill
@@ -74,7 +74,8 @@ def validate() -> None:
         problems += file_problems or _joint_problems(copy, names, is_valid=not problems)
     raise_problems(problems)
     condition = " once the missing files exist" if missing else ""
-    print(f"no problem found: `dvc repro` evaluates{condition}")
+    command = "dvc repro" if Path("dvc.yaml").is_file() else "concord run"
+    print(f"no problem found: `{command}` evaluates{condition}")
 
 
 def _unfetched_problems(missing: Sequence[MissingInput]) -> Iterator[Problem]:

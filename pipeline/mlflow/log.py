@@ -92,8 +92,7 @@ def read_receipt(params: Params) -> Json | None:
 MODEL_RUN_TAG = "concord.run."
 
 
-def main() -> str:
-    params = read_params()
+def main(params: Params) -> str:
     prepare_folders(params.results, params.results.mlflow)
     return log(params)
 

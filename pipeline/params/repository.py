@@ -10,11 +10,11 @@ PARAMS = Path("params.yaml")
 
 _MAX_BYTES = 1_000_000
 _MAX_DEPTH = 3  # of subfolders that are searched for a params.yaml
-_MARKERS = (".dvc", ".git")  # of the root of a repository
+_MARKERS = (".dvc", ".git")  # of the root of a repository; DVC's takes precedence
 
 
 def repository(folder: Path | None = None) -> Path:
-    """Return the root of the DVC repository around a folder; the folder itself if there is none.
+    """Return the root of the DVC repository around a folder, else that of git, else the folder.
 
     Parameters
     ----------
@@ -22,7 +22,14 @@ def repository(folder: Path | None = None) -> Path:
         Default: the working directory.
     """
     start = (folder or Path.cwd()).resolve()
-    return next((root for root in (start, *start.parents) if (root / ".dvc").is_dir()), start)
+    folders = (start, *start.parents)
+    roots = (root for name in _MARKERS for root in folders if (root / name).exists())
+    return next(roots, start)
+
+
+def has_dvc(folder: Path) -> bool:
+    """True if a folder is in a DVC repository."""
+    return (repository(folder) / ".dvc").is_dir()
 
 
 def original_repository() -> Path:
@@ -60,7 +67,7 @@ def run_hint(folder: Path) -> str:
         return f"`cd {below[0]}`, where Concord's params.yaml is"
     if below:
         return f"name one of the evaluations by `--dir`: {', '.join(below)}"
-    return "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"
+    return "run where Concord's params.yaml is; `concord init` writes it"
 
 
 def _parents_in_repository(folder: Path) -> list[Path]:

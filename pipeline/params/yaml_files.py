@@ -218,3 +218,10 @@ def read_yaml(path: Path, *, start: str = "start from the demo's params.yaml") -
     if not isinstance(content, dict):
         raise refuse(str(path), "is not a mapping", start)
     return YamlFile(path, text, content)
+
+
+def value_at(content: Any, key: str) -> Any:
+    """Return the value of a key such as `data.truth.path`; None if it is missing."""
+    for name in key.split("."):
+        content = content.get(name) if isinstance(content, dict) else None
+    return content

@@ -5,12 +5,11 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
-from concord.metrics_core.errors import InputError, Problem, refuse
-from concord.pipeline.params.model import PARAMS, Params
+from concord.metrics_core.errors import InputError, Problem
 from concord.pipeline.running import messages
 from concord.pipeline.running.failures import (
     DEBUG,
@@ -39,16 +38,21 @@ def run_stage(
     """
 
     def work() -> None:
-        start = time.monotonic()
-        with report_damaged_results(_result_problems):
-            summary = main()
-        messages.log_stage_end(_command(), summary, time.monotonic() - start)
+        run_timed(_command(), main)
         if print_end is not None:
             messages.print_unless_quiet(print_end)
         if "duckdb" not in sys.modules:  # its binding reports uncollected objects as leaks
             gc.freeze()  # saves a garbage collection of all modules at exit
 
     run_and_exit(work)
+
+
+def run_timed(stage: str, main: Callable[[], str | None]) -> None:
+    """Run a stage such as `load als`, and log its last line."""
+    start = time.monotonic()
+    with report_damaged_results(_result_problems):
+        summary = main()
+    messages.log_stage_end(stage, summary, time.monotonic() - start)
 
 
 def run_and_exit(work: Callable[[], object], *, error_code: int | None = None) -> NoReturn:
@@ -83,21 +87,6 @@ def run_and_exit(work: Callable[[], object], *, error_code: int | None = None) -
     if signal := stop_signal():
         _stop(signal)
     sys.exit(result if isinstance(result, int) else 0)
-
-
-def model_argument(params: Params) -> str:
-    """Return the model that the command line names."""
-    return named_argument(list(params.models), "a model")
-
-
-def named_argument(known: Sequence[str], kind: str) -> str:
-    """Return the only argument of the command line; raise InputError if params.yaml lacks it."""
-    names = sys.argv[1:]
-    if len(names) == 1 and names[0] in known:
-        return names[0]
-    text = " ".join(names) if names else "nothing"
-    fix = f"name one of those in {PARAMS}: {', '.join(known)}"
-    raise refuse("command line", f"{text!r} is not {kind}", fix)
 
 
 def _result_problems(_: Exception) -> list[Problem]:

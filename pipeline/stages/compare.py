@@ -11,7 +11,6 @@ from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.results.exported_tables import export_tables
 from concord.metrics_core.results.stored import CASES, cases_to_json, to_json
 from concord.pipeline.params.model import Params
-from concord.pipeline.params.read import read_params
 from concord.pipeline.running.messages import Progress, print_line
 from concord.pipeline.running.outputs import (
     prepare_folders,
@@ -27,8 +26,7 @@ from concord.pipeline.stages.evaluations import cases_for_report, evaluation_dat
 UNESCAPED = {"curves"}  # `dvc plots` reads it
 
 
-def main() -> str:
-    params = read_params()
+def main(params: Params) -> str:
     prepare_folders(params.results, params.results.comparison)
     return compare(params)
 

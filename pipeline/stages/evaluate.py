@@ -44,7 +44,6 @@ from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.params.read import read_params
 from concord.pipeline.params.result_files import (
     ModelFiles,
     side_data_file,
@@ -60,7 +59,6 @@ from concord.pipeline.running.outputs import (
     spill_folder,
     write_json,
 )
-from concord.pipeline.running.stage import model_argument
 from concord.pipeline.running.tables import PerUserWriter, per_user_writer
 
 
@@ -177,11 +175,10 @@ def check_grades(params: Params, data: ModelData) -> None:
     raise_problems(grade_problems(highest, params.labels, conventions, path, settings))
 
 
-def main() -> str:
-    params = read_params()
+def main(params: Params, model: str) -> str:
     folders = params.results
     prepare_folders(folders, folders.per_user, folders.panel, folders.summary, folders.metrics)
-    return evaluate(params, model_argument(params))
+    return evaluate(params, model)
 
 
 def evaluate(params: Params, model: str) -> str:

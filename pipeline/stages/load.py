@@ -40,7 +40,7 @@ from concord.metrics_core.errors import ParamsKeys, format_count, refuse
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
 from concord.pipeline.params.paths import check_inside
-from concord.pipeline.params.read import check_metric_file, read_params
+from concord.pipeline.params.read import check_metric_file
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.messages import count_rows
 from concord.pipeline.running.outputs import (
@@ -49,7 +49,6 @@ from concord.pipeline.running.outputs import (
     write_json,
     write_parquet,
 )
-from concord.pipeline.running.stage import model_argument, named_argument
 
 # File -> size and either time and inode, or ETag.
 _FileStates = Mapping[str, tuple[int, ...] | tuple[int, str]]
@@ -218,9 +217,7 @@ def _table(
     return InputTable(str(path), form, *resolved, settings)
 
 
-def main() -> str:
-    params = read_params()
-    model = model_argument(params)
+def main(params: Params, model: str) -> str:
     prepare_folders(params.results, params.results.lists, params.results.quality)
     with isolated_connection() as connection:
         return load(connection, params, model)
@@ -246,9 +243,7 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
     return size_text(quality)
 
 
-def main_background() -> str:
-    params = read_params()
-    name = named_argument(list(params.background), "a file of background")
+def main_background(params: Params, name: str) -> str:
     prepare_folders(params.results, params.results.data)
     with isolated_connection() as connection:
         return load_background(connection, params, name)
@@ -279,8 +274,7 @@ def _load_metrics(params: Params) -> str:
     return format_count(len(lines), "line")
 
 
-def main_truth() -> str:
-    params = read_params()
+def main_truth(params: Params) -> str:
     prepare_folders(params.results, params.results.data, params.results.quality)
     with isolated_connection() as connection:
         return load_truth(connection, params)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from concord.metrics_core.results.stored import CASES, read_cases, read_comparison
 from concord.pipeline.params.model import Params
-from concord.pipeline.params.read import read_params
 from concord.pipeline.running.failures import format_bytes
 from concord.pipeline.running.messages import print_line
 from concord.pipeline.running.outputs import prepare_folders, write_json, write_text
@@ -12,8 +11,7 @@ from concord.pipeline.stages.plots import render_plots_page
 from concord.reports.text.tables import primary_metrics
 
 
-def main() -> str:
-    params = read_params()
+def main(params: Params) -> str:
     prepare_folders(params.results, params.results.report)
     return report(params)
 

@@ -86,7 +86,7 @@ def test_help_needs_no_extra_and_commands_of_the_pipeline_name_theirs(
         assert "concord" in stdout
     missing = (
         "pydantic: is not installed, and this needs it\n"
-        "  fix: `pip install 'concord-eval[dvc]'`\n"
+        "  fix: `pip install 'concord-eval[report]'`\n"
     )  # fmt: skip
     assert done[len(HELP) :] == [[2, "", missing]] * len(COMMANDS)
 

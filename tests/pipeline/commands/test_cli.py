@@ -139,7 +139,7 @@ def test_fix_outside_a_project_names_the_folder(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == (
         "params.yaml: there is no such file in this folder\n"
-        "  fix: run where Concord's dvc.yaml and params.yaml are; `concord init` writes both\n"
+        "  fix: run where Concord's params.yaml is; `concord init` writes it\n"
     )
 
 

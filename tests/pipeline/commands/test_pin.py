@@ -234,5 +234,5 @@ def test_refused_change_leaves_the_file_unchanged(
 
 @pytest.mark.usefixtures("start")
 def test_fix_outside_a_project_names_the_folder() -> None:
-    with pytest.raises(InputError, match="`concord init` writes both"):
+    with pytest.raises(InputError, match="`concord init` writes it"):
         pin("ranx")

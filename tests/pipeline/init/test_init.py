@@ -559,7 +559,7 @@ def test_failed_output_writes_all_files_or_none(root: Path, end: str, unbuffered
 
 
 def test_the_users_own_params_lead_to_those_of_concord(root: Path) -> None:
-    before = "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"
+    before = "run where Concord's params.yaml is; `concord init` writes it"
     after = "`cd ml/offline/ev`, where Concord's params.yaml is"
     for fix in (before, after):
         for conventions in (

@@ -92,8 +92,8 @@ def test_upgrade_keeps_values_and_comments_and_adds_missing_keys(
         k: v for k, v in before.items() if k != "concord"
     }
     assert [line for line in text.splitlines() if line not in lines] == [
-        "concord: 0.0.9 # version that wrote this file and dvc.yaml; `concord init --upgrade` "
-        "updates both"
+        "concord: 0.0.9 # version that wrote this file (and dvc.yaml); `concord init --upgrade` "
+        "updates it"
     ]
     assert "\n".join(lines).replace("concord: 0.1.0 #", "concord: 0.0.9 #") + "\n" == whole(text)
     monkeypatch.chdir(root / "evaluation")
@@ -241,7 +241,9 @@ def test_inline_mapping_without_a_key_is_refused(root: Path) -> None:
 def test_every_version_is_written_as_text(root: Path, number: str, line: str) -> None:
     project = root / "evaluation"
     for _ in range(2):  # the second time it replaces what the first time wrote
-        text = upgraded_texts(project, number, mlflow=True)[Path("evaluation/params.yaml")]
+        text = upgraded_texts(project, number, dvc=True, mlflow=True)[
+            Path("evaluation/params.yaml")
+        ]
         (project / "params.yaml").write_text(text)
 
         assert f"\n{line} version that wrote" in text

@@ -526,7 +526,7 @@ def write_resamples(path: Path, resamples: str) -> Path:
 
 
 def test_missing_file_has_a_fix_with_the_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="`concord init` writes both"):
+    with pytest.raises(InputError, match="`concord init` writes it"):
         read_params(tmp_path / "params.yaml")
 
 

@@ -1,0 +1,88 @@
+"""`concord run`: the stages of the evaluation in one process, without DVC."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concord.pipeline.params.model import Params
+    from concord.pipeline.stages.specs import StageSpec
+
+HELP = "run the stages whose inputs have changed, without DVC"
+STATE, LOCK = "concord-run.json", ".concord-run.lock"  # beside the folder of the comparison
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "stages",
+        nargs="*",
+        metavar="STAGE",
+        help="only these and the stages that they need, such as report or evaluate@als",
+    )
+    parser.add_argument("--force", action="store_true", help="run unchanged stages too")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the stages that have changed, and print the leaderboard."""
+    from concord.metrics_core.errors import format_count
+    from concord.pipeline.commands.leaderboard import after_repro
+    from concord.pipeline.params.model import PARAMS
+    from concord.pipeline.params.read import read_params
+    from concord.pipeline.params.yaml_files import read_yaml
+    from concord.pipeline.running.messages import LOG, print_unless_quiet
+    from concord.pipeline.stages.specs import select_stages, stage_specs
+
+    params = read_params()
+    specs = select_stages(stage_specs(read_yaml(PARAMS).content), arguments.stages)
+    changed = _run_stages(params, specs, force=arguments.force)
+    LOG.info("ran %s of %s", len(changed) or "none", format_count(len(specs), "stage"))
+    if {"report", "log"} & {*changed}:
+        print_unless_quiet(after_repro)
+
+
+def _run_stages(params: "Params", specs: Sequence["StageSpec"], *, force: bool) -> list[str]:
+    """Run the stages that have changed, or all; return their names."""
+    from concord.pipeline.commands.stage import import_main
+    from concord.pipeline.running.messages import LOG
+    from concord.pipeline.running.outputs import remove_background, remove_models
+    from concord.pipeline.running.signals import without_garbage_collection
+    from concord.pipeline.running.stage import run_timed
+    from concord.pipeline.stages.run_state import RunState
+
+    folder, changed = Path(params.results.comparison).parent, []
+    with _only_run(folder):
+        remove_models(params)  # now, since a stage must not change what it depends on
+        remove_background(params)
+        state = RunState(folder / STATE)
+        for spec in specs:
+            if state.is_current(spec) and not force:
+                LOG.debug("%s: unchanged", spec.name)
+                continue
+            stage, *argument = spec.words
+            with without_garbage_collection():
+                main = import_main(stage)
+            with state.record(spec):
+                run_timed(" ".join(spec.words), partial(main, params, *argument))
+            changed.append(spec.name)
+    return changed
+
+
+@contextmanager
+def _only_run(folder: Path) -> Iterator[None]:
+    """Wait until no other `concord run` works on these results."""
+    import fcntl
+
+    from concord.pipeline.running.failures import refuse_unwritable
+    from concord.pipeline.running.messages import LOG
+
+    refuse_unwritable(folder)
+    with (folder / LOCK).open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            LOG.info("waiting for another `concord run` in this folder")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

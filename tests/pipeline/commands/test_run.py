@@ -1,0 +1,261 @@
+"""`concord run`: which stages run, when, and that they write what `dvc repro` writes."""
+
+import fcntl
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from concord.pipeline.commands import stage
+from concord.pipeline.running.signals import StopSignal
+from concord.pipeline.stages import run_state
+from tests.pipeline.init.repository import LISTS, USUAL, tree, write
+from tests.project import (
+    ROOT,
+    attempt,
+    change_params,
+    copied,
+    copied_from,
+    made_once,
+    process_environment,
+    run,
+    run_process,
+)
+
+MODELS = ["als", "popular"]
+UP_TO_COMPARE = [
+    "load-truth",
+    *(f"{stage} {model}" for stage in ("load", "evaluate") for model in MODELS),
+    "compare",
+]
+STAGES = [*UP_TO_COMPARE, "report"]
+
+
+def evaluated_without_dvc(folder: Path) -> None:
+    root = folder / "shop"
+    write(root, USUAL)
+    (folder / "init.txt").write_text(run(root, "concord", "init", "--no-dvc"))
+    change_params(root / "evaluation", {"comparison.resamples": 99, "evaluation.panel": False})
+    attempt(root / "evaluation", "concord", "run", "report").check_returncode()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Return a folder without DVC and git, with an evaluation after its first run."""
+    return made_once(tmp_path_factory, worker_id, evaluated_without_dvc) / "shop"
+
+
+@pytest.fixture
+def project(finished: Path, tmp_path: Path) -> Path:
+    """Return an evaluation that a test may change; its tables are in the folder above."""
+    return copied_from(finished, tmp_path) / "evaluation"
+
+
+def stages_run(project: Path, *arguments: str) -> list[str]:
+    """Run up to `compare` or as the arguments say; return the stages that ran, in order."""
+    done = attempt(project, "concord", "run", *(arguments or ["compare"]))
+    assert done.returncode == 0, done.stderr
+    return _stages_in(done.stderr)
+
+
+def _stages_in(messages: str) -> list[str]:
+    names = [line.partition(":")[0] for line in messages.splitlines()]
+    return [name for name in names if name in STAGES]
+
+
+def test_init_without_dvc_writes_params_alone(finished: Path) -> None:
+    written = {name for name in tree(finished) if not name.startswith("evaluation/results/")}
+
+    assert written == {*USUAL, "evaluation/params.yaml"}
+    assert finished.with_name("init.txt").read_text().splitlines()[-1] == (
+        "next: cd evaluation && concord validate && concord run"
+    )
+
+
+def test_validate_names_the_command_that_runs_without_dvc(project: Path) -> None:
+    assert run(project, "concord", "validate").endswith(
+        "no problem found: `concord run` evaluates\n"
+    )
+
+
+def test_unchanged_stages_are_skipped(project: Path) -> None:
+    assert attempt(project, "concord", "run", "report").stderr == "ran none of 7 stages\n"
+
+
+def test_force_runs_every_stage_and_the_leaderboard_follows(project: Path) -> None:
+    before = tree(project)
+    done = attempt(project, "concord", "run", "report", "--force")
+
+    assert _stages_in(done.stderr) == STAGES
+    assert "\nnDCG@1   mean, " in done.stdout
+    assert {name for name, content in tree(project).items() if content != before[name]} == {
+        "results/concord-run.json"  # times of the files
+    }
+
+
+def _other_lists(project: Path) -> None:
+    write(project.parent, {"out/als.csv": LISTS.replace("u3,b", "u3,c")})
+
+
+def _other_cutoff(project: Path) -> None:
+    change_params(project, {"evaluation.ks": [1, 2]})
+
+
+def _other_title(project: Path) -> None:
+    change_params(project, {"report.title": "Shop"})
+
+
+def _damaged_values(project: Path) -> None:
+    (project / "results/per_user/als.parquet").write_bytes(b"PAR1")
+
+
+def _without_als(project: Path) -> None:
+    change_params(project, {"models": {"popular": {"path": "../out/popular.csv"}}})
+
+
+def _damaged_state(project: Path) -> None:
+    (project / "results/concord-run.json").write_text('{"stages": {')
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (_other_lists, ["load als", "evaluate als", "compare"]),
+        (_other_cutoff, ["evaluate als", "evaluate popular", "compare"]),
+        (_other_title, ["compare"]),
+        (_damaged_values, ["evaluate als"]),  # its results are the same as before
+        (_without_als, ["compare"]),
+        (_damaged_state, UP_TO_COMPARE),
+    ],
+)
+def test_a_change_runs_the_stages_that_it_affects(
+    project: Path, change: Callable[[Path], None], expected: list[str]
+) -> None:
+    change(project)
+
+    assert stages_run(project) == expected
+    assert stages_run(project) == []
+
+
+def test_another_version_of_concord_runs_every_stage(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_state, "version", lambda _: "99.0")
+
+    assert stages_run(project) == UP_TO_COMPARE
+
+
+def test_other_code_runs_the_stages_that_use_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hash_code = run_state._hash_code
+    monkeypatch.setattr(
+        run_state, "_hash_code", lambda path: "" if path == "metrics_core" else hash_code(path)
+    )
+
+    assert stages_run(project) == ["compare"]
+
+
+def test_results_of_a_removed_model_and_old_tables_are_removed(project: Path) -> None:
+    (project / "results/comparison/old.csv").touch()
+    _without_als(project)
+    stages_run(project)
+
+    assert not [name for name in tree(project) if "als" in name or name.endswith("old.csv")]
+
+
+def test_a_folder_of_other_files_is_never_emptied(project: Path) -> None:
+    write(project, {"notes/plan.md": "keep"})
+    change_params(project, {"results.comparison": "notes"})
+    stages_run(project)
+
+    assert (project / "notes" / "plan.md").read_text() == "keep"
+
+
+def test_a_named_stage_runs_with_those_that_it_needs(project: Path) -> None:
+    _other_cutoff(project)
+    _other_lists(project)
+
+    assert stages_run(project, "evaluate@als") == ["load als", "evaluate als"]
+    assert stages_run(project, "evaluate") == ["evaluate popular"]
+
+
+def test_an_unknown_stage_is_refused(project: Path) -> None:
+    done = attempt(project, "concord", "run", "evaluate@alz")
+
+    assert (done.returncode, done.stderr) == (
+        2,
+        "command line: 'evaluate@alz' is not a stage\n  fix: did you mean 'evaluate@als'?\n",
+    )
+
+
+def test_a_failing_stage_ends_the_run_as_it_ends_alone(project: Path) -> None:
+    write(project.parent, {"out/als.csv": LISTS.replace("u3,b,1", "u3,b,")})
+    alone = attempt(project, "concord", "stage", "load", "als")
+    done = attempt(project, "concord", "run", "compare")
+
+    assert (done.returncode, done.stderr) == (2, alone.stderr)
+    write(project.parent, {"out/als.csv": LISTS})
+    assert stages_run(project) == ["load als"]
+
+
+def test_an_interrupted_stage_is_repeated(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import_main = stage.import_main
+
+    def interrupted(name: str) -> Callable[..., str]:
+        def stop(*_: object) -> str:
+            raise StopSignal(15)
+
+        return stop if name == "compare" else import_main(name)
+
+    _other_cutoff(project)
+    with monkeypatch.context() as patched:
+        patched.setattr(stage, "import_main", interrupted)
+        attempt(project, "concord", "run", "compare")
+
+    assert stages_run(project) == ["compare"]
+
+
+def test_a_second_run_waits_for_the_first(project: Path) -> None:
+    with (project / "results/.concord-run.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = subprocess.Popen(
+            [sys.executable, "-m", "concord", "run", "report"],
+            cwd=project,
+            env=process_environment(project),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert second.stderr is not None
+        first_line = second.stderr.readline()
+        waits = second.poll() is None
+    _, messages = second.communicate()
+
+    assert (first_line, waits) == ("waiting for another `concord run` in this folder\n", True)
+    assert (second.returncode, messages) == (0, "ran none of 7 stages\n")
+
+
+@pytest.mark.parametrize("name", ["python", "make"])
+def test_the_examples_of_the_page_run(project: Path, name: str) -> None:
+    root, page = project.parent, (ROOT / "docs/how-to/without-dvc.md").read_text()
+    example = page.partition(f"```{name}\n")[2].partition("```")[0]
+    write(root, {"Makefile": example, "cell.py": example})
+    (project / "results/report/primary.json").unlink()
+    command = [sys.executable, "cell.py"] if name == "python" else ["make"]
+    run_process(root, *command)
+
+    assert (project / "results/report/primary.json").is_file()
+
+
+@pytest.mark.whole
+def test_run_writes_the_bytes_of_dvc_repro(demo: Path, tmp_path: Path) -> None:
+    project = copied(tmp_path)
+    run(project, "concord", "run")
+    own = {"concord-run.json", ".concord-run.lock", "mlflow/runs.json"}  # ids differ by store
+    results = tree(project / "results")
+
+    assert {*results} - {*tree(demo / "results")} == own - {"mlflow/runs.json"}
+    for name, content in tree(demo / "results").items():
+        assert name in own or results[name] == content, name
