@@ -57,9 +57,7 @@ def stage_specs(content: Mapping[str, Any]) -> list[StageSpec]:
         Content of params.yaml.
     """
     run_ids = run_id_files(content["models"])
-    text = dvc_yaml(
-        code=True, mlflow=is_mlflow_installed(), run_id_files=run_ids, acknowledge=True
-    )
+    text = dvc_yaml(code=True, mlflow=is_mlflow_installed(), run_id_files=run_ids, acknowledge=True)
     specs = []
     for name, stage in load_yaml(text, "dvc.yaml")["stages"].items():
         if "foreach" not in stage:
