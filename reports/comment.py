@@ -11,6 +11,7 @@ from concord.metrics_core.results.history import Change, RevisionChanges
 from concord.metrics_core.results.text_format import PERCENT
 from concord.reports.text import gate, numbers, ranks
 from concord.reports.text.answer import answer
+from concord.reports.text.history import training_texts
 from concord.reports.text.markdown import (
     COMMENT_LIMIT,
     MIN_ROWS,
@@ -189,6 +190,8 @@ def _changes(comment: Comment, max_rows: int) -> str:
     parts += [sentence(text) for text in _unchanged(same, different)][:max_rows]
     notes = [f"{note[:1].upper()}{note[1:]}." for note in since.notes]
     parts.append(bullets(notes, max_rows))
+    if training := list(training_texts(since.training_params)):
+        parts.append(f"Training parameters that changed:\n\n{bullets(training, max_rows)}")
     if names := ", ".join(setting.name for setting in (*since.conventions, *since.data)):
         parts.append(f"Changed: {sentence(names)} (below).")
     return "\n\n".join(filter(None, parts))

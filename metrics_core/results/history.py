@@ -49,7 +49,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Setting:
-    """A convention whose value changed, or a table whose content changed.
+    """A convention or parameter whose value changed, or a table whose content changed.
 
     Attributes
     ----------
@@ -85,6 +85,8 @@ class RevisionChanges:
         Conventions that changed; tables that changed, with their hashes.
     rules : tuple of Setting
         Keys of params.yaml under `gate`, `comparison` and `segments` that changed.
+    training_params : tuple of Setting
+        Parameters that changed of the stages that made the recommendations, by dvc.lock.
     """
 
     revision: str
@@ -96,6 +98,7 @@ class RevisionChanges:
     conventions: tuple[Setting, ...]
     data: tuple[Setting, ...]
     rules: tuple[Setting, ...] = ()
+    training_params: tuple[Setting, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,8 @@ class Revision:
         Models whose values per user are those of the revision before, bit for bit.
     changes : tuple of Change
         The other models, now minus then, user by user, as `concord diff` reports them.
+    training_params : tuple of Setting
+        Parameters that changed of the stages that made the recommendations, by dvc.lock.
     """
 
     name: str
@@ -160,6 +165,7 @@ class Revision:
     unpaired: str
     same: tuple[str, ...]
     changes: tuple[Change, ...]
+    training_params: tuple[Setting, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -243,9 +249,13 @@ class History(BaseResult):
             **dict.fromkeys(_NUMBERS, pl.Float64),
             "verdict": pl.String,
             **dict.fromkeys(_CHANGE_NUMBERS, pl.Float64),
-            **dict.fromkeys(("change_verdict", "changed", "note"), pl.String),
+            **dict.fromkeys(("change_verdict", "changed", "training_params", "note"), pl.String),
         }
         return pl.DataFrame([row for each in self.revisions for row in _rows(each)], schema=schema)
+
+
+def _setting_text(setting: Setting) -> str:
+    return f"{', '.join(setting.models)}: {setting.name} {setting.then} → {setting.now}"
 
 
 def _rows(revision: Revision) -> Iterator[dict[str, Any]]:
@@ -257,6 +267,7 @@ def _rows(revision: Revision) -> Iterator[dict[str, Any]]:
         "truth": revision.truth,
         "baseline": revision.baseline,
         "changed": "; ".join(each.text for each in revision.changed),
+        "training_params": "; ".join(map(_setting_text, revision.training_params)),
         "note": "; ".join(dict.fromkeys(filter(None, (revision.gone, revision.unpaired)))),
     }
     if not revision.standings:

@@ -31,8 +31,13 @@ def run(arguments: argparse.Namespace) -> None:
     result = diff(params, revision, arguments.model, arguments.metric, anyway=arguments.anyway)
     warn_if_stale(params)
     if arguments.json:
-        changes = [*map(vars, result.changes)]
-        content = {"revision": revision, "notes": result.notes, "changes": changes}
+        content = {
+            "revision": revision,
+            "notes": result.notes,
+            "changes": [*map(vars, result.changes)],
+            "training_params": [*map(vars, result.training_params)],
+        }
         print(json.dumps(content, indent=2))
     else:
-        print_blocks(describe_changes(revision, result.requested, result.notes))
+        changes, training_params = result.requested, result.training_params
+        print_blocks(describe_changes(revision, changes, result.notes, training_params))

@@ -18,11 +18,12 @@ from concord.metrics_core.files import content_id, content_id_text
 from concord.metrics_core.metrics.label import Label, is_pooled, parse
 from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason
 from concord.metrics_core.results.comparison_parts import or_nan, or_none
-from concord.metrics_core.results.history import Change
+from concord.metrics_core.results.history import Change, Setting
 from concord.metrics_core.stats.adjustment import adjust
 from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
 from concord.metrics_core.stats.verdict import verdict
 from concord.pipeline.dvc.revision import RevisionResults, load_revision
+from concord.pipeline.dvc.training import training_changes_since
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.stages.evaluations import read_evaluations
 from concord.pipeline.terminal.arguments import evaluated_label, refuse_unknown_model
@@ -33,11 +34,18 @@ _FIX = "evaluate both in the same way, or add `--anyway`"
 
 @dataclass(frozen=True)
 class RevisionDiff:
-    """All changes, those of the requested metrics, and notes on what was not compared."""
+    """All changes, those of the requested metrics, and notes on what was not compared.
+
+    Attributes
+    ----------
+    training_params : tuple of Setting
+        Parameters that changed of the stages that made the recommendations.
+    """
 
     changes: list[Change]
     requested: list[Change]
     notes: list[str]
+    training_params: tuple[Setting, ...]
 
 
 def diff(
@@ -74,12 +82,13 @@ def diff(
         notes += one_sided_notes(config, compared, previous, include_models=not models)
         comparable = config if anyway else config.without(mismatch.labels)
         all_changes = changes(comparable, evaluations, previous)
+        training_params = training_changes_since(previous, params)
     compared_labels = {change.label for change in all_changes}
     if others := [x for x in labels if x not in compared_labels and parse(x).metric.is_aggregate]:
         note = "no value per user, only one number over all users; `concord gate` compares it"
         notes.append(f"{note}: {', '.join(others)}")
     requested_changes = [change for change in all_changes if change.label in labels]
-    return RevisionDiff(all_changes, requested_changes, notes)
+    return RevisionDiff(all_changes, requested_changes, notes, training_params)
 
 
 @dataclass(frozen=True)

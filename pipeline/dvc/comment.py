@@ -1,6 +1,5 @@
 """Content of a pull request's comment: comparison, changes since a revision, gate decision."""
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -26,6 +25,14 @@ from concord.pipeline.dvc.changes import (
 from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
 from concord.pipeline.dvc.gate import decide_gate
 from concord.pipeline.dvc.revision import RevisionResults, load_revision
+from concord.pipeline.dvc.settings import (
+    Settings,
+    as_text,
+    flatten,
+    group_by_change,
+    setting_changes,
+)
+from concord.pipeline.dvc.training import training_changes_since
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.yaml_files import read_yaml
 from concord.pipeline.running.git import run_git
@@ -117,10 +124,11 @@ def changes_since(params: Params, revision: str) -> RevisionChanges:
             data=_changed_settings(previous, lists, _data),
             rules=tuple(
                 Setting(*change, ())
-                for change in _differences(
+                for change in setting_changes(
                     _rules(previous.params), _rules(read_yaml(PARAMS).content)
                 )
             ),
+            training_params=training_changes_since(previous, params),
         )
 
 
@@ -163,41 +171,23 @@ def _worse_segments(
 def _changed_settings(
     previous: RevisionResults,
     models: Mapping[str, ModelResult],
-    read_settings: Callable[[str, Mapping[str, Any]], Mapping[str, str]],
+    read_settings: Callable[[str, Mapping[str, Any]], Settings],
 ) -> tuple[Setting, ...]:
     """Return the settings that changed, each once with its models."""
-    models_by_change: dict[tuple[str, str, str], list[str]] = {}
-    for model, previous_result in previous.lists.items():
-        if model in models:
-            settings = (
-                read_settings(model, result.summary) for result in (previous_result, models[model])
-            )
-            for change in _differences(*settings):
-                models_by_change.setdefault(change, []).append(model)
-    return tuple(Setting(*change, tuple(names)) for change, names in models_by_change.items())
-
-
-def _differences(
-    previous: Mapping[str, str], current: Mapping[str, str]
-) -> Iterator[tuple[str, str, str]]:
-    """Yield the name and both values of settings that changed."""
-    for name in dict.fromkeys([*previous, *current]):
-        if previous.get(name) != current.get(name):
-            yield name, previous.get(name, "none"), current.get(name, "none")
+    return group_by_change(
+        (model, change)
+        for model, previous_result in previous.lists.items()
+        if model in models
+        for change in setting_changes(
+            read_settings(model, previous_result.summary),
+            read_settings(model, models[model].summary),
+        )
+    )
 
 
 def _rules(params: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings of gate, comparison, segments and acknowledged warnings."""
-    return {key: text for name in _RULES for key, text in _leaves(name, params.get(name))}
-
-
-def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the dotted key and the text of every value that is not a mapping."""
-    if isinstance(value, Mapping):
-        for name, nested in value.items():
-            yield from _leaves(f"{key}.{name}", nested)
-    elif value is not None:
-        yield key, _plain(value)
+    return {key: text for name in _RULES for key, text in flatten(name, params.get(name))}
 
 
 def _conventions(_: str, summary: Mapping[str, Any]) -> dict[str, str]:
@@ -206,13 +196,7 @@ def _conventions(_: str, summary: Mapping[str, Any]) -> dict[str, str]:
     conventions.pop("preset", None)
     for metric, overrides in conventions.pop("overrides", {}).items():
         conventions |= {f"{name} of {metric}": value for name, value in overrides.items()}
-    return {name: _plain(value) for name, value in conventions.items()}
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str).replace('"', "")
+    return {name: as_text(value) for name, value in conventions.items()}
 
 
 def _data(model: str, summary: Mapping[str, Any]) -> dict[str, str]:

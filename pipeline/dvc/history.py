@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import cast
 
 from concord.metrics_core.comparison.config import ComparisonConfig
@@ -11,7 +12,7 @@ from concord.metrics_core.comparison.input_changes import (
     model_changes,
 )
 from concord.metrics_core.comparison.min_effect import PERCENT
-from concord.metrics_core.comparison.replicate_config import ReplicateNames, model_names
+from concord.metrics_core.comparison.replicate_config import model_names
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.errors import InputError, format_count, refuse
@@ -23,22 +24,27 @@ from concord.metrics_core.results.history import (
     Change,
     History,
     InputChange,
-    Reuse,
     Revision,
+    Setting,
     Standing,
 )
-from concord.metrics_core.results.text_format import join_names, percent
-from concord.metrics_core.stats.adjustment import chance_of_false_winner, reuse_severity
+from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.dvc.cache import DvcCache, FindFile
 from concord.pipeline.dvc.changes import changes, find_mismatch
 from concord.pipeline.dvc.history_states import State, commits_since, is_shallow, read_states
-from concord.pipeline.dvc.lock import LOCK, DvcLock
+from concord.pipeline.dvc.lock import LOCK
+from concord.pipeline.dvc.reuse import count_reuse
 from concord.pipeline.dvc.revision import (
     RevisionResults,
     combine_replicates,
     list_owners,
     read_list_result,
     renamed_lists,
+)
+from concord.pipeline.dvc.training import (
+    continued_paths,
+    read_repository_stages,
+    training_changes,
 )
 from concord.pipeline.terminal.parser import COMMAND_LINE
 from concord.reports.text.verdict_styles import VERDICTS
@@ -77,12 +83,16 @@ def history(revision: str | None = None) -> History:
     if not steps:
         problem = f"the comparison has not changed since {revision}"
         raise refuse(COMMAND_LINE, problem, "omit the revision, or name an earlier one")
+    training = _training_changes(steps)
     readable = [state.comparison for state in states if state.comparison is not None]
     confidence = readable[-1].confidence if readable else DEFAULT_CONFIDENCE
     return History(
         title=readable[-1].title if readable else "",
         confidence=confidence,
-        revisions=tuple(_revision(previous, current, find) for previous, current in steps),
+        revisions=tuple(
+            replace(_revision(previous, current, find), training_params=settings)
+            for (previous, current), settings in zip(steps, training, strict=True)
+        ),
         reuse=count_reuse([state for state in states if state.content_id], confidence),
         notes=tuple(_notes([current for _, current in steps])),
         decimals={label: n for each in readable for label, n in each.decimals.items()},
@@ -95,6 +105,21 @@ def _steps(states: Sequence[State]) -> Iterator[tuple[State | None, State]]:
     for current in states:
         yield previous, current
         previous = current if current.content_id else previous
+
+
+def _training_changes(
+    steps: Sequence[tuple[State | None, State]],
+) -> Iterator[tuple[Setting, ...]]:
+    """Yield the training parameters that changed at each state."""
+    states = [state for pair in steps for state in pair if state is not None and state.content_id]
+    commits = list(dict.fromkeys(state.commit.name for state in states))
+    stages = dict(zip(commits, read_repository_stages(commits), strict=True))
+    for previous, current in steps:
+        if previous is None or not current.content_id:
+            yield ()
+            continue
+        paths = continued_paths(previous.lock.model_entries, current.lock.model_entries)
+        yield training_changes(stages[previous.commit.name], stages[current.commit.name], paths)
 
 
 def _notes(states: Sequence[State]) -> Iterator[str]:
@@ -323,72 +348,4 @@ def _primary_config(state: State, result: ModelResult) -> ComparisonConfig:
         min_effect={x: e if PERCENT.fullmatch(e) else float(e) for x, e in effects.items()},
         confidence=comparison.confidence,
         max_missing_lists=state.lock.comparison_params.max_missing_lists,
-    )
-
-
-ListHashes = frozenset[str | None]
-# Hashes of the lists of a model and of the baseline, label, conventions.
-ListDecision = tuple[ListHashes, ListHashes, str, str]
-
-
-def count_reuse(states: Sequence[State], confidence: float) -> Reuse | None:
-    """Return how many decisions used the current ground truth; None if it has no hash."""
-    truth = states[-1].lock.truth if states else None
-    if truth is None:
-        return None
-    decisions: set[ListDecision] = set()
-    n_comparisons = 0
-    for state in states:
-        if state.lock.truth == truth:
-            new = {*_decisions(state.lock)} - decisions
-            n_comparisons += bool(new)
-            decisions |= new
-    chance = chance_of_false_winner(n_comparisons, 1 - confidence)
-    return Reuse(
-        truth,
-        n_comparisons,
-        len(decisions),
-        chance,
-        reuse_severity(chance),
-        _reuse_sentence(n_comparisons, len(decisions), chance),
-    )
-
-
-def _decisions(lock: DvcLock) -> Iterator[ListDecision]:
-    """Yield the decisions by dvc.lock, so that those whose results are lost count too."""
-    params = lock.comparison_params
-    baseline = _list_hashes(lock, params.replicates, params.baseline or "")
-    for model in model_names(params.models, params.replicates):
-        if model != params.baseline:
-            hashes = _list_hashes(lock, params.replicates, model)
-            for label in params.primary:
-                yield hashes, baseline, label, params.conventions
-
-
-def _list_hashes(lock: DvcLock, replicates: ReplicateNames, model: str) -> ListHashes:
-    return frozenset(map(lock.lists, replicates.get(model, {"": model}).values()))
-
-
-def _reuse_sentence(n_comparisons: int, n_decisions: int, chance: float) -> str:
-    times = "once" if n_decisions == 1 else f"{n_decisions:,} times"
-    counts = (
-        f"This ground truth was used in {format_count(n_comparisons, 'comparison')} to decide "
-        f"{times} whether a model is better than the baseline on a primary metric"
-    )
-    severity = reuse_severity(chance)
-    if severity is None:
-        return f"{counts}."
-    risk = (
-        f"{counts}: if no model were better, at least one would still be called better with a "
-        f"chance of up to {percent(chance)}"
-    )
-    if severity == "notice":
-        return (
-            f"{risk}. The more often one ground truth decides, the more its winners owe to "
-            "chance: keep another one for the final decision."
-        )
-    return (
-        f"{risk}; and more, if models were tuned by earlier results here. A lead on this ground "
-        "truth alone is no longer evidence: decide on one that has not been used yet (other "
-        "users, or a later time), and use that one for the next decisions."
     )

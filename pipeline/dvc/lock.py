@@ -45,11 +45,17 @@ class ComparisonParams:
 
 @dataclass(frozen=True)
 class Stage:
-    """Inputs and outputs of a stage (path -> its entry in dvc.lock), and its parameters."""
+    """Inputs and outputs of a stage (path -> its entry in dvc.lock), parameters and command."""
 
     deps: Mapping[str, Mapping[str, str]]
     outs: Mapping[str, Mapping[str, str]]
-    params: Mapping[str, Any]
+    param_files: Mapping[str, Any]
+    command: str
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """Parameters of params.yaml."""
+        return as_mapping(self.param_files.get(PARAMS.name))
 
     def output_hashes(self) -> dict[str, str]:
         """Return path -> hash of the outputs that have one."""
@@ -204,14 +210,19 @@ def to_lock_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return values of params.yaml as in dvc.lock, with every scalar as text."""
     text = StringIO()
     YAML().dump(values, text)
-    return as_mapping(_parse(text.getvalue()))
+    return as_mapping(parse_yaml(text.getvalue()))
 
 
 @lru_cache(maxsize=20_000)
 def _stage(lines: str) -> Stage:
-    entry = as_mapping(_parse(lines))
-    params = as_mapping(as_mapping(entry.get("params")).get(PARAMS.name))
-    return Stage(dict(_files(entry.get("deps"))), dict(_files(entry.get("outs"))), params)
+    entry = as_mapping(parse_yaml(lines))
+    command = entry.get("cmd") or ""
+    return Stage(
+        deps=dict(_files(entry.get("deps"))),
+        outs=dict(_files(entry.get("outs"))),
+        param_files=as_mapping(entry.get("params")),
+        command=" ".join(map(str, command)) if isinstance(command, list) else str(command),
+    )
 
 
 def _files(entries: Any) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -232,7 +243,7 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _parse(text: str) -> Any:
+def parse_yaml(text: str) -> Any:
     """Return the content; None if it is not YAML, nested too deep or too large."""
     try:
         check_size(yaml.parse(text, _LOADER), LOCK, max_values=_MAX_VALUES)
@@ -242,4 +253,4 @@ def _parse(text: str) -> Any:
 
 
 def _unquote(key: str) -> str:
-    return str(_parse(key)) if key[:1] in {"'", '"'} else key
+    return str(parse_yaml(key)) if key[:1] in {"'", '"'} else key

@@ -163,11 +163,12 @@ def _change_lines(
     """Return a line up to the words where inputs changed, dashed where means are not comparable."""
     layers = []
     for i, revision in enumerate(history.revisions):
-        if not i or not revision.changed:
+        inputs = text.changed_inputs(revision)
+        if not i or not inputs:
             continue
         broken = is_break(revision)
         dash = [4, 4] if broken else alt.Undefined
-        rule = plot([{"revision": i - 0.5, "hover": tag(_inputs(revision))}]).mark_rule(
+        rule = plot([{"revision": i - 0.5, "hover": tag(inputs)}]).mark_rule(
             strokeWidth=1.25 if broken else 1, strokeDash=dash, aria=True
         )
         layers.append(
@@ -182,16 +183,12 @@ def _change_lines(
     return layers
 
 
-def _inputs(revision: Revision) -> str:
-    return "; ".join(each.text for each in revision.changed)
-
-
 def _change_notes(history: History, width: int, right: int) -> list[Row]:
     """Return the words on what changed, the latest first, each above all that it would cover."""
     n = len(history.revisions)
     rows: list[Row] = []
     for i in range(n - 1, 0, -1):
-        words = shorten(_inputs(history.revisions[i]), _MAX_NOTE)
+        words = shorten(text.changed_inputs(history.revisions[i]), _MAX_NOTE)
         length = _LETTER * len(words)
         start = max(0.0, min(width * i / n + 4, right - length))
         lane = max((each["lane"] + 1 for each in rows if each["x"] < start + length), default=0)

@@ -5,7 +5,15 @@ from dataclasses import replace
 from itertools import groupby
 
 from concord.metrics_core.errors import format_count
-from concord.metrics_core.results.history import WORKING_TREE, Change, History, Revision, Standing
+from concord.metrics_core.results.history import (
+    WORKING_TREE,
+    Change,
+    History,
+    Revision,
+    Setting,
+    Standing,
+)
+from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.verdict_styles import VERDICTS
@@ -15,6 +23,7 @@ CHANGED_HEADER = ("revision", "date", "what changed")
 MEANS_HEADER = ("best model", "against the baseline")
 SINCE_HEADER = ("model", "since the revision before")
 PREFIXES = {"serious": "warning: ", "notice": "notice: ", None: ""}
+_MAX_VALUE = 40  # characters of a parameter
 DIFF_HEADER = ("metric", "model", "then", "now", "difference", "p, adjusted", "users who differ")
 
 
@@ -94,6 +103,9 @@ def _merge(revisions: Sequence[Revision]) -> Revision:
         truth=last.truth,
         gone=first.gone.replace("its ", "their ", 1),
         changed=tuple(dict.fromkeys(change for each in revisions for change in each.changed)),
+        training_params=tuple(
+            dict.fromkeys(setting for each in revisions for setting in each.training_params)
+        ),
     )
 
 
@@ -114,9 +126,37 @@ def decimals(history: History, label: str) -> int:
     return numbers.interval_decimals(standings, [each.mean for each in standings])
 
 
+def changed_inputs(revision: Revision) -> str:
+    """Return `other lists: als; als: train.als.alpha 10 → 2`."""
+    texts = [each.text for each in revision.changed]
+    return "; ".join([*texts, *training_texts(revision.training_params)])
+
+
+def training_texts(settings: Sequence[Setting]) -> Iterator[str]:
+    """Yield `als: train.als.alpha 10 → 2, train.als.factors 64 → 32` for models alike."""
+    by_models: dict[tuple[str, ...], list[str]] = {}
+    for each in settings:
+        then, now = _shorten(each.then, each.now)
+        by_models.setdefault(each.models, []).append(f"{each.name} {then} → {now}")
+    for models, changes in by_models.items():
+        yield f"{join_names(models)}: {', '.join(changes)}"
+
+
+def _shorten(then: str, now: str) -> Iterator[str]:
+    """Yield texts of at most `_MAX_VALUE` characters that show where they differ."""
+    start = 0
+    if max(len(then), len(now)) > _MAX_VALUE:
+        characters = enumerate(zip(then, now, strict=False))
+        first = next((i for i, (a, b) in characters if a != b), min(len(then), len(now)))
+        start = max(0, first - _MAX_VALUE // 2)
+    for text in (then[start:], now[start:]):
+        end = "…" if len(text) > _MAX_VALUE else ""
+        yield f"{'…' if start else ''}{text[:_MAX_VALUE]}{end}"
+
+
 def changed(revision: Revision, *, first: bool) -> str:
     """Return the inputs that changed at a revision, and why values are unknown or not compared."""
-    inputs = "; ".join(each.text for each in revision.changed)
+    inputs = changed_inputs(revision)
     if first and not inputs:
         inputs = "the first shown"
     inputs = "; ".join(filter(None, (inputs, revision.gone))) or "the same inputs"
@@ -128,8 +168,7 @@ def changed(revision: Revision, *, first: bool) -> str:
 def last_change(history: History) -> str:
     """Return `Last change, 3bd99e9 of 2026-11-24: gain: linear → exp2.`; empty without one."""
     for revision in reversed(history.revisions):
-        if revision.changed:
-            inputs = "; ".join(each.text for each in revision.changed)
+        if inputs := changed_inputs(revision):
             date = f" of {revision.date}" if revision.date else ""
             return f"Last change, {revision_name(revision)}{date}: {inputs}."
     return ""
@@ -195,19 +234,22 @@ def extent(history: History) -> str:
 
 
 def describe_changes(
-    revision: str, changes: Sequence[Change], notes: Sequence[str]
+    revision: str,
+    changes: Sequence[Change],
+    notes: Sequence[str],
+    training_params: Sequence[Setting],
 ) -> Iterator[Block]:
-    """Yield the notes, a sentence per changed model, and the table of their numbers."""
+    """Yield notes, a sentence per changed model, training parameters, and the table of numbers."""
     yield from (f"note: {note}" for note in notes)
     if not changes:
         yield f"nothing to compare with {revision}: no requested metric has values per user in both"
-        return
     different = [each for each in changes if each.verdict != "identical"]
     for label in dict.fromkeys(each.label for each in changes):
         yield from (_diff_sentence(revision, each) for each in different if each.label == label)
         same = [e.model for e in changes if e.label == label and e.verdict == "identical"]
         if same:
             yield f"{label}: the same for every user: {', '.join(same)}"
+    yield from training_texts(training_params)
     if different:
         yield ""
         yield TextTable(DIFF_HEADER, [_diff_row(each) for each in different])

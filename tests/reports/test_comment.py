@@ -45,6 +45,7 @@ def test_many_models_and_metrics_fit_and_what_is_left_out_is_counted() -> None:
         conventions=settings,
         data=settings,
         notes=(name * 100,),
+        training_params=settings,
     )
     gated = from_content(sample.gated()).gate
     text = render_comment(Comment("evaluation", comparison, gated, since=changed))
@@ -91,6 +92,7 @@ def test_names_are_words_in_every_place() -> None:
         changes=[change(HOSTILE, "nDCG@10"), change(HOSTILE, HOSTILE, primary=False)],
         worse=[in_segment(HOSTILE, HOSTILE)],
         conventions=(Setting(HOSTILE, HOSTILE, HOSTILE, (HOSTILE,)),),
+        training_params=(Setting(HOSTILE, HOSTILE, HOSTILE * 2, (HOSTILE,)),),
     )
     text = render_comment(Comment(HOSTILE, from_content(content), None, (HOSTILE,), since=changed))
     body = text.partition("\n")[2]  # the marker is a comment

@@ -197,7 +197,7 @@ def test_the_picture_of_a_history_says_what_changed_and_when() -> None:
         r"<text[^>]*>([^<]*)</text>", str(history_chart(HISTORY, "R@1", narrow=True))
     )
 
-    assert {"other lists: als", "gain: linear → exp2", "2026-11-23"} <= {*texts}
+    assert {"other lists: als; als: train.als.al…", "gain: linear → exp2", "2026-11-23"} <= {*texts}
 
 
 def test_a_history_of_which_nothing_is_known_says_so() -> None:

@@ -406,6 +406,28 @@ def test_differing_conventions_are_named_and_refused_without_the_option(
     assert "nDCG@10: ease, against v1: worse" in anyway
 
 
+def test_changed_training_parameters_are_named(project: Path, tmp_path: Path) -> None:
+    copy = copied_from(project, tmp_path)
+    results = (copy / "dvc.lock").read_text()
+    training = """  train:
+    params:
+      params.yaml: {l2: [%s]}
+    outs:
+    - path: data/demo/ease.parquet
+"""
+    (copy / "dvc.lock").write_text(results + training % 500)
+    commit(copy, "trained by DVC")
+    (copy / "dvc.lock").write_text(results + training % 50)
+
+    text = run(copy, "concord", "diff", "HEAD", "--metric", "R@20")
+    content = json.loads(run(copy, "concord", "diff", "HEAD", "--json"))
+
+    assert "ease: l2 [500] → [50]" in text.splitlines()
+    assert content["training_params"] == [
+        {"name": "l2", "then": "[500]", "now": "[50]", "models": ["ease"]}
+    ]
+
+
 def test_lost_results_are_named_with_a_fix(project: Path) -> None:
     per_user, summary = "results/per_user/ease.parquet", "results/summary/ease.json"
     with cache_without(project, "v1", per_user):

@@ -16,10 +16,10 @@ from ruamel.yaml import YAML
 
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.model_result import ModelResult
-from concord.metrics_core.results.history import History, InputChange
+from concord.metrics_core.results.history import History, InputChange, Setting
 from concord.metrics_core.results.stored import SCHEMA, from_content
 from concord.pipeline.dvc.git import FileAtCommit, read_blobs, read_files
-from concord.pipeline.dvc.history import compare_states, count_reuse, history, input_changes
+from concord.pipeline.dvc.history import compare_states, history, input_changes
 from concord.pipeline.dvc.history_states import (
     State,
     commits_since,
@@ -28,6 +28,7 @@ from concord.pipeline.dvc.history_states import (
     read_states,
 )
 from concord.pipeline.dvc.lock import ComparisonParams, DvcLock
+from concord.pipeline.dvc.reuse import count_reuse
 from concord.reports.text.history import decimals
 from tests.pipeline.dvc.revisions import commit, git
 from tests.project import ROOT, run
@@ -287,6 +288,38 @@ def test_decimals_are_those_of_the_last_report(project: Project) -> None:
 
     assert result.decimals == comparison.decimals
     assert decimals(replace(result, decimals={label: n + 2}), label) == n + 2
+
+
+TRAIN = """schema: '2.0'
+stages:
+  train:
+    params:
+      params.yaml: {{alpha: {alpha}}}
+    outs:
+    - path: ../als.csv
+"""
+
+
+def test_training_parameters_are_compared_with_the_last_readable_revision(
+    project: Project,
+) -> None:
+    train = project.folder / "train" / "dvc.lock"
+    train.parent.mkdir()
+    for number, alpha in enumerate([10, 10, 2], start=1):
+        train.write_text(TRAIN.format(alpha=alpha))
+        project.lock(f"c{number}", "l1")
+    train.write_text("")  # not trained by DVC any more
+    (project.folder / "dvc.lock").write_text(
+        (project.folder / "dvc.lock").read_text().replace("c3.dir", "c4.dir")
+    )
+
+    result = project.history()
+
+    setting = Setting("train/params.yaml:alpha", "10", "2", ("als",))
+    assert [each.training_params for each in result.revisions] == [(), (), (setting,), ()]
+    assert result.to_frame()["training_params"].to_list()[2] == (
+        "als: train/params.yaml:alpha 10 → 2"
+    )
 
 
 def test_removed_lock_file_is_no_row(project: Project) -> None:

@@ -120,7 +120,7 @@ def test_a_history_tells_the_result_then_what_changed_then_the_numbers(
     assert lines[3:7] == [
         "revision date what changed",
         "aaa1111 v1 2026-11-23 the first shown",
-        "bbb2222 2026-11-23 other lists: als",
+        "bbb2222 2026-11-23 other lists: als; als: train.als.alpha 10 → 2",
         "ccc3333 2026-11-23 gain: linear → exp2",
     ]
     assert lines[8:14] == [
@@ -136,7 +136,9 @@ def test_a_history_tells_the_result_then_what_changed_then_the_numbers(
 
 
 def test_missing_evidence_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
-    same = replace(SECOND, name="eee5555", changed=(), changes=(), same=("als", "base"))
+    same = replace(
+        SECOND, name="eee5555", changed=(), training_params=(), changes=(), same=("als", "base")
+    )
     other = replace(
         SECOND, standings=(standing("als", 0.5, None, label="AP@1"),), changes=(), same=()
     )
@@ -147,8 +149,8 @@ def test_missing_evidence_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert "ddd4444 2026-11-23 its results are not in DVC's cache" in lines
     assert (
-        "bbb2222 2026-11-23 other lists: als (not compared user by user: als had another truth)"
-        in lines
+        "bbb2222 2026-11-23 other lists: als; als: train.als.alpha 10 → 2"
+        " (not compared user by user: als had another truth)" in lines
     )
     assert "bbb2222 not a primary metric" in lines
     assert "eee5555 2026-11-23 the same inputs" in lines
@@ -171,7 +173,7 @@ def test_neighbours_that_are_equally_unreadable_are_one_line_with_all_that_chang
     assert lines[5:8] == [
         "3 revisions v2 2026-11-23 to 2026-11-25 other items; another truth; their results are "
         "not in DVC's cache",
-        "bbb2222 2026-11-23 other lists: als",
+        "bbb2222 2026-11-23 other lists: als; als: train.als.alpha 10 → 2",
         "ddd4444 2026-11-23 its results are not in DVC's cache",
     ]
     assert "6 revisions of the comparison since 2026-11-23" in lines

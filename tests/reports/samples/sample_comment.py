@@ -11,6 +11,11 @@ from tests.reports.samples import sample
 
 GAIN = Setting("gain", "linear", "exp2", ("als", "knn"))
 TRUTH = Setting("truth", "a.csv, sha256 0a…", "a.csv, sha256 0b…", ("als", "knn"))
+TRAINING = (
+    Setting("split.seed", "1", "2", ("ease", "knn")),
+    Setting("train.knn.neighbours", "50", "200", ("knn",)),
+    Setting("train.knn.weighting", "none", "bm25", ("knn",)),
+)
 RULES = (
     Setting("gate.guardrails.nDCG@10", "2%", "50%", ()),
     Setting("gate.undecided", "none", "pass", ()),
@@ -81,7 +86,9 @@ def comment(name: str) -> str:
     why = "knn had other conventions: gain was 'linear' and is 'exp2'; evaluate both alike"
     comments = {
         "no gate": two,
-        "changes": replace(two, since=since(changes=changes, worse=worse)),
+        "changes": replace(
+            two, since=since(changes=changes, worse=worse, training_params=TRAINING)
+        ),
         "no segment worse": replace(two, since=since()),
         "other conventions": replace(two, since=since(**mismatches, segmented=False)),
         "no decision": replace(two, no_decision=(why,)),

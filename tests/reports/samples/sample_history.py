@@ -9,6 +9,7 @@ from concord.metrics_core.results.history import (
     InputChange,
     Reuse,
     Revision,
+    Setting,
     Standing,
 )
 
@@ -75,6 +76,7 @@ SECOND = replace(
     ),
     changes=(_change("als", -0.05, "worse"),),
     same=("base",),
+    training_params=(Setting("train.als.alpha", "10", "2", ("als",)),),
 )
 THIRD = _revision(
     "ccc3333",
