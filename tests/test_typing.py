@@ -46,12 +46,11 @@ from concord.typing import ConventionOptions, Data, PolicyOptions, PresetName, T
 
 RECS, TRUTH, RR = {"u": ["a", "b"]}, {"u": {"b": 1}}, ["RR"]
 STANDARD: Final = "standard"
-SCORES = {"als": {"score": "prediction"}}
 frame = pl.DataFrame({"user": ["u"], "item": ["a"], "rank": [1]})
 name: PresetName = "rectools"
 gain: ConventionOptions = {"gain": {"map": {1: 0, 2: 5.5}}, "discount": {"jk": 2}}
 policies: PolicyOptions = {"negative_grade": "zero"}
-columns: TableColumns = {"recs": {"user": "userId"}, "truth": {"grade": None}}
+columns: TableColumns = {"user": "userId", "recs": {"item": "movieId"}, "truth": {"grade": None}}
 relation: Data = duckdb.connect().table("lists")
 
 cc.evaluate(frame, TRUTH, metrics=RR, conventions=STANDARD)
@@ -64,7 +63,7 @@ for preset in cc.presets():
     cc.preset(preset)
 models: dict[str, Data] = {"als": frame, "ease": {"replicates": {1: RECS, 2: "lists.csv"}}}
 comparison = cc.compare(
-    models, TRUTH, metrics=RR, baseline="als", conventions=STANDARD, columns=SCORES
+    models, TRUTH, metrics=RR, baseline="als", columns={"user": "id", "als": {"score": "rating"}}
 )
 
 cc.preset("rectool")  # error
@@ -171,7 +170,9 @@ def test_names_of_columns_are_those_that_are_read() -> None:
         "interactions": INTERACTIONS_COLUMNS,
     }
 
-    assert {name: _words(get_args(hint)[0]) for name, hint in hints.items() if name != "items"} == {
+    assert hints.pop("user") == hints.pop("item") == str  # of all tables
+    del hints["items"]
+    assert {name: _words(get_args(hint)[0]) for name, hint in hints.items()} == {
         name: {*required, *optional} for name, (required, optional) in read.items()
     }  # fmt: skip
 

@@ -103,7 +103,8 @@ def compare(
         {"guardrails": {"nDCG@10": "2%"}, "segments": {"activity": {"nDCG@10": "5%"}},
         "success": ["R@20"]}. The decision is `gate` of the result.
     columns : dict, optional
-        Column names of tables: {"truth": {"user": "user_id"}, "als": {"score": "prediction"}}.
+        Column names of all tables, and of single ones or the lists of a model:
+        {"user": "userId", "truth": {"grade": "rating"}, "als": {"score": "prediction"}}.
     input : dict, optional
         What tables may contain besides the usual, such as {"negative_grade": "zero"}.
     title : str

@@ -24,11 +24,13 @@ Data = ArrowFrame | FrameWithColumns | str | Path | Mapping[Any, Any]
 
 
 class TableColumns(TypedDict, total=False):
-    """Column names of the tables of one model, such as {"recs": {"user": "userId"}}.
+    """Column names, such as {"user": "userId"} for all tables or {"recs": {"user": "userId"}}.
 
-    The columns of `items` include those that own metrics read.
+    Names of one table have precedence. The columns of `items` include those that own metrics read.
     """
 
+    user: str
+    item: str
     recs: Mapping[Literal["user", "item", "rank", "score"], str]
     truth: Mapping[Literal["user", "item", "grade", "time", "propensity"], str | None]
     train: Mapping[Literal["user", "item", "time"], str]
@@ -36,7 +38,9 @@ class TableColumns(TypedDict, total=False):
     users: Mapping[Literal["user"], str]
 
 
-ModelColumns = TableColumns | Mapping[str, Mapping[str, str | None]]  # of several models by name
+ModelColumns = (
+    TableColumns | Mapping[str, str | Mapping[str, str | None]]
+)  # of several models by name
 
 
 class SplitColumns(TypedDict, total=False):

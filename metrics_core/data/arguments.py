@@ -1,7 +1,7 @@
 """Open tables that are passed to the library: paths, dicts and frames."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from concord.metrics_core.errors import ArgumentNames, Problem, raise_problems, 
 from concord.metrics_core.files import is_remote
 
 Columns = Mapping[str, Mapping[str, str | None]]  # argument -> our name -> original name
+ALL_TABLES = ""  # key of the names that hold for all tables, unless a table has its own
+_SHARED = ("user", "item")
 
 _FROM_DICT: Mapping[str, Callable[[Mapping[Any, Any], str], pa.Table]] = {
     "recs": frames.lists_table,
@@ -64,7 +66,8 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
     """
     role = role or name
     settings = ArgumentNames(name)
-    resolved = resolve_columns(_COLUMNS[role], columns.get(name, {}))
+    own_names = resolve_columns(_COLUMNS[role], columns.get(name, {}))
+    resolved = resolve_columns(_COLUMNS[role], names_in_table(name, columns, role=role))
     if isinstance(data, (Path, RemotePath)) or (
         isinstance(data, str) and (role != "users" or is_remote(data))
     ):
@@ -73,14 +76,25 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
         # Unlike Path.expanduser it does not raise for an unknown user.
         path = parse_path(os.path.expanduser(str(data)))  # noqa: PTH111
         check_path(path, settings)
-        return InputTable(str(path), detect_format(path, None, settings), *resolved, settings)
+        form = detect_format(path, None, settings)
+        names = own_names if form == "trec" else resolved  # TREC files have no header
+        return InputTable(str(path), form, *names, settings)
     if isinstance(data, Mapping) and role in _FROM_DICT:
-        rows = _FROM_DICT[role](data, name)
+        rows, resolved = _FROM_DICT[role](data, name), own_names
     elif role == "users" and not _is_frame(data):
-        rows = frames.ids_table(data, name, "user")
+        rows, resolved = frames.ids_table(data, name, "user"), own_names
     else:
         rows = table_from_frame(data, name)
     return InputTable(name, "held", *resolved, settings, rows=rows)
+
+
+def names_in_table(
+    name: str, columns: Columns, *, role: str | None = None
+) -> dict[str, str | None]:
+    """Return our name -> original name for one table, with the names that hold for all."""
+    read = {each for names in _COLUMNS[role or name] for each in names}
+    shared = {each: name for each, name in columns.get(ALL_TABLES, {}).items() if each in read}
+    return shared | dict(columns.get(name, {}))
 
 
 def _is_frame(data: Any) -> bool:
@@ -88,7 +102,7 @@ def _is_frame(data: Any) -> bool:
 
 
 def check_columns(columns: Any, roles: Mapping[str, str] = ROLES) -> Columns:
-    """Return the original column names of each table, validated.
+    """Return the original column names of each table, validated; `ALL_TABLES`: of all tables.
 
     Parameters
     ----------
@@ -100,21 +114,41 @@ def check_columns(columns: Any, roles: Mapping[str, str] = ROLES) -> Columns:
     InputError
         If an argument or a column is unknown.
     """
-    if not isinstance(columns, Mapping) or not all(
-        isinstance(names, Mapping) for names in columns.values()
-    ):
-        fix = f"write it as {{{next(iter(roles))!r}: {{'user': 'userId'}}}}"
-        raise refuse("columns", "is not a dict of dicts", fix)
-    problems = [
-        Problem(f"columns: {name!r}", "is not a table of this call", f"choose {', '.join(roles)}")
-        for name in columns
-        if name not in roles
-    ]
+    if not isinstance(columns, Mapping):
+        fix = f"write {{'user': 'userId'}}, or {{{next(iter(roles))!r}: {{'user': 'userId'}}}}"
+        raise refuse("columns", "is not a dict", fix)
+    problems: list[Problem] = []
+    shared, of_tables = {}, {}
     for name, names in columns.items():
-        if name in roles:
-            problems += _column_name_problems(name, roles[name], names)
+        if isinstance(names, Mapping):
+            of_tables[name] = names
+            if name in roles:
+                problems += _column_name_problems(name, roles[name], names)
+            else:
+                fix = f"choose {', '.join(roles)}"
+                problems.append(Problem(f"columns: {name!r}", "is not a table of this call", fix))
+        elif name in _SHARED and isinstance(names, str):
+            shared[name] = names
+        else:
+            problems.append(_shared_name_problem(name, names, roles))
     raise_problems(problems)
-    return columns
+    return {ALL_TABLES: shared, **of_tables} if shared else of_tables
+
+
+def _shared_name_problem(name: Any, original: Any, roles: Collection[str]) -> Problem:
+    """Return the problem of an entry of `columns` that is neither a table's nor of all tables."""
+    location = f"columns: {name!r}"
+    if original in _SHARED and name not in roles:
+        return _swapped_problem(location, name, original)
+    fix = (
+        f"name `user` and `item` for all tables, others by table: {{{next(iter(roles))!r}: {{…}}}}"
+    )
+    return Problem(location, f"is {original!r}, not a dict of column names", fix)
+
+
+def _swapped_problem(location: str, name: Any, original: Any) -> Problem:
+    fix = f"write {{{original!r}: {name!r}}}: Concord's name, then yours"
+    return Problem(location, f"is named {original!r}: are the two swapped?", fix)
 
 
 def _column_name_problems(name: str, role: str, names: Mapping[Any, Any]) -> Iterator[Problem]:
@@ -122,7 +156,9 @@ def _column_name_problems(name: str, role: str, names: Mapping[Any, Any]) -> Ite
     known = [column for columns in _COLUMNS[role] for column in columns]
     for column, original in names.items():
         location = f"columns: {name}: {column!r}"
-        if column not in known and role != "items":
+        if column not in known and original in known and (role != "items" or original == "item"):
+            yield _swapped_problem(location, column, original)
+        elif column not in known and role != "items":
             fix = f"write {{Concord's name: your name}}; Concord reads {', '.join(known)}"
             yield Problem(location, "is not a column that Concord reads", fix)
         elif not isinstance(original, str) and not (original is None and column == "grade"):

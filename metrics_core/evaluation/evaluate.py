@@ -122,7 +122,8 @@ def evaluate(
         {"items": {"price": "price"}}, and the group of items whose share of attention AWRF and EEL
         measure, such as {"items": {"group": "provider"}}.
     columns : dict, optional
-        Column names of tables, such as {"recs": {"user": "userId"}}. With
+        Column names of all tables, such as {"user": "userId", "item": "movieId"}, and of single
+        ones, such as {"recs": {"score": "prediction"}}, which have precedence. With
         {"truth": {"grade": None}} all rows have the same grade.
     input : dict, optional
         Policies for unusual content, such as {"negative_grade": "zero"}, as `input` in params.yaml.
@@ -197,7 +198,7 @@ def refuse_unread_columns(columns: Any, labels: Sequence[Label], pinned: Convent
         read.add(PROPENSITY)
     known = [name for names in ITEMS_COLUMNS for name in names]
     for name in item_columns if isinstance(item_columns, Mapping) else ():
-        if name not in {*read, *known}:
+        if name not in {*read, *known} and item_columns[name] != "item":  # that one is swapped
             fix = f"choose {', '.join(known)}, or a number that a metric of your own reads"
             raise refuse(f"columns: items: {name!r}", "is read by no metric", fix)
 

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from concord.metrics_core.data.argument_types import TableColumns
-from concord.metrics_core.data.arguments import Columns, check_columns, open_table
+from concord.metrics_core.data.arguments import Columns, check_columns, names_in_table, open_table
 from concord.metrics_core.data.id_matching import IdMatchContext, match_id_sets, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.policies import Policies, parse_policies
@@ -148,7 +148,7 @@ class SparkInputs:
         with in_memory() as connection:
             read_users(connection, open_table(name, data, self.columns))
             ids = connection.sql("SELECT DISTINCT user FROM source").to_arrow_table()
-        user_column = self.columns.get(name, {}).get("user") or "user"
+        user_column = names_in_table(name, self.columns).get("user") or "user"
         return self._session.createDataFrame(ids.rename_columns([user_column]))
 
     @property

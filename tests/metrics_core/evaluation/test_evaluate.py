@@ -118,6 +118,23 @@ def test_columns_are_named() -> None:
     assert _rr(recs, truth, columns={**columns, "truth": {"grade": None}}) == RR
 
 
+def test_names_of_user_and_item_hold_for_all_tables_unless_a_table_has_its_own() -> None:
+    names = {"user": "userId", "item": "movieId"}
+    recs, truth = LISTS.rename(names), TRUTH.rename(names)
+    arguments: dict[str, Any] = {"metrics": ["Coverage@2", "RR"]}
+    items = LISTS.select(movieId="item").unique()
+
+    result = cc.evaluate(recs, truth, **arguments, items=items, columns=names)
+    own = cc.evaluate(
+        LISTS, truth, **arguments, items=items, columns={**names, "recs": {c: c for c in names}}
+    )
+    from_dict = cc.evaluate(recs, {"u": {"a": 1}}, metrics=["RR"], users=["u"], columns=names)
+
+    expected = cc.evaluate(LISTS, TRUTH, **arguments, items=LISTS.select("item").unique())
+    assert result.to_dict() == own.to_dict() == expected.to_dict()
+    assert from_dict.per_user["user"].to_list() == ["u"]
+
+
 def test_users_choose_who_is_evaluated() -> None:
     assert _rr(LISTS, TRUTH, users=["u"]) == 1 / 2
     assert _rr(LISTS, TRUTH, users=pl.DataFrame({"user": ["u", "u"]})) == 1 / 2
