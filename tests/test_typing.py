@@ -170,7 +170,7 @@ def test_names_of_columns_are_those_that_are_read() -> None:
         "interactions": INTERACTIONS_COLUMNS,
     }
 
-    assert hints.pop("user") == hints.pop("item") == str  # of all tables
+    assert hints.pop("user") is hints.pop("item") is str  # of all tables
     del hints["items"]
     assert {name: _words(get_args(hint)[0]) for name, hint in hints.items()} == {
         name: {*required, *optional} for name, (required, optional) in read.items()

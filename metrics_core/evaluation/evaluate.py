@@ -197,8 +197,9 @@ def refuse_unread_columns(columns: Any, labels: Sequence[Label], pinned: Convent
     if (pinned.propensity or {}).get("column") == "items":
         read.add(PROPENSITY)
     known = [name for names in ITEMS_COLUMNS for name in names]
-    for name in item_columns if isinstance(item_columns, Mapping) else ():
-        if name not in {*read, *known} and item_columns[name] != "item":  # that one is swapped
+    names = item_columns if isinstance(item_columns, Mapping) else {}
+    for name, original in names.items():
+        if name not in {*read, *known} and original != "item":  # `check_columns` refuses that
             fix = f"choose {', '.join(known)}, or a number that a metric of your own reads"
             raise refuse(f"columns: items: {name!r}", "is read by no metric", fix)
 

@@ -92,7 +92,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "swapped_columns_of_a_table": ({"columns": {"truth": {"rating": "grade"}}},
                                    "write {'grade': 'rating'}: Concord's name, then yours"),
     "swapped_columns_of_items": ({"columns": {"items": {"movieId": "item"}}},
-                                 "columns: items: 'movieId': is named 'item': are the two swapped?"),
+                                 "items: 'movieId': is named 'item': are the two swapped?"),
     "columns_of_unknown_table": ({"columns": {"lists": {}}},
                                  "columns: 'lists': is not a table of this call"),
     "unknown_column": ({"columns": {"recs": {"usr": "x"}}},
