@@ -22,6 +22,7 @@ from concord.reports.text.markdown import (
     sentence,
     table,
 )
+from concord.reports.text.missing_lists import warning_sentence
 from concord.reports.text.segments import entries, segment_sentences
 from concord.reports.text.summary import method_note
 from concord.reports.text.verdict_styles import VERDICTS
@@ -113,7 +114,7 @@ def _decision(comment: Comment, max_rows: int) -> str:
         changes = comment.since and _first_changes(comment.since)
         lines = [f"**{sentence(changes)}**", result] if changes else [f"**{result}**"]
         return "\n\n".join([f"## {title}", *lines])
-    icon = _ICONS.get(comment.decision.outcome, _UNDECIDED_ICON)
+    icon = _ICONS.get(comment.decision.outcome if comment.decision.models else "", _UNDECIDED_ICON)
     lines = [gate.first_line(comment.decision), *comment.decision.lines[1:]]
     first, *others = map(sentence, lines)
     head = f"## {icon} Gate: {gate.head(comment.decision)}"
@@ -166,7 +167,8 @@ def _rules(comment: Comment, max_rows: int) -> str:
 
 def _warnings(comment: Comment, max_rows: int) -> str:
     warnings = [f"{comment.stale}."] if comment.stale else []
-    warnings += [warning.sentence for warning in comment.comparison.serious]
+    comparison = comment.comparison
+    warnings += [warning_sentence(comparison, warning) for warning in comparison.serious]
     lines = "\n>\n".join(f"> {sentence(each)}" for each in warnings[:max_rows])
     return f"> [!WARNING]\n{lines}" if lines else ""
 

@@ -20,6 +20,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.terminal.arguments import evaluated_label
     from concord.pipeline.terminal.leaderboard import print_leaderboard
     from concord.pipeline.terminal.table import console
+    from concord.reports.text.missing_lists import warning_sentence
 
     params = read_params()
     comparison = load_comparison(params)
@@ -29,9 +30,10 @@ def run(arguments: argparse.Namespace) -> None:
         terminal.print(f"warning: {stale}\n")
     print_leaderboard(terminal, comparison, list(dict.fromkeys(labels)) or comparison.primary)
     for warning in comparison.serious:
-        names_them = len(warning.models) > 1 and join_names(warning.models) in warning.sentence
+        sentence = warning_sentence(comparison, warning)
+        names_them = len(warning.models) > 1 and join_names(warning.models) in sentence
         models = "" if names_them else f" ({warning.model_names})"
-        terminal.print(f"\nWarning{models}: {warning.sentence}")
+        terminal.print(f"\nWarning{models}: {sentence}")
 
 
 def is_last_stage(stage: str) -> bool:

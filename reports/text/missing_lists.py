@@ -3,6 +3,7 @@
 A model without lists for a group is not worse there, whatever `user_no_recs` lets its users count.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -62,24 +63,32 @@ def compared_cells(
 
 
 def groups_without_lists(comparison: Comparison) -> list[MissingLists]:
-    """Return each group of users that models leave out; the same users are named only once."""
-    groups: dict[tuple[tuple[str, ...], tuple[int, ...]], MissingLists] = {}
+    """Return each group of users that models leave out.
+
+    A group with the counts of one in another segmentation has the same users, and is left out.
+    """
+    groups: list[MissingLists] = []
     for segmentation in comparison.segments:
-        if segmentation.kind != "user":
-            continue
-        n_users = {group.name: group.n_users for group in segmentation.segments}
-        for group, models in absent_models(segmentation).items():
-            missing = {
-                cell.model: cell.n_without_list or 0
-                for cell in segmentation.cells
-                if cell.segment == group and cell.model in models
-            }
-            names = tuple(model for model in comparison.models if model in missing)
-            counts = tuple(missing[model] for model in names)
-            groups.setdefault(
-                (names, counts), MissingLists(segmentation, group, n_users[group], names, counts)
-            )
-    return list(groups.values())
+        if segmentation.kind == "user":
+            known = {(each.models, each.counts) for each in groups}
+            new = _groups_of(comparison, segmentation)
+            groups += [each for each in new if (each.models, each.counts) not in known]
+    return groups
+
+
+def _groups_of(comparison: Comparison, segmentation: Segmentation) -> list[MissingLists]:
+    n_users = {group.name: group.n_users for group in segmentation.segments}
+    groups = []
+    for group, models in absent_models(segmentation).items():
+        missing = {
+            cell.model: cell.n_without_list or 0
+            for cell in segmentation.cells
+            if cell.segment == group and cell.model in models
+        }
+        names = tuple(model for model in comparison.models if model in missing)
+        counts = tuple(missing[model] for model in names)
+        groups.append(MissingLists(segmentation, group, n_users[group], names, counts))
+    return groups
 
 
 def missing_list_sentences(comparison: Comparison) -> list[str]:
@@ -88,8 +97,11 @@ def missing_list_sentences(comparison: Comparison) -> list[str]:
 
 
 def _sentence(comparison: Comparison, missing: MissingLists) -> str:
-    most, baseline, label = max(missing.counts), comparison.baseline, comparison.primary[0]
-    users = f"{most:,}" if most == missing.n_users else f"{most:,} of {missing.n_users:,}"
+    fewest, most = min(missing.counts), max(missing.counts)
+    baseline, label = comparison.baseline, comparison.primary[0]
+    users = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    if fewest < missing.n_users:
+        users += f" of {missing.n_users:,}"
     others = [model for model in comparison.models if model not in missing.models]
     if not others:
         models = "any model"
@@ -110,15 +122,18 @@ def _sentence(comparison: Comparison, missing: MissingLists) -> str:
 
 
 def explains(comparison: Comparison, warning: DataWarning) -> bool:
-    """True if nearly all users of a warning about missing lists are in groups without lists."""
+    """True if nearly all users of a warning about missing lists are in groups without lists.
+
+    Groups of one segmentation have no user in common, and their users add up.
+    """
     if warning.code != "user_sets_differ" or "without_list" not in warning.details:
         return False
-    counts: dict[str, int] = {}
+    counts: dict[str, Counter[str]] = {}
     for each in groups_without_lists(comparison):
-        for model, n in zip(each.models, each.counts, strict=True):
-            counts[model] = max(n, counts.get(model, 0))
+        of_segmentation = counts.setdefault(each.segmentation.name, Counter())
+        of_segmentation.update(dict(zip(each.models, each.counts, strict=True)))
     return all(
-        counts.get(comparison.lists.get(name, name), 0) >= NEARLY_ALL * n
+        any(each[comparison.lists.get(name, name)] >= NEARLY_ALL * n for each in counts.values())
         for name, n in warning.details["without_list"].items()
     )
 

@@ -14,7 +14,7 @@ from concord.reports.text.quality import evaluated_users
 from concord.reports.text.verdicts import limits
 
 _ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
-_N_CAUTIONS = 2  # outside of the fold
+_N_CAUTIONS = 2  # outside of the fold; serious ones are never in it
 
 
 def headline(comparison: Comparison) -> str:
@@ -44,7 +44,7 @@ class Caution:
 
 
 def cautions(comparison: Comparison) -> tuple[list[Caution], list[Caution]]:
-    """Return the most important cautions, with what the intervals cover, and the others."""
+    """Return the serious and the first cautions, with what the intervals cover, and the others."""
     serious = [
         Caution(warning_sentence(comparison, each), each.fix, is_serious=True)
         for each in comparison.serious
@@ -55,7 +55,8 @@ def cautions(comparison: Comparison) -> tuple[list[Caution], list[Caution]]:
     costs = [f"The cost of {models}: {cost}" for models, cost in all_costs(comparison)]
     sentences = [*trained[:1], *_definitions(comparison), *costs, *limits(comparison)]
     ordered = [*serious, *map(Caution, sentences)]
-    return [*ordered[:_N_CAUTIONS], Caution(comparison.covers)], ordered[_N_CAUTIONS:]
+    n_visible = max(_N_CAUTIONS, len(serious))
+    return [*ordered[:n_visible], Caution(comparison.covers)], ordered[n_visible:]
 
 
 def _definitions(comparison: Comparison) -> list[str]:

@@ -1,16 +1,20 @@
 """The comment in a pull request: its length, and hostile names; test_snapshots.py has its text."""
 
 import re
+from dataclasses import replace
 
 from markdown_it import MarkdownIt
 
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import DataWarning
+from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.history import Setting
 from concord.metrics_core.results.stored import from_content
 from concord.reports.comment import Comment, marker, render_comment
 from concord.reports.text.markdown import COMMENT_LIMIT
 from tests.reports.samples import sample
 from tests.reports.samples.sample_comment import change, in_segment, since
+from tests.reports.test_missing_lists import comparison_of
 
 HOSTILE = (
     "a|b\n/merge @all <img src=x> [x](http://evil.example) `c` #1 **d** www.evil.example\u202e"
@@ -147,3 +151,22 @@ def test_address_of_the_report_is_one_link() -> None:
 
     link = "https://ci.example/1/report.html?a=b%3E%20%5Bx%5D%28y"
     assert f"\n[The whole report](<{link}>)\n" in text
+
+
+def test_a_gate_without_models_is_no_failure() -> None:
+    comparison = from_content(sample.one_model())
+    decision = Decision("baseline", "popularity", 0.95, False, "worse", ())
+
+    text = render_comment(Comment("", comparison, decision))
+
+    assert text.splitlines()[2] == "## ⚪ Gate: no decision"
+
+
+def test_missing_lists_of_a_group_are_the_warning() -> None:
+    comparison = comparison_of(als=20)
+    details = {"without_list": {"als": 20}, "n_users": 90, "unit": "user", "user_no_recs": "zero"}
+    warning = DataWarning("user_sets_differ", "serious", ("als",), details)
+
+    text = render_comment(Comment("", replace(comparison, warnings=(warning,)), None))
+
+    assert "> 20 new users get no list from als; popularity scores 0.289 there." in text

@@ -30,6 +30,12 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head(name: str) -> None:
         assert {_cells(line) for line in (rule, *rows)} == {_cells(head)}
 
 
+def test_the_outcome_of_the_gate_is_said_once() -> None:
+    text = markdown(sample.gated())
+
+    assert "**Gate: failed**\n\n- Against popularity: random-walk is worse; " in text
+
+
 def test_many_models_with_long_names_fit_in_a_comment_with_a_note() -> None:
     content = sample.many_models()
     for model in content["models"]:

@@ -53,7 +53,7 @@ def test_a_group_without_lists_is_told_once_and_not_as_a_loss() -> None:
     (segmentation,) = comparison.segments
 
     assert missing_list_sentences(comparison) == [
-        "20 new users get no list from item-knn and als; popularity scores 0.289 there."
+        "19 to 20 of 20 new users get no list from item-knn and als; popularity scores 0.289 there."
     ]
     cells = compared_cells(comparison, segmentation, segmentation.cells)
     assert {"item-knn", "als"}.isdisjoint(cell.model for cell in cells)
@@ -105,3 +105,24 @@ def test_a_group_explains_a_warning_about_its_users(als: int, expected: bool) ->
     assert is_group is expected
     told = replace(comparison, warnings=(warning,)).verdicts
     assert (missing_list_sentences(comparison)[0] in told) is not expected
+
+
+def countries(name: str = "country") -> Segmentation:
+    """Return two groups of 20 users each, of whom none has a list of als."""
+    (activity,) = comparison_of(als=20).segments
+    cells = tuple(replace(cell, segment=group) for group in "xy" for cell in activity.cells)
+    groups = (Segment("x", 20), Segment("y", 20))
+    return replace(activity, name=name, question="Where?", segments=groups, cells=cells)
+
+
+def test_equal_counts_in_groups_of_one_segmentation_are_other_users() -> None:
+    once = replace(comparison_of(), segments=(countries(),))
+    twice = replace(comparison_of(), segments=(countries(), countries("region")))
+    details = {"without_list": {"als": 40}, "n_users": 90, "unit": "user", "user_no_recs": "zero"}
+
+    assert missing_list_sentences(once) == [
+        "20 users of country “x” get no list from als; popularity scores 0.289 there.",
+        "20 users of country “y” get no list from als; popularity scores 0.289 there.",
+    ]
+    assert missing_list_sentences(twice) == missing_list_sentences(once)
+    assert explains(once, DataWarning("user_sets_differ", "serious", ("als",), details))

@@ -201,6 +201,18 @@ def test_an_acknowledged_warning_is_the_last_finding_and_no_caution() -> None:
     assert markdown(content).count("Acknowledged: known") == len(content["warnings"])
 
 
+def test_serious_warnings_are_never_folded() -> None:
+    content = sample.five_models()
+    for each in content["warnings"]:
+        each["severity"] = "serious"
+    comparison = from_content(content)
+    visible, others = cautions(comparison)
+
+    assert len(comparison.serious) > 2
+    assert sum(each.is_serious for each in visible) == len(comparison.serious)
+    assert not any(each.is_serious for each in others)
+
+
 def test_many_pairs_are_listed_to_the_baseline_and_between_neighbours() -> None:
     comparison = from_content(sample.many_models())
     rows = listed_pairs(comparison, LABEL)
