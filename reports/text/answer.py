@@ -1,79 +1,83 @@
 """The answer of a comparison: which models are best on the primary metrics, in one sentence."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.text_format import is_or_are, join_names
 from concord.reports.text import numbers
+from concord.reports.text.ranks import beats
 
-_MAX_TIED = 3  # names in one clause
+_MAX_NAMES = 3  # in one clause
+_TOO_FEW = ", as too few users differ"
+_CLOSED = {  # verdict on a model against the baseline -> its words, and a reason
+    "worse": ("worse", ""),
+    "worse_without_interval": ("worse", ""),
+    "worse_below_threshold": ("slightly worse", ""),
+    "equivalent": ("equivalent", ""),
+    "identical": ("identical", ""),
+}
+_OPEN = {
+    "undecided": ("undecided", ""),
+    "no_interval": ("not tested", ""),
+    "too_few_users": ("not judged", _TOO_FEW),
+}
 _LEVEL = {"identical", "equivalent"}
-_OPEN = {  # verdict on a model against the baseline -> its words; the least decided first
-    "undecided": "undecided",
-    "too_few_users": "not judged, as too few users differ",
-    "no_interval": "not tested",
-    "not_comparable": "not comparable, as too many users have no list",
-}
-_CLOSED = {
-    "worse": "worse",
-    "worse_without_interval": "worse",
-    "worse_below_threshold": "slightly worse",
-    "equivalent": "equivalent",
-    "identical": "identical",
-}
+_TIES = (  # verdicts between tied models -> their words, and a reason; the first that fits
+    ({"identical"}, "identical", ""),
+    (_LEVEL, "equivalent", ""),
+    ({"no_interval"}, "not tested against each other", ""),
+    ({*_LEVEL, "too_few_users"}, "too close to call", _TOO_FEW),
+    ({*_LEVEL, "too_few_users", "undecided"}, "too close to call", ""),
+    ({*_LEVEL, *_OPEN}, "not shown to differ", ""),
+)
 
 
-@dataclass(frozen=True)
-class Top:
-    """The best models on some primary metrics: the leader, then those that it is not better than.
+class _Clause(NamedTuple):
+    """`als and ease are equivalent on R@10`; without labels it holds for all primary metrics."""
 
-    Attributes
-    ----------
-    verdicts : set of str
-        Verdicts on the leader against the others; empty for one model.
-    """
-
-    labels: tuple[str, ...]
     models: tuple[str, ...]
-    verdicts: frozenset[str]
+    predicate: str
+    reason: str = ""
+    labels: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        on = f" on {join_names(self.labels)}" if self.labels else ""
+        return f"{_names(self.models)} {self.predicate}{on}{self.reason}"
 
 
 def answer(comparison: Comparison) -> str:
     """Return the decision that the verdicts of all primary metrics lead to."""
+    baseline, without = comparison.baseline, _without_lists(comparison)
     if len(comparison.models) == 1:
-        return f"{comparison.models[0]} is the only model: there is nothing to compare it with."
-    tops = _tops(comparison)
-    if not tops:
+        return f"{baseline} is the only model: there is nothing to compare it with."
+    item = "list" if comparison.has_lists else "value"
+    if baseline in without:
+        return f"No model is comparable with {baseline}, as too many users have no {item} of it."
+    labels = [label for label in comparison.primary if comparison.leaders(label)]
+    if not labels:
         return f"No model has a mean of {join_names(comparison.primary, 'or')}."
-    labels = [label for label in comparison.primary for top in tops if label in top.labels]
-    if not any(_is_better(pair) for x in labels for pair in comparison.against_baseline(x)):
-        return _no_better_model(comparison, labels)
-    baseline, common = comparison.baseline, set.intersection(*(set(top.models) for top in tops))
-    if len(common) > 1 and all(top.verdicts for top in tops):
-        # The other models are tied on one metric, but worse on another.
-        models = tuple(model for model in tops[0].models if model in common)
-        tops = [Top(tuple(labels), models, frozenset().union(*(top.verdicts for top in tops)))]
-    clauses = [_top_clause(comparison, top, is_only=len(tops) == 1) for top in tops]
-    claims = [top for top in tops if not top.verdicts]
-    tied = dict.fromkeys(m for top in tops if top.verdicts for m in top.models if m != baseline)
-    clauses += _baseline_clauses(comparison, tied, claims, labels, n_tied=len(tied))
-    if len(clauses) == len(tops) and all(top.models[0] == baseline for top in claims):
-        # The baseline itself is best or tied, and other models beat it.
-        clauses += _baseline_clauses(comparison, comparison.compared_models, claims, labels)
-    incomparable = [m for m in comparison.compared_models if not _is_candidate(m, comparison)]
-    if incomparable:
-        clauses.append(f"{_names(incomparable)} {is_or_are(incomparable)} not comparable")
-    start = "" if common else "The primary metrics disagree: "
-    caveat = _training_caveat(comparison, claims, list(tied), labels)
-    return f"{start}{'; '.join(clauses)}{caveat}."
+    notes = [*_without_mean(comparison, [m for m in comparison.ranked if m not in without])]
+    if without:
+        verb = is_or_are(without)
+        notes.append(f"{_names(without)} {verb} not comparable, as too many users have no {item}")
+    better = {
+        model: on
+        for model in comparison.compared_models
+        if (on := [label for label in labels if beats(comparison, model, baseline, label)])
+    }
+    if better:
+        start, clauses = _best_models(comparison, labels, better)
+    else:
+        start, clauses = _no_better_model(comparison, labels, is_open=bool(notes))
+    return f"{start}{'; '.join([*clauses, *notes])}."
 
 
 def answer_numbers(comparison: Comparison) -> str:
     """Return the differences of the best models to the baseline, on each primary metric."""
-    tops = _tops(comparison)
-    best = {m for top in tops for m in top.models} - {comparison.baseline}
+    best = {model for label in comparison.primary for model in top_models(comparison, label)}
     parts = [_label_numbers(comparison, label, best) for label in comparison.primary]
     if len(comparison.models) == 1:
         return f"{'. '.join(parts)}."
@@ -96,25 +100,17 @@ def _label_numbers(comparison: Comparison, label: str, best: set[str]) -> str:
         )
         for pair in ([pair for pair in pairs if pair.a in best] or pairs[:1])
     ]
-    return f"{label}: {numbers.join_first(texts, _MAX_TIED)}"
+    return f"{label}: {numbers.join_first(texts, _MAX_NAMES)}"
 
 
 def top_models(comparison: Comparison, label: str) -> list[str]:
-    """Return the leader of a label, then the models that it is not better than."""
-    ranked = [*comparison.leaders(label), *comparison.others(label)]
-    candidates = [
+    """Return the leaders of a label, then the models that one of them does not beat."""
+    leaders = comparison.leaders(label)
+    return leaders + [
         model
-        for model in ranked
-        if comparison.score(model, label).mean is not None and _is_candidate(model, comparison)
+        for model in _candidates(comparison, label)
+        if model not in leaders and not all(beats(comparison, x, model, label) for x in leaders)
     ]
-    leaders = [m for m in candidates if m in comparison.leaders(label)] or candidates[:1]
-    others = [
-        model
-        for model in candidates
-        if model not in leaders
-        and not all(_is_better(pair_of(comparison, best, model, label)) for best in leaders)
-    ]
-    return [*leaders, *others]
 
 
 def pair_of(comparison: Comparison, a: str, b: str, label: str) -> Difference:
@@ -124,28 +120,116 @@ def pair_of(comparison: Comparison, a: str, b: str, label: str) -> Difference:
     return pair
 
 
-def _tops(comparison: Comparison) -> list[Top]:
-    """Return the best models, of labels with the same best models together."""
-    groups: dict[frozenset[str], Top] = {}
-    for label in comparison.primary:
-        if models := top_models(comparison, label):
-            first, *others = models
-            verdicts = {pair_of(comparison, first, m, label).verdict for m in others}
-            known = groups.get(frozenset(models), Top((), tuple(models), frozenset()))
-            groups[frozenset(models)] = Top(
-                (*known.labels, label), known.models, known.verdicts | verdicts
-            )
-    return list(groups.values())
+def _candidates(comparison: Comparison, label: str) -> list[str]:
+    """Return the comparable models that have a mean, best first."""
+    without = _without_lists(comparison)
+    ranked = [*comparison.leaders(label), *comparison.others(label)]
+    return [m for m in ranked if m not in without and _has_mean(comparison, m, label)]
 
 
-def _is_candidate(model: str, comparison: Comparison) -> bool:
-    """True unless too many users have no list of the model for a comparison with the baseline."""
-    pairs = (comparison.difference(model, comparison.baseline, x) for x in comparison.primary)
-    return not any(pair is not None and pair.verdict == "not_comparable" for pair in pairs)
+def _has_mean(comparison: Comparison, model: str, label: str) -> bool:
+    return comparison.score(model, label).mean is not None
 
 
-def _is_better(pair: Difference) -> bool:
-    return pair.verdict.startswith("better")
+def _without_lists(comparison: Comparison) -> list[str]:
+    """Return the models of which too many users have no list: comparable with no other model."""
+    pairs = comparison.primary_pairs
+    comparable = {m for x in pairs if x.verdict != "not_comparable" for m in (x.a, x.b)}
+    leaders = {model for label in comparison.primary for model in comparison.leaders(label)}
+    return [model for model in comparison.ranked if model not in comparable | leaders]
+
+
+def _without_mean(comparison: Comparison, models: Iterable[str]) -> Iterator[str]:
+    """Yield `als and ease have no mean of R@10`."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for model in models:
+        labels = tuple(x for x in comparison.primary if not _has_mean(comparison, model, x))
+        groups.setdefault(labels, []).append(model)
+    for labels, group in groups.items():
+        if labels:
+            verb = "has" if len(group) == 1 else "have"
+            yield f"{_names(group)} {verb} no mean of {join_names(labels, 'or')}"
+
+
+def _names(models: Sequence[str]) -> str:
+    if len(models) <= _MAX_NAMES:
+        return join_names(models)
+    return numbers.join_first(models, _MAX_NAMES)
+
+
+def _best_models(
+    comparison: Comparison, labels: Sequence[str], better: Mapping[str, Sequence[str]]
+) -> tuple[str, list[str]]:
+    """Return the start of the answer, then which models are best and which beat the baseline."""
+    tops = {
+        label: top_models(comparison, label)
+        for label in labels
+        if len(_candidates(comparison, label)) > 1  # the only model with a mean is not the best
+    }
+    first, *more = tops.values()
+    common = [model for model in first if all(model in models for models in more)]
+    if len(common) > 1 and (words := _tie(comparison, common, tops)):
+        # The other models are tied on one metric, but worse on another.
+        tops = dict.fromkeys(tops, common)
+        clauses = [_Clause(tuple(common), *words)]
+    else:
+        clauses = _merged(_top_clause(comparison, models, x) for x, models in tops.items())
+    claims = {(models[0], label) for label, models in tops.items() if len(models) == 1}
+    # Where the baseline alone is best or tied, other models beat it on another metric.
+    named = dict.fromkeys(m for models in tops.values() for m in models if m in better) or better
+    unclaimed = {
+        m: better[m] for m in named if any((m, label) not in claims for label in better[m])
+    }
+    ties = [set(clause.models) for clause in clauses if len(clause.models) > 1]
+    clauses += _baseline_clauses(comparison, unclaimed, labels, ties)
+    return "" if common else "The primary metrics disagree: ", [*map(str, clauses)]
+
+
+def _merged(clauses: Iterable[_Clause]) -> list[_Clause]:
+    """Return the clauses, those that differ in their labels alone as one."""
+    merged: dict[tuple[frozenset[str], str, str], _Clause] = {}
+    for clause in clauses:
+        key = frozenset(clause.models), clause.predicate, clause.reason
+        labels = merged[key].labels if key in merged else ()
+        merged[key] = merged.get(key, clause)._replace(labels=(*labels, *clause.labels))
+    return list(merged.values())
+
+
+def _top_clause(comparison: Comparison, models: Sequence[str], label: str) -> _Clause:
+    """Return `ease is best on nDCG@10`, or `als and ease are too close to call on nDCG@10`."""
+    (leader, *others), baseline = models, comparison.baseline
+    if not others:
+        caveat = _training_caveat(comparison, leader, comparison.models, label)
+        if leader == baseline:
+            return _Clause((f"{leader}, the baseline,",), "is best", caveat, (label,))
+        slight = _is_slight(comparison, leader, label)
+        if len(comparison.compared_models) == 1:
+            verb = "is slightly better than" if slight else "beats"
+            return _Clause((leader,), f"{verb} {baseline}", caveat, (label,))
+        though = f", though only slightly better than {baseline}" if slight else ""
+        return _Clause((leader,), "is best", f"{though}{caveat}", (label,))
+    if words := _tie(comparison, models, [label]):
+        return _Clause(tuple(models), *words, (label,))
+    winners = [model for model in others if beats(comparison, model, leader, label)]
+    equals = [model for model in others if model not in winners]
+    buts = [f"is not shown to be better than {_names(equals)}"] if equals else []
+    if winners:
+        verb = "beats" if len(winners) == 1 else "beat"
+        buts.append(f"{_names(winners)} {verb} it on the users whom both have values for")
+    return _Clause((leader,), "has the best mean", f", but {', and '.join(buts)}", (label,))
+
+
+def _tie(
+    comparison: Comparison, models: Sequence[str], labels: Iterable[str]
+) -> tuple[str, str] | None:
+    """Return the words for models of which none beats another, and a reason; else None."""
+    verdicts = {
+        pair_of(comparison, a, b, label).verdict
+        for label in labels
+        for a, b in combinations(models, 2)
+    }
+    ties = ((f"are {words}", reason) for among, words, reason in _TIES if verdicts <= among)
+    return next(ties, None)
 
 
 def _is_slight(comparison: Comparison, model: str, label: str) -> bool:
@@ -153,107 +237,62 @@ def _is_slight(comparison: Comparison, model: str, label: str) -> bool:
     return pair.verdict == "better_below_threshold"
 
 
-def _names(models: Sequence[str]) -> str:
-    return join_names(models) if len(models) <= _MAX_TIED else numbers.join_first(models, _MAX_TIED)
-
-
-def _top_clause(comparison: Comparison, top: Top, *, is_only: bool) -> str:
-    """Return `ease is best on nDCG@10`, or `als and ease are too close to call`."""
-    on = f" on {join_names(top.labels)}"
-    if not top.verdicts:
-        model, baseline = top.models[0], comparison.baseline
-        if model == baseline:
-            return f"{model}, the baseline, is best{on}"
-        if len(comparison.compared_models) == 1:
-            return next(_better_clauses(comparison, [model], top.labels)) + on
-        slight = any(_is_slight(comparison, model, label) for label in top.labels)
-        though = f", though only slightly better than {baseline}" if slight else ""
-        return f"{model} is best{on}{though}"
-    state, reason = "too close to call", ""
-    if top.verdicts <= _LEVEL:
-        state = "identical" if top.verdicts == {"identical"} else "equivalent"
-    elif "not_comparable" in top.verdicts:
-        state, reason = "not comparable", ", as too many users have no list"
-    elif "no_interval" in top.verdicts:
-        state = "not tested against each other"
-    elif top.verdicts <= {*_LEVEL, "too_few_users"}:
-        reason = ", as too few users differ"
-    return f"{_names(top.models)} are {state}{'' if is_only else on}{reason}"
-
-
 def _baseline_clauses(
     comparison: Comparison,
-    models: Iterable[str],
-    claims: Sequence[Top],
+    better: Mapping[str, Sequence[str]],
     labels: Sequence[str],
-    *,
-    n_tied: int = 1,
-) -> Iterator[str]:
-    """Yield which of the models are better than the baseline where no claim implies it."""
-    claimed = {(top.models[0], label) for top in claims for label in top.labels}
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for model in models:
-        pairs = [pair_of(comparison, model, comparison.baseline, label) for label in labels]
-        better = tuple(pair.label for pair in pairs if _is_better(pair))
-        if any((model, label) not in claimed for label in better):
-            groups.setdefault(better, []).append(model)
-    for better, group in groups.items():
-        on = "" if len(better) == len(labels) else f" on {join_names(better)}"
-        for clause in _better_clauses(comparison, group, better, n_tied=n_tied):
-            yield clause + on
-
-
-def _better_clauses(
-    comparison: Comparison, models: list[str], labels: Sequence[str], *, n_tied: int = 1
-) -> Iterator[str]:
-    """Yield `both beat popularity`, or `ease is slightly better than popularity`."""
+    ties: Sequence[set[str]],
+) -> Iterator[_Clause]:
+    """Yield `both beat popularity`, or `ease is slightly better than popularity on R@10`."""
     baseline = comparison.baseline
-    slight = [m for m in models if any(_is_slight(comparison, m, label) for label in labels)]
-    for group in (slight, [model for model in models if model not in slight]):
-        if group:
-            subject = _names(group)
-            if n_tied > _MAX_TIED:
-                subject = f"{len(group)} of them"
-            if len(group) == n_tied > 1:
-                subject = {2: "both"}.get(len(group), "all")
-            verb = "beats" if len(group) == 1 else "beat"
-            if group is slight:
-                verb = f"{is_or_are(group)} slightly better than"
-            yield f"{subject} {verb} {baseline}"
+    groups: dict[tuple[bool, str, tuple[str, ...]], list[str]] = {}
+    for model in better:
+        kinds: dict[tuple[bool, str], list[str]] = {}
+        for label in better[model]:
+            caveat = _training_caveat(comparison, model, [baseline], label)
+            kinds.setdefault((_is_slight(comparison, model, label), caveat), []).append(label)
+        for kind, names in kinds.items():
+            groups.setdefault((*kind, tuple(names)), []).append(model)
+    for (slight, caveat, on), group in groups.items():
+        verb = "beats" if len(group) == 1 else "beat"
+        if slight:
+            verb = f"{is_or_are(group)} slightly better than"
+        subject = tuple(group)
+        if [set(group)] == ties:
+            subject = ({2: "both"}.get(len(group), "all"),)
+        on_labels = () if len(on) == len(labels) else on
+        yield _Clause(subject, f"{verb} {baseline}", caveat, on_labels)
 
 
-def _no_better_model(comparison: Comparison, labels: Sequence[str]) -> str:
-    """Return that no model beats the baseline, and how each compares with it."""
-    groups: dict[str, list[str]] = {}
-    verdicts = [*_OPEN, *_CLOSED]
-    is_open = False
-    for model in comparison.compared_models:
-        of_model = {pair_of(comparison, model, comparison.baseline, x).verdict for x in labels}
-        first = min(of_model, key=verdicts.index)
-        is_open |= first in _OPEN
-        groups.setdefault((_OPEN | _CLOSED)[first], []).append(model)
-    are = [f"{_names(models)} {is_or_are(models)} {words}" for words, models in groups.items()]
-    verb = "is shown to beat" if is_open else "beats"
-    on = f" on {join_names(labels, 'or')}"
-    return f"No model {verb} {comparison.baseline}{on}: {'; '.join(are)}."
-
-
-def _training_caveat(
-    comparison: Comparison, claims: Sequence[Top], tied: Sequence[str], labels: Sequence[str]
-) -> str:
-    """Return a restriction if the claims may not hold when models are trained again."""
+def _training_caveat(comparison: Comparison, model: str, others: Iterable[str], label: str) -> str:
+    """Return a restriction if a model may not stay better when models are trained again."""
     pairs = [
-        comparison.retrained(top.models[0], other, label)
-        for top in claims
-        for label in top.labels
-        for other in comparison.models
-        if other != top.models[0]
-    ]
-    pairs += [
-        comparison.retrained(model, comparison.baseline, label)
-        for model in tied
-        for label in labels
-        if _is_better(pair_of(comparison, model, comparison.baseline, label))
+        comparison.retrained(model, x, label) for x in others if beats(comparison, model, x, label)
     ]
     is_sure = all(pair is None or pair.verdict.startswith("better") for pair in pairs)
     return "" if is_sure else ", as the models are trained now"
+
+
+def _no_better_model(
+    comparison: Comparison, labels: Sequence[str], *, is_open: bool
+) -> tuple[str, list[str]]:
+    """Return that no model beats the baseline, then how each compares with it."""
+    groups: dict[str, list[str]] = {}
+    baseline, words = comparison.baseline, _CLOSED | _OPEN
+    for model in comparison.compared_models:
+        states: dict[tuple[str, str], list[str]] = {}
+        for label in labels:
+            if {model, baseline} <= set(_candidates(comparison, label)):
+                verdict = pair_of(comparison, model, baseline, label).verdict
+                is_open |= verdict in _OPEN
+                states.setdefault(words[verdict], []).append(label)
+        texts = [
+            f"{state[0]}{f' on {join_names(states[state])}' if len(states) > 1 else ''}{state[1]}"
+            for state in dict.fromkeys(words.values())
+            if state in states
+        ]
+        if texts:
+            groups.setdefault(join_names(texts), []).append(model)
+    verb = "is shown to beat" if is_open else "beats"
+    are = [f"{_names(models)} {is_or_are(models)} {text}" for text, models in groups.items()]
+    return f"No model {verb} {baseline} on {join_names(labels, 'or')}: ", are

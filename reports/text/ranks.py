@@ -8,21 +8,21 @@ from concord.metrics_core.results.comparison import Comparison
 
 Mark = Literal["best", "level", "close"]
 MEANINGS: Mapping[Mark, str] = {
-    "best": "significantly better than every other model",
+    "best": "significantly better than every other mean",
     "level": "equivalent to the leading mean: any difference is too small to matter",
     "close": "not significantly different from the leading mean",
 }
 _SIGNIFICANTLY_BETTER = {"better", "better_below_threshold", "better_without_interval"}
 _EQUIVALENT = {"equivalent", "identical"}
-_NOT_TESTED = {"no_interval", "not_comparable"}
+_NOT_SIGNIFICANT = {"undecided", "too_few_users"}
 
 
 def marks(comparison: Comparison, label: str) -> dict[str, Mark]:
     """Return model -> mark, for the models that lead on a label.
 
-    One model is marked `best` if it is significantly better than each of the others. Otherwise the
-    models that no test separates from the best mean are marked, and so is the best mean itself. A
-    best mean whose lead was not tested has no mark.
+    One model is marked `best` if its mean is significantly better than each of the others.
+    Otherwise the models that no test separates from the best mean are marked, and so is the best
+    mean itself. A best mean whose lead was not tested has no mark; nor has a model without a mean.
     """
     leaders = comparison.leaders(label)
     if not leaders:
@@ -31,12 +31,12 @@ def marks(comparison: Comparison, label: str) -> dict[str, Mark]:
     verdicts = {
         model: pair.verdict if (pair := comparison.difference(leader, model, label)) else None
         for model in comparison.models
-        if model != leader
+        if model != leader and comparison.score(model, label).mean is not None
     }
     tied: dict[str, Mark] = {
         model: "level" if verdict in _EQUIVALENT else "close"
         for model, verdict in verdicts.items()
-        if verdict not in {*_SIGNIFICANTLY_BETTER, *_NOT_TESTED, None}
+        if verdict in _EQUIVALENT | _NOT_SIGNIFICANT
     }
     if tied:
         return {leader: "close" if "close" in tied.values() else "level", **tied}

@@ -117,7 +117,6 @@ def _reason(pair: Difference, comparison: Comparison) -> str:
         "equivalent": f"too small to matter, as the interval lies within ±{threshold}",
         "identical": "every user has the same value with both",
         "no_interval": "not tested, as the mean is pooled over users",
-        "not_comparable": "not comparable, as too many users have no list",
     }
     return words.get(pair.verdict, "the other way round on the users whom both have values for")
 

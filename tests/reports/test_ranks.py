@@ -33,7 +33,7 @@ def _leading(verdicts: dict[str, Verdict], label: str = LABEL) -> Comparison:
         ({"als": "better_below_threshold"}, {LEADER: "best"}),
         ({"als": "undecided"}, {LEADER: "close", "als": "close"}),
         ({"als": "too_few_users"}, {LEADER: "close", "als": "close"}),
-        ({"als": "worse"}, {LEADER: "close", "als": "close"}),  # on the users whom both have
+        ({"als": "worse"}, {}),  # on the users whom both have values for
         ({"als": "equivalent"}, {LEADER: "level", "als": "level"}),
         (
             {"als": "identical", "item-knn": "undecided"},

@@ -1,0 +1,235 @@
+"""What answers and marks claim, checked against the means and verdicts of random comparisons."""
+
+import math
+import random
+import re
+from collections.abc import Callable
+from itertools import combinations, product
+
+import pytest
+
+import concord
+from concord.metrics_core.results.comparison import Comparison
+from concord.reports.text.answer import answer
+from concord.reports.text.ranks import marks
+
+PRIMARY, SECONDARY = ("A@10", "B@10", "C"), "D"
+SLIGHTLY_BETTER = {"better_below_threshold"}
+CLEARLY_BETTER = {"better", "better_without_interval"}
+BETTER = SLIGHTLY_BETTER | CLEARLY_BETTER
+LEVEL = {"identical", "equivalent"}
+TOO_FEW = {"too_few_users"}
+TIES = {
+    "identical": {"identical"},
+    "equivalent": LEVEL,
+    "too close to call, as too few users differ": LEVEL | TOO_FEW,
+    "too close to call": LEVEL | TOO_FEW | {"undecided"},
+}
+STATES = {
+    "slightly worse": {"worse_below_threshold"},
+    "worse": {"worse", "worse_without_interval"},
+    "equivalent": {"equivalent"},
+    "identical": {"identical"},
+    "undecided": {"undecided"},
+    "not judged": TOO_FEW,
+}
+MODEL, LABEL = r"m\d", r"[AB]@10|C"
+MODELS = rf"{MODEL}(?:(?:, | and ){MODEL})*(?: and \d more)?"
+ON = rf"(?: on (?P<labels>(?:{LABEL})(?:(?:, | and )(?:{LABEL}))*))?"
+STATE = rf"({'|'.join(STATES)})((?: on |, | and |{LABEL})*)(?:as too few users differ)?"
+
+
+def _random_comparison(seed: int) -> Comparison:
+    """Return models with small and large differences, undefined values and missing users."""
+    rng = random.Random(seed)
+    users = range(rng.choice([5, 8, 12, 30, 60, 150]))
+    names = [f"m{n}" for n in range(rng.choice([2, 2, 3, 3, 4, 6]))]
+    labels = [*PRIMARY[: rng.choice([1, 1, 2, 3])], SECONDARY]
+    base = {label: [rng.random() for _ in users] for label in labels}
+    models = {name: {label: _values(rng, base[label]) for label in labels} for name in names}
+    for model in models.values():
+        if rng.random() < 0.1:
+            for user, label in product(rng.sample(users, len(users) // 2), labels):
+                del model[label][user]
+    return concord.compare_values(
+        models,
+        baseline=rng.choice(names),
+        primary=labels[:-1],
+        higher_is_better={label: rng.random() < 0.75 for label in labels},
+        min_effect=rng.choice([0, 0, 0.01, 0.05]),
+        adjustment=rng.choice(["holm", "max_t"]),
+        confidence=rng.choice([0.95, 0.8]),
+        max_missing_lists=rng.choice([0.01, 0.3]),
+        resamples=99,
+    )
+
+
+def _values(rng: random.Random, base: list[float]) -> dict[int, float]:
+    effect = rng.choice([0, 0, 0.02, 0.05, 0.1, 0.3]) * rng.choice([1, -1])
+    spread = rng.choice([0, 0.001, 0.05, 0.5])
+    values = {user: x + effect + rng.gauss(0, spread) for user, x in enumerate(base)}
+    if rng.random() < 0.15:
+        n_undefined = math.ceil(len(base) * rng.choice([0.1, 0.4, 1]))
+        values.update(dict.fromkeys(rng.sample(range(len(base)), n_undefined), math.nan))
+    return values
+
+
+def _verdict(comparison: Comparison, a: str, b: str, label: str) -> str:
+    pair = comparison.difference(a, b, label)
+    return pair.verdict if pair else ""
+
+
+def _has_mean(comparison: Comparison, model: str, label: str) -> bool:
+    return comparison.score(model, label).mean is not None
+
+
+def _rivals(comparison: Comparison, model: str, label: str) -> list[str]:
+    """Return the other models that have a mean and can be compared with this one."""
+    return [
+        other
+        for other in comparison.models
+        if other != model
+        and _has_mean(comparison, other, label)
+        and _verdict(comparison, model, other, label) != "not_comparable"
+    ]
+
+
+def _models(text: str | None) -> list[str]:
+    return re.findall(MODEL, text or "")
+
+
+def _labels(comparison: Comparison, text: str | None) -> list[str]:
+    """Return the labels in a text; without any, a clause is about all primary metrics."""
+    return re.findall(LABEL, text or "") or list(comparison.primary)
+
+
+def _best(comparison: Comparison, clause: re.Match[str], _: str) -> bool:
+    def holds(label: str) -> bool:
+        verdicts = {
+            _verdict(comparison, model, x, label) for x in _rivals(comparison, model, label)
+        }
+        slight = _verdict(comparison, model, comparison.baseline, label) in SLIGHTLY_BETTER
+        return bool(verdicts) and verdicts <= BETTER and slight == bool(clause["slightly"])
+
+    model = clause["model"]
+    return all(map(holds, _labels(comparison, clause["labels"])))
+
+
+def _tie(comparison: Comparison, clause: re.Match[str], _: str) -> bool:
+    pairs = combinations(_models(clause["models"]), 2)
+    labels = _labels(comparison, clause["labels"])
+    verdicts = {_verdict(comparison, *pair, label) for pair, label in product(pairs, labels)}
+    return verdicts <= TIES[f"{clause['words']}{clause['reason'] or ''}"]
+
+
+def _best_mean(comparison: Comparison, clause: re.Match[str], _: str) -> bool:
+    model = clause["model"]
+    return all(
+        model in comparison.leaders(label)
+        and all(_verdict(comparison, model, x, label) not in BETTER for x in _models(clause["not"]))
+        and all(_verdict(comparison, x, model, label) in BETTER for x in _models(clause["beaten"]))
+        for label in _labels(comparison, clause["labels"])
+    )
+
+
+def _beats(comparison: Comparison, clause: re.Match[str], text: str) -> bool:
+    models = _models(clause["models"])
+    if not models:  # `both` or `all` are the models of the only tie
+        (tie,) = [x for x in text.split("; ") if " are " in x and "better than" not in x]
+        models = [x for x in comparison.models if x in tie or " more are " in tie]
+        models = [x for x in models if x != comparison.baseline]
+    verdicts = SLIGHTLY_BETTER if "slightly" in clause["verb"] else CLEARLY_BETTER
+    return clause["baseline"] == comparison.baseline and all(
+        _verdict(comparison, model, comparison.baseline, label) in verdicts
+        for model, label in product(models, _labels(comparison, clause["labels"]))
+    )
+
+
+def _no_mean(comparison: Comparison, clause: re.Match[str], _: str) -> bool:
+    pairs = product(_models(clause["models"]), _labels(comparison, clause["labels"]))
+    return not any(_has_mean(comparison, model, label) for model, label in pairs)
+
+
+def _not_comparable(comparison: Comparison, clause: re.Match[str], _: str) -> bool:
+    return {
+        _verdict(comparison, model, other, label)
+        for model, label in product(_models(clause["models"]), comparison.primary)
+        for other in comparison.models
+        if other != model
+    } == {"not_comparable"}
+
+
+def _against_baseline(comparison: Comparison, clause: re.Match[str], _: str) -> bool:
+    """True if all states of the models are those of the verdicts, and none is left out."""
+    states = re.findall(STATE, clause["states"])
+    baseline = comparison.baseline
+    for model in _models(clause["models"]):
+        labels = [x for x in comparison.primary if _has_mean(comparison, model, x)]
+        shared = {x for x in labels if baseline in _rivals(comparison, model, x)}
+        named = {label for _, on in states for label in _labels(comparison, on)} & shared
+        if named != shared or not all(
+            _verdict(comparison, model, baseline, label) in STATES[words]
+            for words, on in states
+            for label in shared.intersection(_labels(comparison, on))
+        ):
+            return False
+    return True
+
+
+RULES: dict[str, Callable[[Comparison, re.Match[str], str], bool]] = {
+    rf"(?P<model>{MODEL})(?:, the baseline,)? is best{ON}"
+    rf"(?P<slightly>, though only slightly better than {MODEL})?": _best,
+    rf"(?P<models>{MODELS}) are (?P<words>identical|equivalent|too close to call){ON}"
+    r"(?P<reason>, as too few users differ)?": _tie,
+    rf"(?P<model>{MODEL}) has the best mean{ON}, but"
+    rf"(?: is not shown to be better than (?P<not>{MODELS}))?(?:, and)?"
+    rf"(?: (?P<beaten>{MODELS}) beats? it on the users whom both have values for)?": _best_mean,
+    rf"(?P<models>{MODELS}|both|all) (?P<verb>beats?|(?:is|are) slightly better than) "
+    rf"(?P<baseline>{MODEL}){ON}": _beats,
+    rf"(?P<models>{MODELS}) (?:has|have) no mean of (?P<labels>.+)": _no_mean,
+    rf"(?P<models>{MODELS}) (?:is|are) not comparable, as too many users have no value":
+        _not_comparable,
+    rf"(?P<models>{MODELS}) (?:is|are) (?P<states>(?:{STATE})+)": _against_baseline,
+}  # fmt: skip
+
+
+def _is_true(comparison: Comparison, clause: str, text: str) -> bool:
+    matches = [(rule, match) for x, rule in RULES.items() if (match := re.fullmatch(x, clause))]
+    return bool(matches) and any(rule(comparison, match, text) for rule, match in matches)
+
+
+def _start_is_true(comparison: Comparison, start: str) -> bool:
+    """True if `No model beats m0 …` is, or `No model is shown to beat m0 …`."""
+    pairs = [pair for x in comparison.primary for pair in comparison.against_baseline(x)]
+    is_open = any(pair.verdict in TOO_FEW | {"undecided"} for pair in pairs)
+    return not any(pair.verdict in BETTER for pair in pairs) and is_open <= ("shown" in start)
+
+
+def _mark_is_true(comparison: Comparison, model: str, mark: str, label: str) -> bool:
+    rivals = _rivals(comparison, model, label)
+    leader, *_ = comparison.leaders(label)
+    if mark == "best":
+        verdicts = {_verdict(comparison, model, other, label) for other in rivals}
+        return bool(verdicts) and verdicts <= BETTER
+    tied = {"level": LEVEL, "close": TOO_FEW | {"undecided"}}[mark]
+    if model == leader:
+        return any(_verdict(comparison, leader, other, label) in tied for other in rivals)
+    return leader in rivals and _verdict(comparison, leader, model, label) in tied
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_answers_and_marks_of_random_comparisons_are_true(seed: int) -> None:
+    comparison = _random_comparison(seed)
+    text = answer(comparison).removesuffix(".")
+
+    start, _, rest = text.rpartition(": ")
+    if start.startswith("No model"):
+        assert _start_is_true(comparison, start), text
+    if not text.startswith(("No model has a mean", "No model is comparable")):
+        assert [x for x in rest.split("; ") if not _is_true(comparison, x, rest)] == [], text
+    assert [
+        (label, model, mark)
+        for label in comparison.labels
+        for model, mark in marks(comparison, label).items()
+        if not _mark_is_true(comparison, model, mark, label)
+    ] == []
