@@ -4,6 +4,7 @@ import argparse
 
 from concord.pipeline.terminal.parser import COMMAND_LINE
 
+INCOMPLETE = 3  # exit code if values of params.yaml are to be filled in
 HELP = "write an evaluation into your repository"
 
 
@@ -23,6 +24,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=PATH",
         help="recommendations of a model, instead of the detected ones; may repeat",
     )
+    parser.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="COLUMN=NAME",
+        help="name of a column in all tables, such as item=articles, or in one, such as "
+        "als.item=articles; may repeat",
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the files, write nothing")
     parser.add_argument(
         "--no-dvc", action="store_true", help="write params.yaml alone, for `concord run`"
@@ -36,22 +45,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Print what was detected and which files are written, and write them."""
+def run(arguments: argparse.Namespace) -> int:
+    """Print what was detected and which files are written, and write them.
+
+    Return 3 if values of params.yaml are to be filled in.
+    """
     from concord.metrics_core.errors import refuse
     from concord.pipeline.init.project import init, upgrade
 
     if not arguments.upgrade:
-        init(
+        places = init(
             arguments.dir,
             arguments.truth,
             arguments.model,
+            arguments.column,
             dry_run=arguments.dry_run,
             force=arguments.force,
             dvc=not arguments.no_dvc,
         )
-        return
-    if arguments.truth is not None or arguments.model:
-        problem = "--upgrade keeps the tables of params.yaml, so --truth and --model have no effect"
+        return INCOMPLETE if places else 0
+    if arguments.truth is not None or arguments.model or arguments.column:
+        options = "--truth, --model and --column"
+        problem = f"--upgrade keeps the tables of params.yaml, so {options} have no effect"
         raise refuse(COMMAND_LINE, problem, "remove them, and change params.yaml")
     upgrade(arguments.dir, dry_run=arguments.dry_run, dvc=not arguments.no_dvc)
+    return 0

@@ -22,6 +22,7 @@ from concord.metrics_core.evaluation.warnings.data import HIGHEST_STARS, least_l
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.discovery import Discovery
+from concord.pipeline.init.fill_in import comments
 from concord.pipeline.init.tables import (
     Table,
     has_duplicates,
@@ -31,6 +32,7 @@ from concord.pipeline.init.tables import (
     value_range,
 )
 from concord.pipeline.params.repository import repository
+from concord.pipeline.params.yaml_files import FILL_IN
 from concord.pipeline.running.connections import isolated_connection
 
 
@@ -45,6 +47,8 @@ def with_user_column(truth: Table, models: Mapping[str, Table]) -> Table:
 def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
     """Return the columns that identify a list of a user in all tables; empty if users have one."""
     tables = [truth, *models.values()]
+    if any(FILL_IN in (t.path.name, *t.columns.values()) for t in tables):
+        return ()
     shared = [
         name
         for name in truth.file.columns
@@ -281,6 +285,7 @@ def choose(discovery: Discovery, project: Path, title: str) -> Choices:
         "experiment": title,
         "tracking_uri": training.uri,
         "table_help": TABLE_HELP,
+        "comments": comments(truth, discovery.models),
     }
     assumptions = (*_assumptions(content, truth), *_unlinked_runs(training.unknown, project))
     return Choices(content, assumptions)
@@ -383,6 +388,9 @@ def _assumptions(content: Content, truth: Table) -> Iterator[str]:
     for stem, names in _replicates(content["models"]).items():
         models = f"{', '.join(names)} are {len(names)} models; if they are replicates of one"
         yield f"{models}, write `{REPLICATES}: {{{stem}: {stem}-*}}` (comparison.{REPLICATES})"
+    ordered = [name for name, entry in content["models"].items() if entry.get("order")]
+    if ordered:
+        yield f"rows of {join_names(ordered)} are in rank order (models.{ordered[0]}.order)"
     if content["repeated_grade"] != "error":
         yield (
             "of several rows of the ground truth with the same user and item, "

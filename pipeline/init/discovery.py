@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from concord.metrics_core.errors import refuse
+from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.tables import (
     Role,
     Table,
@@ -20,10 +22,13 @@ from concord.pipeline.init.tables import (
     guess_role,
     has_duplicates,
     inspect_file,
+    packed_column,
+    packed_problem,
     role_in_path,
 )
 from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.repository import has_dvc, is_concord_project, repository
+from concord.pipeline.params.yaml_files import FILL_IN
 
 
 class Outs(NamedTuple):
@@ -244,7 +249,12 @@ class Discovery:
     has_more: bool = False
 
 
-def discover(folder: Path, excluded: Path, named_files: Collection[Path] = ()) -> Discovery:
+def discover(
+    folder: Path,
+    excluded: Path,
+    named_files: Collection[Path] = (),
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> Discovery:
     """Return the tables below a folder.
 
     Parameters
@@ -255,6 +265,8 @@ def discover(folder: Path, excluded: Path, named_files: Collection[Path] = ()) -
         A folder that is skipped.
     named_files : collection of Path, optional
         Files that the command line names; they are skipped.
+    names : mapping of str to str, optional
+        Column of Concord -> name of it in all tables that have such a column.
 
     Raises
     ------
@@ -271,16 +283,21 @@ def discover(folder: Path, excluded: Path, named_files: Collection[Path] = ()) -
     unnamed = {
         path: stage for path, stage in files.items() if not {path, *path.parents} & {*named_files}
     }
-    for table, role in _tables(unnamed, folder):
+    incomplete: dict[Role, list[Table]] = {}
+    for table, role, problem in _tables(unnamed, folder, names):
         is_inside = table.path.resolve().is_relative_to(root)
-        if is_inside or stage_of(table.path, outs) is not None:
-            tables.setdefault(role, []).append(table)
-        else:
+        if not is_inside and stage_of(table.path, outs) is None:
             reason = "a link leads out of the repository"
             result.skipped.append(SkippedTable(table.path, reason))
+        elif problem is None:
+            tables.setdefault(role, []).append(table)
+        else:
+            incomplete.setdefault(role, []).append(table)
+            result.skipped.append(SkippedTable(table.path, problem))
     if "truth" not in tables and "validation" in tables:
         tables["truth"] = tables.pop("validation")
         tables["lists"] = [*tables.get("lists", []), *tables.pop("validation lists", [])]
+    _use_incomplete(result, tables, incomplete)
     truths = tables.get("truth", [])
     truths = [table for table in truths if not _has_order(table)] or truths
     if len(truths) > 1:
@@ -300,12 +317,41 @@ def _with_parents(folders: Iterable[Path], root: Path) -> list[Path]:
     return list(dict.fromkeys(parent for parent in parents if parent.is_relative_to(root)))
 
 
-def _tables(files: Mapping[Path, str], folder: Path) -> Iterator[tuple[Table, Role]]:
+def _tables(
+    files: Mapping[Path, str], folder: Path, names: Mapping[str, str]
+) -> Iterator[tuple[Table, Role, str | None]]:
+    """Yield each table, its role, and why it is incomplete; None if it is complete."""
     for path, stage in files.items():
-        file = inspect_file(path)
-        role = guess_role(file, str(path.relative_to(folder))) if file else None
-        if file and role:
-            yield as_table(file, role, stage), role
+        file, name = inspect_file(path), str(path.relative_to(folder))
+        if file is None:
+            continue
+        role = guess_role(file, name, names)
+        path_role: Role | None = role_in_path(name, ("truth", "lists"))  # type: ignore[assignment]
+        packed = packed_column(file) if role in (None, "truth", "lists", "unknown") else None
+        if packed is not None:
+            yield (
+                as_table(file, "unknown", names, stage),
+                "unknown",
+                ": ".join(packed_problem(packed)),
+            )
+        elif role is not None:
+            yield as_table(file, role, names, stage), role, None
+        elif path_role is not None and len(file.columns) > 1:
+            table = as_table(file, path_role, names, stage)
+            missing = [name for name, column in table.columns.items() if column == FILL_IN]
+            fix = f"`--column {missing[0]}=NAME` names it; its columns: {', '.join(file.columns)}"
+            yield table, path_role, f"no column is known as {join_names(missing, 'or')}; {fix}"
+
+
+def _use_incomplete(
+    result: Discovery, tables: dict[Role, list[Table]], incomplete: Mapping[Role, list[Table]]
+) -> None:
+    """Use tables with unknown columns of users or items in roles that no other table has."""
+    for role in ("truth", "lists"):
+        if role not in tables and role in incomplete:
+            tables[role] = incomplete[role]
+            used = {table.path for table in incomplete[role]}
+            result.skipped = [table for table in result.skipped if table.path not in used]
 
 
 def _choose(

@@ -6,9 +6,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from concord.metrics_core.errors import Problem, format_count
 from concord.metrics_core.files import open_file
 from concord.pipeline.init.discovery import MAX_FILES, Discovery
 from concord.pipeline.init.tables import Table
+from concord.pipeline.params.model import PARAMS
+from concord.pipeline.params.yaml_files import FILL_IN
 
 
 def print_discovery(
@@ -19,7 +22,8 @@ def print_discovery(
     for name, table in discovery.models.items():
         run = models.get(name, {}).get("training_run_id")
         rows.append((f"model {name}", table, _run_text(run) if isinstance(run, dict) else ""))
-    _print_list("found", [f"{name:<18} {_table_text(table)}{run}" for name, table, run in rows])
+    found = [row for row in rows if row[1].path.name != FILL_IN]
+    _print_list("found", [f"{name:<18} {_table_text(table)}{run}" for name, table, run in found])
     skipped = [f"{relative(table.path)}: {table.reason}" for table in discovery.skipped]
     _print_list("not used", skipped)
     _print_list(
@@ -40,11 +44,16 @@ def print_changes(files: Mapping[Path, str]) -> None:
         print("".join(lines), end="")
 
 
-def print_next_step(project: Path, *, dvc: bool, mlflow: bool) -> None:
-    """Print the command to run next."""
+def print_next_step(project: Path, places: Sequence[Problem], *, dvc: bool, mlflow: bool) -> None:
+    """Print the values of params.yaml that are to be filled in, and the command to run next."""
     folder = relative(project)
     cd = "" if folder == "." else f"cd {shlex.quote(folder)} && "
-    print(f"next: {cd}concord validate && {'dvc repro' if dvc else 'concord run'}")
+    _print_list(
+        f"{format_count(len(places), 'place')} to fill in, in {relative(project / PARAMS)}",
+        [f"{place.where}: {place.fix}" for place in places],
+    )
+    run = f"{cd}concord validate && {'dvc repro' if dvc else 'concord run'}"
+    print(f"next: {'fill them in, then ' if places else ''}{run}")
     if dvc and not mlflow:
         print(
             "MLflow is not installed, so dvc.yaml has no stage `log`: "

@@ -13,6 +13,13 @@ from concord.metrics_core.errors import InputError, Problem, raise_problems, ref
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.choices import choose, with_user_column
 from concord.pipeline.init.discovery import Discovery, discover, stage_of
+from concord.pipeline.init.fill_in import (
+    NamedColumns,
+    add_missing_tables,
+    apply_columns,
+    fill_in_problems,
+    parse_columns,
+)
 from concord.pipeline.init.messages import (
     print_changes,
     print_discovery,
@@ -54,11 +61,12 @@ def init(
     folder: str | None,
     truth: str | None,
     models: Sequence[str],
+    columns: Sequence[str] = (),
     *,
     dry_run: bool,
     force: bool,
     dvc: bool = True,
-) -> None:
+) -> int:
     """Print the detected tables and the files to write, and write them.
 
     Parameters
@@ -67,6 +75,8 @@ def init(
         Folder to write; None: evaluation.
     truth, models
         The ground truth, and `NAME=PATH` of models; None and empty to detect them.
+    columns
+        `COLUMN=NAME` for all tables, `TABLE.COLUMN=NAME` for one.
     dry_run : bool
         Write nothing.
     force : bool
@@ -74,10 +84,15 @@ def init(
     dvc : bool, default=True
         Write dvc.yaml and the files that go with it; without it only params.yaml.
 
+    Returns
+    -------
+    places : int
+        Number of values in params.yaml that are still to be filled in.
+
     Raises
     ------
     InputError
-        If there is no DVC repository, no ground truth or no recommendations, or files exist.
+        If there is no DVC repository, neither ground truth nor recommendations, or files exist.
     """
     current = Path.cwd().resolve()
     root, project = _check_folder(current, folder or DEFAULT_FOLDER, dvc=dvc)
@@ -85,7 +100,7 @@ def init(
     existing = [project / name for name in names if (project / name).exists()]
     if existing and not (is_concord_project(project) and (force or dry_run)):
         raise _exists_error(existing, is_own=is_concord_project(project))
-    discovery = _discover(current, project, truth, models)
+    discovery = _discover(current, project, truth, models, parse_columns(columns))
     choices = choose(discovery, project, title=current.name)
     entries, mlflow = choices.content["models"], is_mlflow_installed()
     files = {project / PARAMS: params_yaml(choices.content, version("concord-eval"))}
@@ -98,11 +113,12 @@ def init(
         if not (root / TEMPLATE).exists():
             files[root / TEMPLATE] = plot_template()
     print_discovery(discovery, choices.assumptions, entries)
-    if dry_run:
-        print_changes(files)
-        return
-    _write(files)
-    print_next_step(project, dvc=dvc, mlflow=mlflow)
+    print_changes(files) if dry_run else _write(files)
+    params = project / PARAMS
+    places = fill_in_problems(Path(relative(params)), files[params])
+    if places or not dry_run:
+        print_next_step(project, places, dvc=dvc, mlflow=mlflow)
+    return len(places)
 
 
 def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
@@ -141,7 +157,7 @@ def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
     print_changes(changed)
     if not dry_run:
         _write(changed, backup=not _is_in_git(project))
-        print_next_step(project, dvc=dvc, mlflow=mlflow)
+        print_next_step(project, (), dvc=dvc, mlflow=mlflow)
 
 
 def _check_folder(current: Path, folder: str, *, dvc: bool) -> tuple[Path, Path]:
@@ -179,27 +195,38 @@ def _exists_error(existing: Sequence[Path], *, is_own: bool) -> InputError:
     return InputError(Problem(relative(path), "exists already", fix) for path in existing)
 
 
-def _discover(current: Path, project: Path, truth: str | None, models: Sequence[str]) -> Discovery:
+def _discover(
+    current: Path,
+    project: Path,
+    truth: str | None,
+    models: Sequence[str],
+    columns: NamedColumns,
+) -> Discovery:
     """Return the tables that the command line names, and detected ones."""
     lists = _named_models(current, models)
     files = [*lists.values(), *([] if truth is None else [_file(current, truth)])]
     if truth is not None and files[-1] in files[:-1]:
         problem = f"{truth!r} is named as ground truth and as a model"
         raise refuse(COMMAND_LINE, problem, "name another file for one of them")
-    discovery = discover(current, project / "results", files)
+    names = columns.shared
+    discovery = discover(current, project / "results", files, names)
     if truth is not None:
-        discovery.tables["truth"] = _table(files[-1], "truth", discovery)
+        discovery.tables["truth"] = _table(files[-1], "truth", names, discovery)
     if lists:
-        discovery.models = {name: _table(file, "lists", discovery) for name, file in lists.items()}
+        discovery.models = {
+            name: _table(file, "lists", names, discovery) for name, file in lists.items()
+        }
     if problems := _missing_tables(discovery, current):
         print_discovery(discovery, (), {})
         raise InputError(problems)
+    apply_columns(discovery, columns)
+    add_missing_tables(discovery, project)
     discovery.tables["truth"] = with_user_column(discovery.tables["truth"], discovery.models)
     return discovery
 
 
 def _missing_tables(discovery: Discovery, current: Path) -> list[Problem]:
-    """Return a problem for a missing ground truth and for missing recommendations."""
+    """Return problems if several tables may be the ground truth, or if all tables are missing."""
     root, problems = repository(current), []
     elsewhere = ""
     if current != root:
@@ -208,14 +235,14 @@ def _missing_tables(discovery: Discovery, current: Path) -> list[Problem]:
         candidates = [relative(path) for path in discovery.truth_candidates]
         fix = f"name the one that no model was trained on: `--truth {shlex.quote(candidates[0])}`"
         problems.append(Problem("ground truth", f"may be {join_names(candidates, 'or')}", fix))
-    elif "truth" not in discovery.tables:
+    elif "truth" not in discovery.tables and not discovery.models:
         problem = (
             "no table with columns of users and items (`user_id`, `item_id` …) "
             "has test, holdout or truth in its path"
         )
         fix = f"{elsewhere}name it: `--truth data/heldout.parquet`"
         problems.append(Problem("ground truth", problem, fix))
-    if not discovery.models:
+    if not discovery.models and "truth" not in discovery.tables:
         problem = (
             "no table has columns of users, items and a rank or a score "
             "(`user_id`, `item_id`, `score` …)"
@@ -245,12 +272,12 @@ def _file(current: Path, path: str) -> Path:
     return Path(os.path.abspath(current / path))  # noqa: PTH100  # links are kept
 
 
-def _table(file: Path, role: Role, discovery: Discovery) -> Table:
+def _table(file: Path, role: Role, names: Mapping[str, str], discovery: Discovery) -> Table:
     """Return a named table; a link of an out may lead out of the repository, as into a cache."""
     stage = stage_of(file, discovery.outs)
     if stage is None and not file.resolve().is_relative_to(repository()):
         raise refuse(relative(file), "is outside the repository", "copy it into the repository")
-    return replace(named_table(file, role), stage=stage or "")
+    return replace(named_table(file, role, names), stage=stage or "")
 
 
 def _write(files: Mapping[Path, str], *, backup: bool = True) -> None:

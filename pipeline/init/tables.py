@@ -19,16 +19,26 @@ from concord.metrics_core.data.formats import DELIMITERS, ENDINGS, format_by_nam
 from concord.metrics_core.data.text_files import first_line
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import refuse_special
+from concord.pipeline.params.yaml_files import FILL_IN
 
+_PLURALS = (
+    "items itemids movies movieids films filmids products productids articles articleids tracks "
+    "trackids songs songids artists artistids books bookids asins skus videos videoids games "
+    "gameids apps appids recipes recipeids venues venueids docs docids documents documentids "
+    "hotels hotelids passages passageids"
+)
 # Column of Concord -> common names in letters and digits, the most specific first.
 COLUMN_NAMES: Mapping[str, str] = {
     "user": "user userid uid useridx customer customerid client clientid visitor visitorid "
     "member memberid account accountid person personid reader readerid reviewerid session "
-    "sessionid query queryid qid",
+    "sessionid query queryid qid topicid userindex buyerid shopperid subscriberid playerid guestid "
+    "householdid",
     "item": "item itemid iid itemidx movie movieid film filmid product productid article "
     "articleid track trackid song songid artist artistid book bookid isbn asin parentasin sku "
     "news newsid video videoid game gameid app appid recipe recipeid business businessid venue "
-    "venueid poi doc docid document documentid hotel hotelid",
+    "venueid poi doc docid document documentid hotel hotelid docno corpusid passage passageid pid "
+    "aid itemindex adid animeid beerid contentid courseid jobid listingid offerid postid showid "
+    "restaurantid " + _PLURALS,
     "rank": "rank ranking position pos place",
     "score": "score prediction predicted pred predictedrating ratingpred predrating est estimate "
     "similarity",
@@ -37,9 +47,7 @@ COLUMN_NAMES: Mapping[str, str] = {
     "categories": "categories category genres genre tags topics",
     "title": "title name movietitle productname itemname",
 }
-LIST_NAMES = (
-    "items itemids movies movieids products productids recs recommendations recommended predictions"
-)
+LIST_NAMES = "recs recommendations recommended prediction predictions labels"  # and names of items
 _COLUMN = {name: column for column, names in COLUMN_NAMES.items() for name in names.split()}
 _PRIORITY = {name: number for number, name in enumerate(_COLUMN)}
 # Role -> words of a path, the most specific first.
@@ -53,6 +61,9 @@ ROLE_WORDS: Mapping[str, str] = {
     "users": "users user customers visitors members",
 }
 _WORD = re.compile(r"[a-z]+")
+_SEPARATOR, _MOST = r"[ ,;|]\s*", 0.5  # of ids in a text; share of the texts with several
+_WORDS = rf"^[^\s,;|]+{_SEPARATOR}[^\s,;|]"
+_WORDS_WITH_DIGITS = rf"^[^\s,;|]*\d[^\s,;|]*({_SEPARATOR}[^\s,;|]*\d[^\s,;|]*)+$"
 BASELINE_NAMES = (
     "popularity popular mostpopular pop toppop mostpop topsellers bestsellers baseline random"
 )
@@ -194,6 +205,31 @@ def has_duplicates(file: TableFile, columns: Sequence[str]) -> bool:
     return row is not None and not file.list_columns and row[1] < row[0]
 
 
+def packed_column(file: TableFile) -> str | None:
+    """Return the column with several ids in one text, as in submissions to Kaggle.
+
+    Each user then has one row, and most texts are several words: with digits, so that they are no
+    titles, unless the column has a plural name.
+    """
+    user, plurals = (
+        guess_columns(file.columns).get("user"),
+        {*_PLURALS.split(), *LIST_NAMES.split()},
+    )
+    known = plurals | {*COLUMN_NAMES["item"].split()}
+    names = [name for name in file.columns if _normalise(name) in known]
+    names = [name for name in names if name not in file.list_columns]
+    if user is None or not names or has_duplicates(file, [user]):
+        return None
+    patterns = (_WORDS if _normalise(name) in plurals else _WORDS_WITH_DIGITS for name in names)
+    texts = (pl.col(name).cast(pl.String).fill_null("") for name in names)
+    matches = (text.str.contains(word) for text, word in zip(texts, patterns, strict=True))
+    row = _select_row(
+        file, *(match.mean().alias(n) for n, match in zip(names, matches, strict=True))
+    )
+    shares = zip(names, row or (), strict=False)
+    return next((name for name, share in shares if (share or 0) > _MOST), None)
+
+
 def has_times(file: TableFile, column: str) -> bool:
     """True if all values are timestamps, numbers, or texts that can be parsed as such."""
     frame, missing = _scan(file), _select_row(file, pl.col(column).null_count())
@@ -226,6 +262,8 @@ def _select_row(file: TableFile, *expressions: pl.Expr) -> tuple[float, ...] | N
 def _scan(file: TableFile) -> pl.LazyFrame | None:
     """Return the rows; None for formats and sizes that would take long."""
     path = file.path
+    if not path.exists():
+        return None
     parts = parts_of(path)
     if sum(part.stat().st_size for part in parts) > _MAX_BYTES:
         return None
@@ -241,7 +279,7 @@ Role = Literal[
     "truth", "validation", "train", "items", "users", "lists", "validation lists", "unknown"
 ]
 _SPLITS = ("truth", "validation", "train")
-_ROLE_COLUMNS = {  # columns of Concord that are read in each role
+ROLE_COLUMNS: Mapping[str, tuple[str, ...]] = {  # columns of Concord that are read in each role
     "truth": ("user", "item", "grade", "time"),
     "validation": ("user", "item", "grade", "time"),
     "train": ("user", "item", "time"),
@@ -267,11 +305,16 @@ class Table:
         return self.file.path
 
 
-def guess_role(file: TableFile, path: str) -> Role | None:
-    """Return the role of a table; `unknown` for users and items whose role nothing names."""
-    columns = _columns(file)
+def guess_role(file: TableFile, path: str, names: Mapping[str, str]) -> Role | None:
+    """Return the role of a table; `unknown` for users and items whose role nothing names.
+
+    `names` are the columns that the command line names for all tables.
+    """
+    columns = _columns(file, names)
     if {"user", "item"} <= set(columns):
-        return _interaction_role(file, path, columns)
+        interaction_role = _interaction_role(file, path, columns)
+        is_users = interaction_role == "unknown" and role_in_path(path, ("users",))
+        return "users" if is_users else interaction_role
     if "item" in columns:
         role = role_in_path(path, ("items", "train", "truth", "lists"))
         is_described = "title" in columns or "categories" in columns
@@ -295,24 +338,32 @@ def _interaction_role(file: TableFile, path: str, columns: Columns) -> Role:
     return role or ("lists" if has_lists else "unknown")  # type: ignore[return-value]
 
 
-def as_table(file: TableFile, role: Role, stage: str = "") -> Table:
-    """Return the table with the columns that are read in a role."""
-    known = _columns(file)
+def as_table(file: TableFile, role: Role, names: Mapping[str, str], stage: str = "") -> Table:
+    """Return the table with the columns that are read in a role.
+
+    Unknown columns of users and items are to be filled in.
+    """
+    known = _columns(file, names)
     is_lists = role.endswith("lists")
     if is_lists and not {"rank", "score"} & set(known) and "grade" in known:
         known["score"] = known["grade"]
-    columns = {name: known[name] for name in _ROLE_COLUMNS[role] if name in known}
+    read = [name for name in ROLE_COLUMNS[role] if name in known or name in ("user", "item")]
+    columns = {name: known.get(name, FILL_IN) for name in read}
     has_order = {"rank", "score"} & set(columns) or columns.get("item") in file.list_columns
-    return Table(file, columns, stage, "file" if is_lists and not has_order else None)
+    if not is_lists or has_order:
+        return Table(file, columns, stage)
+    if FILL_IN in columns.values() and len(file.columns) > len(columns):  # one may be the score
+        return Table(file, {**columns, "score": FILL_IN}, stage)
+    return Table(file, columns, stage, "file")
 
 
-def named_table(path: Path, role: Role) -> Table:
+def named_table(path: Path, role: Role, names: Mapping[str, str]) -> Table:
     """Return the table that the command line names for a role.
 
     Raises
     ------
     InputError
-        If the file cannot be read as a table, or has no known columns of users and items.
+        If the file cannot be read as a table, or has several ids in one text.
     """
     location = os.path.relpath(path)
     if not path.exists():
@@ -323,15 +374,23 @@ def named_table(path: Path, role: Role) -> Table:
     file = inspect_file(path)
     if file is None:
         raise refuse(location, "cannot be read as a table", fix)
-    if not {"user", "item"} <= set(_columns(file)):
-        problem = f"no column is known as user and item; the columns are {', '.join(file.columns)}"
-        raise refuse(
-            location, problem, "rename them to user and item, or write params.yaml by hand"
-        )
-    return as_table(file, role)
+    if packed := packed_column(file):
+        raise refuse(location, *packed_problem(packed))
+    return as_table(file, role, names)
 
 
-def _columns(file: TableFile) -> Columns:
+def packed_problem(column: str) -> tuple[str, str]:
+    """Return the problem and fix of a column with several ids in one text."""
+    problem = f"{column} has several ids in one text"
+    split = f'with_columns(pl.col({json.dumps(column)}).str.split(" "))'
+    fix = (
+        f"write them as lists: `pl.read_csv(…, infer_schema=False).{split}.write_parquet(…)`, "
+        "with the separator of the ids"
+    )
+    return problem, fix
+
+
+def _columns(file: TableFile, names: Mapping[str, str]) -> Columns:
     """Return column of Concord -> column of the table; a column of lists may have a plural name."""
     columns = guess_columns(file.columns)
     lists = file.list_columns
@@ -341,4 +400,6 @@ def _columns(file: TableFile) -> Columns:
         and (name := guess_list_column(lists))
     ):
         columns["item"] = name
-    return columns
+        columns = {key: value for key, value in columns.items() if value != name or key == "item"}
+    named = {column: name for column, name in names.items() if name in file.columns}
+    return {k: v for k, v in columns.items() if v not in named.values()} | named

@@ -37,6 +37,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "experiment": "",
     "tracking_uri": "sqlite:///mlflow.db",
     "table_help": TABLE_HELP,
+    "comments": {},
 }
 _VERSION = re.compile(r"^concord:[^\r\n#]*?(?=[ \t]*(#|\r|$))", re.MULTILINE)
 

@@ -58,6 +58,8 @@ def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]
         raise refuse(str(path), "is not a params.yaml of Concord", run_hint(path.parent))
     if version_problems := [*_version_problems(yaml.content.get("concord"))]:
         return None, yaml.error(version_problems)
+    if places := [*yaml.fill_in_problems()]:
+        return None, yaml.error(places)
     models = yaml.content.get("models")
     problems = [*model_name_problems(models), *nested_problems(models)]
     try:

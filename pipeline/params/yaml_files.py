@@ -15,6 +15,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.repository import run_hint
 
+FILL_IN = "FILL_IN"  # a value that `concord init` cannot know
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 30
 MAX_VALUES = 50_000  # aliases expanded
@@ -176,6 +177,14 @@ class YamlFile:
         """Return the line of the deepest key that is in the file; 1 if none is."""
         return max(self._lines(keys), default=1)
 
+    def fill_in_problems(self) -> Iterator[Problem]:
+        """Yield the values that are not filled in yet; the comment of their line is the fix."""
+        for keys in _keys_of(self.content, FILL_IN):
+            line = self.text.splitlines()[self.line_of(keys) - 1]
+            comment = line.partition(" # ")[2]
+            fix = f"write a value in its place{': ' + comment if comment else ''}"
+            yield Problem(keys, f"is {FILL_IN}", fix)
+
     def _lines(self, keys: Iterable[Any]) -> Iterator[int]:
         node = self._marked
         for key in keys:
@@ -187,6 +196,15 @@ class YamlFile:
                 continue  # a name that pydantic puts between keys, or a key that is missing
             yield line + 1
             node = node[key]
+
+
+def _keys_of(node: Any, value: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the keys that lead to each occurrence of a value."""
+    if node == value:
+        yield ()
+    parts = node.items() if isinstance(node, dict) else ()
+    for key, part in enumerate(node) if isinstance(node, list) else parts:
+        yield from ((key, *keys) for keys in _keys_of(part, value))
 
 
 def read_yaml(path: Path, *, start: str = "start from the demo's params.yaml") -> YamlFile:

@@ -498,11 +498,11 @@ def test_role_of_a_table(
     path: str, columns: tuple[str, ...], role: str | None, expected: dict[str, str]
 ) -> None:
     observed = TableFile(Path(path), "csv", columns)
-    result = guess_role(observed, path)
+    result = guess_role(observed, path, {})
 
     assert result == role
     if result is not None:
-        assert as_table(observed, result).columns == expected
+        assert as_table(observed, result, {}).columns == expected
 
 
 @pytest.mark.parametrize(
@@ -517,7 +517,7 @@ def test_role_of_a_table(
 def test_lists_without_rank_and_score_have_the_order_of_the_file(
     columns: tuple[str, ...], lists: tuple[str, ...], order: str | None
 ) -> None:
-    assert as_table(TableFile(Path("a"), "csv", columns, lists), "lists").order == order
+    assert as_table(TableFile(Path("a"), "csv", columns, lists), "lists", {}).order == order
 
 
 def test_a_row_with_many_items_is_a_list_in_a_file_of_any_name() -> None:
@@ -525,9 +525,9 @@ def test_a_row_with_many_items_is_a_list_in_a_file_of_any_name() -> None:
         Path("out/ease.jsonl"), "jsonl", ("customer_id", "products"), ("products",)
     )
 
-    assert guess_role(observed, "out/ease.jsonl") == "lists"
-    assert as_table(observed, "lists").columns == {"user": "customer_id", "item": "products"}
-    assert guess_role(observed, "out/test.jsonl") == "truth"
+    assert guess_role(observed, "out/ease.jsonl", {}) == "lists"
+    assert as_table(observed, "lists", {}).columns == {"user": "customer_id", "item": "products"}
+    assert guess_role(observed, "out/test.jsonl", {}) == "truth"
 
 
 def test_columns_are_read_in_every_format(tmp_path: Path) -> None:
@@ -565,6 +565,6 @@ def test_only_list_column_besides_the_user_holds_items_unless_named_otherwise(
     columns: tuple[str, ...], lists: tuple[str, ...], role: str | None
 ) -> None:
     assert (
-        guess_role(TableFile(Path("out/knn.jsonl"), "jsonl", columns, lists), "out/knn.jsonl")
+        guess_role(TableFile(Path("out/knn.jsonl"), "jsonl", columns, lists), "out/knn.jsonl", {})
         == role
     )

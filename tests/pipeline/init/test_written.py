@@ -277,7 +277,7 @@ def test_another_version_is_refused_in_these_words(
     monkeypatch.chdir(root / "evaluation")
 
     assert refusal_of(read_params) == (
-        "params.yaml: line 3, concord: was made for Concord 0.0.9, and "
+        "params.yaml: line 4, concord: was made for Concord 0.0.9, and "
         f"{version('concord-eval')} is installed\n"
         "  fix: `pip install concord-eval==0.0.9`, or `concord init --upgrade`"
     )
@@ -304,6 +304,7 @@ CONTENT: dict[str, Any] = {
     "experiment": "a: shop",
     "tracking_uri": "sqlite:///mlflow.db",
     "table_help": TABLE_HELP,
+    "comments": {},
 }
 CHOICES = {"data", "background", "models", "segments", "report"}  # of the project
 EDITED = {

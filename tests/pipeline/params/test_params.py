@@ -352,9 +352,26 @@ def test_valid_sections_are_checked_beside_invalid_ones(tmp_path: Path) -> None:
     )
 
     assert [each.partition(":")[0] for each in message] == [
-        "evaluation.metrics",
         "comparison.wilcoxn",
+        "evaluation.metrics",
         "conventions.gain",
+    ]
+
+
+def test_values_to_fill_in_are_named_one_by_one_with_their_comments(tmp_path: Path) -> None:
+    message = refused_problems(
+        tmp_path,
+        ("metrics: [nDCG,", "metrics: [FILL_IN,"),
+        ("  columns: {} # names of user and item", "  columns: {user: FILL_IN} # one of a, b"),
+        ("  title: Demo shop", "  title: FILL_IN"),
+        ("wilcoxon: false", "wilcoxn: false"),  # reported once the values are filled in
+    )
+
+    assert message == [
+        "data.columns.user: is FILL_IN | write a value in its place: one of a, b in all files, "
+        "such as {user: customer_id}",
+        "evaluation.metrics.0: is FILL_IN | write a value in its place",
+        "report.title: is FILL_IN | write a value in its place",
     ]
 
 

@@ -1,0 +1,182 @@
+"""`concord init` where names help little: columns of the command line, values to fill in."""
+
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+from concord.metrics_core.errors import InputError
+from concord.pipeline.init.fill_in import NamedColumns, parse_columns
+from concord.pipeline.init.project import init
+from concord.pipeline.init.tables import guess_columns, inspect_file, packed_column
+from tests.pipeline.init.repository import evaluation, repository, valid_evaluation, write
+from tests.pipeline.refusals import refusal_of
+from tests.project import attempt
+
+TRUTH = "kunde,artikel,sterne\nu1,a,5\nu2,b,4\nu3,c,1\n"
+LISTS = "kunde,artikel,wert\nu1,a,3\nu1,c,2\nu2,c,1\nu3,b,1\n"
+ODD = {"data/test.csv": TRUTH, "recs/als.csv": LISTS, "recs/pop.csv": LISTS}
+NAMES = ("user=kunde", "item=artikel", "grade=sterne", "score=wert")
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = repository(tmp_path / "shop", ODD)
+    monkeypatch.chdir(path)
+    return path
+
+
+def places(*columns: str, **options: str) -> int:
+    models = tuple(options.get("models", "").split())
+    return init(None, options.get("truth"), models, columns, dry_run=False, force=False)
+
+
+def test_odd_names_are_filled_in_and_the_evaluation_is_valid(root: Path) -> None:
+    done = attempt(root, "concord", "init")
+
+    assert done.returncode == 3
+    assert done.stdout.partition("places")[2].splitlines() == [
+        " to fill in, in evaluation/params.yaml",
+        "  models.als.columns.score: write a value in its place: columns of als.csv: kunde, "
+        "artikel, wert; write rank in place of score if it is one",
+        "  models.pop.columns.score: write a value in its place: columns of pop.csv: kunde, "
+        "artikel, wert; write rank in place of score if it is one",
+        "  data.columns.user: write a value in its place: columns of test.csv: kunde, artikel, "
+        "sterne",
+        "  data.columns.item: write a value in its place: columns of test.csv: kunde, artikel, "
+        "sterne",
+        "next: fill them in, then cd evaluation && concord validate && dvc repro",
+    ]
+    refused = attempt(root, "concord", "validate")
+    assert refused.returncode == 2
+    assert refused.stderr.count("is FILL_IN") == 4
+
+    path = root / "evaluation/params.yaml"
+    text = path.read_text().replace("score: FILL_IN", "score: wert")
+    path.write_text(text.replace("user: FILL_IN, item: FILL_IN", "user: kunde, item: artikel"))
+    params = valid_evaluation(root / "evaluation")
+    assert params.data.columns == {"user": "kunde", "item": "artikel"}
+    assert params.models["als"].columns == {"score": "wert"}
+
+
+def test_columns_of_the_command_line_are_used_in_all_tables_that_have_them(root: Path) -> None:
+    write(root, {"recs/bpr.csv": "nutzer,artikel,rank\nu1,a,1\n"})
+
+    assert places(*NAMES, "bpr.user=nutzer", models="als=recs/als.csv bpr=recs/bpr.csv") == 0
+    params = valid_evaluation(root / "evaluation")
+    assert params.data.columns == {"user": "kunde", "item": "artikel"}
+    assert params.data.truth.columns == {"grade": "sterne"}
+    assert {name: model.columns for name, model in params.models.items()} == {
+        "als": {"score": "wert"},
+        "bpr": {"user": "nutzer"},
+    }
+
+
+def test_lists_with_unknown_columns_are_named_if_others_are_complete(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(root, {"recs/bpr.csv": "kunde,ding,wert\nu1,a,1\n"})
+
+    assert places(*NAMES) == 0
+    assert set(evaluation(root / "evaluation").models) == {"als", "pop"}
+    assert (
+        "  recs/bpr.csv: no column is known as item; `--column item=NAME` names it; "
+        "its columns: kunde, ding, wert\n"
+    ) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("removed", "place"),
+    [
+        (("data/test.csv",), "data.truth.path: write a value in its place: the ground truth: "),
+        (("recs/als.csv", "recs/pop.csv"), "models.model-1.path: write a value in its place: "),
+    ],
+)
+def test_missing_table_is_a_place_to_fill_in(
+    root: Path, capsys: pytest.CaptureFixture[str], removed: tuple[str, ...], place: str
+) -> None:
+    for name in removed:
+        (root / name).unlink()
+
+    assert places(*(name for name in NAMES if name[:5] not in ("grade", "score"))) == 1
+    output = capsys.readouterr().out
+    assert f"1 place to fill in, in evaluation/params.yaml\n  {place}" in output
+    assert "FILL_IN" not in output
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (("item",), "'item' is not a column and its name in the file"),
+        (("thing=a",), "'thing=a' is not a column and its name in the file"),
+        (("item=artikl",), "'item=artikl': there is no column 'artikl' in any table"),
+        (
+            (*NAMES, "als.item=artikl"),
+            "there is no column 'artikl' in als\n  fix: did you mean 'artikel'?",
+        ),
+        ((*NAMES, "als.item=x"), "its columns are: kunde, artikel, wert"),
+        ((*NAMES, "ease.item=x"), "no table is called 'ease'\n  fix: name one of truth, als, pop"),
+    ],
+)
+def test_unknown_columns_are_refused(root: Path, columns: tuple[str, ...], message: str) -> None:
+    assert message in refusal_of(lambda: places(*columns))
+    assert not (root / "evaluation").exists()
+
+
+def test_columns_are_for_all_tables_or_for_one() -> None:
+    assert parse_columns(["item=a=b", "als.item=c", "als.score=d"]) == NamedColumns(
+        {"item": "a=b"}, {"als": {"item": "c", "score": "d"}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("query-id corpus-id score", "query-id corpus-id"),
+        ("qid docno rank", "qid docno"),
+        ("query_id pid", "query_id pid"),
+        ("userId movieId", "userId movieId"),
+        ("reviewerID asin", "reviewerID asin"),
+        ("user articles", "user articles"),
+        ("user tracks track_id", "user track_id"),
+    ],
+)
+def test_usual_names_of_users_and_items_are_known(names: str, expected: str) -> None:
+    columns = guess_columns(names.split())
+
+    assert [columns["user"], columns["item"]] == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("customer_id,prediction\nu1,07 08 09\nu2,07 09\n", "prediction"),
+        ('user,items\nu1,"a,b"\nu2,"b, c"\n', "items"),
+        ("user,item\nu1,a1|b2\nu2,b2|c3\n", "item"),
+        ("user,item\nu1,Toy Story\nu2,Big Night 2\n", None),
+        ("user,items\nu1,a b\nu1,b c\n", None),  # a row for each item
+        ("user,prediction\nu1,0.5\nu2,0.7\n", None),
+    ],
+)
+def test_several_ids_in_one_text_are_recognised(
+    tmp_path: Path, text: str, column: str | None
+) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    file = inspect_file(tmp_path / "x.csv")
+
+    assert file is not None
+    assert packed_column(file) == column
+
+
+def test_several_ids_in_one_text_are_refused_or_left_out_with_the_conversion(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(root, {"recs/kaggle.csv": "customer_id,prediction\nu1,07 08 09\nu2,07 09\n"})
+    message = "prediction has several ids in one text"
+
+    with chdir(root), pytest.raises(InputError, match=message):
+        places(*NAMES, models="k=recs/kaggle.csv")
+    assert places(*NAMES) == 0
+    assert f"  recs/kaggle.csv: {message}: write them as lists: `pl.read_csv(" in (
+        capsys.readouterr().out
+    )
