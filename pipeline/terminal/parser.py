@@ -78,9 +78,11 @@ class Parser(argparse.ArgumentParser):
 
     @property
     def short_usage(self) -> str:
-        """Usage of the command, without the options that all commands have."""
+        """Usage of the command, without the options that most commands have."""
         usage = " ".join(self.format_usage().removeprefix("usage: ").split())
-        return usage.replace(" [-h] [-q] [-v] [--log-json] [--debug]", "")
+        for common in (" [-h] [-q] [-v] [--log-json] [--debug]", " [--dir DIR]"):
+            usage = usage.replace(common, "")
+        return usage
 
 
 class Version(argparse.Action):

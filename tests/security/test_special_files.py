@@ -26,7 +26,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
         "params.yaml",
         lambda path: read_comparisons({"shop": Project(project=str(path.parent))}),
     ),
-    "a table for init": ("test.csv", lambda path: named_table(path, "truth")),
+    "a table for init": ("test.csv", lambda path: named_table(path, "truth", {})),
     "a file that init would replace": ("params.yaml", read_text),
 }
 
