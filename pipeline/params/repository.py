@@ -53,8 +53,9 @@ def find_evaluation(folder: Path) -> Path | None:
 
     It is the folder itself, else the nearest parent in the repository, else the only one below.
     """
-    for parent in _parents_in_repository(folder):
-        if _is_evaluation(parent):
+    root = repository(folder)
+    for parent in (folder, *folder.parents):
+        if parent.is_relative_to(root) and _is_evaluation(parent):
             return parent
     below = list(_evaluations_below(folder))
     return below[0] if len(below) == 1 else None
@@ -68,13 +69,6 @@ def run_hint(folder: Path) -> str:
     if below:
         return f"name one of the evaluations by `--dir`: {', '.join(below)}"
     return "run where Concord's params.yaml is; `concord init` writes it"
-
-
-def _parents_in_repository(folder: Path) -> list[Path]:
-    """Return a folder and its parents up to the root of its repository, of DVC or git."""
-    parents = [folder, *folder.parents]
-    roots = (n for n, path in enumerate(parents, 1) if any((path / m).exists() for m in _MARKERS))
-    return parents[: next(roots, 1)]
 
 
 def _evaluations_below(folder: Path) -> Iterator[Path]:
