@@ -132,7 +132,7 @@ def test_dvc_yaml_names_acknowledge_only_if_params_yaml_has_it(
     with pytest.raises(InputError, match=lacks):
         validate()
 
-    upgrade("evaluation", dry_run=False)
+    upgrade(None, dry_run=False)
 
     stages = load_yaml(dvc_file.read_text(), "")["stages"]
     assert [name for name, each in stages.items() if "acknowledge" in each.get("params", ())] == [
