@@ -112,10 +112,11 @@ def _caption(comparison: Comparison) -> str:
     counts = sorted({row.n_users for row in rows})
     means = mean_description(comparison)
     means = means[:1].lower() + means[1:].removesuffix(",")
-    sentences = [
-        f"{comparison.title}: {means}, the best in bold, with those that are equivalent to it or "
-        "not significantly worse."
-    ]
+    sentences = [f"{comparison.title}: {means}."]
+    labels = main_labels(comparison)[:_MAX_COLUMNS]
+    if meanings := ranks.legend(comparison, labels).values():
+        bold = " or ".join(meaning.partition(":")[0] for meaning in meanings)
+        sentences.append(f"Bold means are {bold}.")
     if rows:
         users = f"{'' if len(counts) == 1 else 'up to '}{numbers.count(counts[-1])} users"
         meaning = (

@@ -21,8 +21,8 @@ _SENTENCES = {
     "warning": ("concord.reports.text.warnings", "warning_texts"),
     "covers": ("concord.reports.text.summary", "covers"),
     "replicates": ("concord.reports.text.replicates", "replicate_answers"),
-    "decision": ("concord.reports.text.gate", "describe"),
-    "guardrail": ("concord.reports.text.gate", "reasons"),
+    "decision": ("concord.reports.text.gate_description", "describe"),
+    "guardrail": ("concord.reports.text.gate_description", "reasons"),
 }
 
 

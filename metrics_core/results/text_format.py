@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 MINUS = "\N{MINUS SIGN}"
 PERCENT = "\N{NO-BREAK SPACE}%"
 MAX_NAMES = 6  # in one list
+_MANY = 3  # models that are called all
 _MIN_DECIMALS, _MAX_DECIMALS = 3, 4
 _MAX_EFFECT_DECIMALS = 6
 _ROUNDING_ERROR = 1e-9  # 0.005 / 5 is 0.001
@@ -102,6 +103,11 @@ def join_names(names: Sequence[str], last: str = "and") -> str:
     if len(names) > MAX_NAMES:
         entries.append(f"{len(names) - MAX_NAMES} more")
     return entries[0] if len(entries) == 1 else f"{', '.join(entries[:-1])} {last} {entries[-1]}"
+
+
+def all_or_names(names: Sequence[str], n_models: int) -> str:
+    """Return `all models` instead of the names of at least three that are all."""
+    return "all models" if len(names) == n_models >= _MANY else join_names(names)
 
 
 def is_or_are(names: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from concord.metrics_core.metrics.label import Label, is_pooled, parse
 from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason
 from concord.metrics_core.results.comparison_parts import or_nan, or_none
 from concord.metrics_core.results.history import Change, Setting
+from concord.metrics_core.results.text_format import all_or_names
 from concord.metrics_core.stats.adjustment import adjust
 from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
 from concord.metrics_core.stats.verdict import verdict
@@ -144,17 +145,12 @@ def find_mismatch(
     problems = [
         Problem(
             f"{PARAMS} at {previous.name}",
-            f"{_all_or_names(names, previous.evaluations)} had {problem}",
+            f"{all_or_names(names, len(previous.evaluations))} had {problem}",
             _FIX,
         )
         for problem, names in truths.items()
     ]
     return RevisionMismatch(previous.name, problems, labels)
-
-
-def _all_or_names(names: Sequence[str], models: Collection[str]) -> str:
-    """Return `all models` instead of the names of several that are all."""
-    return "all models" if len(names) == len(models) > 1 else ", ".join(names)
 
 
 def _truth_ids(result: ModelResult) -> dict[str | None, str]:
@@ -176,7 +172,7 @@ def version_warnings(models: Mapping[str, ModelResult], previous: RevisionResult
         names_by_versions.setdefault(versions, []).append(model)
     for (previous_version, version), names in names_by_versions.items():
         if previous_version != version:
-            who = _all_or_names(names, previous.evaluations)
+            who = all_or_names(names, len(previous.evaluations))
             verb = "was" if len(names) == 1 else "were"
             yield (
                 f"{who} {verb} evaluated by Concord {previous_version} at {previous.name} and by "

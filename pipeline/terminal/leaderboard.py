@@ -36,7 +36,7 @@ def print_leaderboard(
         Metrics.
     max_lines : int, optional
         Number of lines; models and metrics that do not fit are counted. The baseline is always
-        shown.
+        shown. Without it, the meaning of the marks follows.
     """
     share = numbers.confidence_level(comparison.confidence)
     shown_labels = labels if max_lines is None else labels[: max(max_lines // MIN_LINES, 1)]
@@ -57,6 +57,10 @@ def print_leaderboard(
         for model_rows in _first(models, comparison.baseline, n_models):
             for row in model_rows:
                 _print_row(terminal, row, widths)
+    if max_lines is None and (legend := ranks.legend(comparison, labels)):
+        terminal.print()
+        for mark, meaning in legend.items():
+            terminal.print(f"{mark}: {meaning}")
     _print_counts(terminal, len(comparison.models) - n_models, len(labels) - len(shown_labels))
 
 

@@ -32,6 +32,7 @@ from concord.reports.charts.primitives import (
 )
 from concord.reports.charts.svg import light, render_svg
 from concord.reports.text.numbers import difference_with_interval, number, signed
+from concord.reports.text.tables import min_effect
 from concord.reports.text.verdict_styles import VERDICTS
 
 _NAMED_OF_MANY = 3  # best models, with the baseline, if there are more models than colours
@@ -116,7 +117,7 @@ def _leader_change(comparison: Comparison, label: str, stem: str) -> str:
         return ""
     leader, other = leaders[0], others[0]
     mean, other_mean = (comparison.score(model, label).mean for model in (leader, other))
-    if other_mean is None or abs((mean or 0.0) - other_mean) <= _min_effect(comparison, label):
+    if other_mean is None or abs((mean or 0.0) - other_mean) <= min_effect(comparison, label):
         return ""
     digits, pair = comparison.decimals[label], comparison.difference(leader, other, label)
     word = VERDICTS[pair.verdict].word if pair else "not tested"
@@ -124,18 +125,12 @@ def _leader_change(comparison: Comparison, label: str, stem: str) -> str:
     return f"{label}: {leader} leads ({values}, {word})"
 
 
-def _min_effect(comparison: Comparison, label: str) -> float:
-    """Return the minimum relevant difference on a label; 0 if there is none."""
-    effects = (pair.min_effect for pair in comparison.pairs_of(label))
-    return next((effect for effect in effects if effect is not None), 0.0)
-
-
 def curve_chart(comparison: Comparison, stem: str) -> Markup:
     """Return the line plot of a metric: differences by cutoff, with intervals of named models."""
     labels = _compared(comparison, stem)
     rows = [row for line in all_series(comparison) for row in _points(comparison, line, labels)]
     ks = [k for k, label in curve_labels(comparison, stem).items() if label in labels]
-    effects = [_min_effect(comparison, label) for label in labels]
+    effects = [min_effect(comparison, label) for label in labels]
     band = [{"k": k, "low": -e, "high": e} for k, e in zip(ks, effects, strict=True)]
     domain = padded_domain([0.0, *(row[end] for row in [*rows, *band] for end in ("low", "high"))])
     last_rows = [row for row in rows if row["k"] == ks[-1] and row["is_named"]]

@@ -28,7 +28,12 @@ from concord.reports.charts.primitives import (
 )
 from concord.reports.charts.svg import light, render_svg
 from concord.reports.text.numbers import PERCENT, difference_with_interval, exact, signed
-from concord.reports.text.tables import against_baseline, best_probability, probability_text
+from concord.reports.text.tables import (
+    against_baseline,
+    best_probability,
+    min_effect,
+    probability_text,
+)
 from concord.reports.text.verdict_styles import VERDICTS
 
 _DENSE = 12  # with this number of models or more, rows are lower
@@ -52,7 +57,7 @@ def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Mar
     zero = width * -domain[0] / (domain[1] - domain[0])
     points = plot(row for row in rows if row["difference"] is not None)
     layers = [
-        _band(_min_effect(comparison, label), len(rows), x),
+        _band(min_effect(comparison, label), len(rows), x),
         *zero_line(comparison.baseline, len(rows), x, domain, (0.5, 0.5)),
         interval_layer(rows, y),
         points.mark_point(size=130, strokeWidth=1.75, opacity=1, aria=True).encode(
@@ -65,14 +70,9 @@ def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Mar
     return render_svg(layers, (width, height), margins, title, description)
 
 
-def _min_effect(comparison: Comparison, label: str) -> float:
-    effects = (each.min_effect for each in against_baseline(comparison, label))
-    return next((effect for effect in effects if effect is not None), 0.0)
-
-
 def _ends(comparison: Comparison, label: str) -> list[float]:
     """Return the numbers that the axis of a label must hold."""
-    band, rows = _min_effect(comparison, label), against_baseline(comparison, label)
+    band, rows = min_effect(comparison, label), against_baseline(comparison, label)
     ends = (n for each in rows for n in (each.difference, each.ci_low, each.ci_high))
     return [0.0, -band, band, *(n for n in ends if n is not None)]
 
@@ -82,8 +82,8 @@ def _common_ends(comparison: Comparison, label: str) -> list[float]:
 
     If one of these would fill too little of the axis, each has its own.
     """
-    band = _min_effect(comparison, label)
-    labels = [other for other in comparison.primary if _min_effect(comparison, other) == band]
+    band = min_effect(comparison, label)
+    labels = [other for other in comparison.primary if min_effect(comparison, other) == band]
     ends = [_ends(comparison, other) for other in labels]
     common = [end for each in ends for end in each]
     length = max(common) - min(common)

@@ -94,14 +94,6 @@
   addEventListener("keydown", (event) => event.key === "Escape" && (hideTip(), lightUp()));
   addEventListener("scroll", hideTip, { passive: true });
 
-  const openTarget = () => {
-    const section = document.getElementById(location.hash.slice(1));
-    const folded = section?.querySelector(":scope > details.reference");
-    if (folded) folded.open = true;
-  };
-  addEventListener("hashchange", openTarget);
-  openTarget();
-
   const hidden = new Set();
   const redraw = (buttons, reset) => {
     for (const element of all("[data-model]")) {

@@ -27,7 +27,7 @@ def describe(result: Derivation | ExplanationDiff) -> Iterator[Block]:
     yield _title(ours)
     yield from _lines(ours)
     yield Heading(f"--- {conventions_name(theirs.conventions)}")
-    yield from _lines(theirs, told=_list_lines(ours))
+    yield from _lines(theirs, known_lines=_list_lines(ours))
     yield Heading("--- what makes them differ")
     yield from path_sentences(result.path)
 
@@ -36,10 +36,10 @@ def _title(derivation: Derivation) -> str:
     return f"{derivation.label} of user {derivation.user!r}"
 
 
-def _lines(derivation: Derivation, told: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the derivation, without the lines of its list that were told before."""
+def _lines(derivation: Derivation, known_lines: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the derivation, without the lines of its list that are known."""
     listed = _list_lines(derivation)
-    new = [line for line in listed if line not in told]
+    new = [line for line in listed if line not in known_lines]
     yield from new
     if len(new) < len(listed):
         yield "  the other lines of the list as above" if new else "  the same list"

@@ -146,7 +146,7 @@ def _grid(comparison: Comparison, entry: Segmentation, label: str) -> Grid:
                 group_name(entry, group.name),
                 group.n_users,
                 numbers.number(mean, digits),
-                _min_effect(comparison, label, mean),
+                _group_min_effect(comparison, label, mean),
                 _note([line.cells[number] for line in lines]),
             )
             for number, group in enumerate(groups)
@@ -157,11 +157,17 @@ def _grid(comparison: Comparison, entry: Segmentation, label: str) -> Grid:
     )
 
 
+def verdicts_of(grid: Grid) -> list[str]:
+    """Return the verdicts that occur in a grid, in the order of their styles."""
+    used = {cell.verdict for line in grid.lines for cell in line.cells}
+    return [name for name in VERDICTS if name in used]
+
+
 def _mean(cell: SegmentCell | None) -> float | None:
     return None if cell is None else cell.mean
 
 
-def _min_effect(comparison: Comparison, label: str, baseline_mean: float | None) -> float:
+def _group_min_effect(comparison: Comparison, label: str, baseline_mean: float | None) -> float:
     """Return the minimum relevant difference of the label, or else of the first primary label."""
     metric = comparison.metric(label if label in comparison.labels else comparison.primary[0])
     if metric.share is not None:

@@ -102,6 +102,12 @@ def against_baseline(comparison: Comparison, label: str) -> list[Difference]:
     return [pair for pair in pairs if pair is not None]
 
 
+def min_effect(comparison: Comparison, label: str) -> float:
+    """Return the minimum relevant difference on a label; 0 if there is none."""
+    effects = (pair.min_effect for pair in against_baseline(comparison, label))
+    return next((effect for effect in effects if effect is not None), 0.0)
+
+
 def has_wilcoxon(comparison: Comparison) -> bool:
     """True if params.yaml requests the p-values of Wilcoxon's test."""
     return any(row.p_wilcoxon is not None for row in comparison.pairs)

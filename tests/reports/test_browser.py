@@ -118,7 +118,7 @@ def test_the_fullest_page_is_shown_sorted_pointed_at_and_reduced(
     browser.run("[...document.querySelectorAll('#models button')].at(-1).click()")
     assert (browser.run(VISIBLE_MODELS), browser.run(CHART_MARKS)) == (models, markers)
 
-    folded = "document.querySelector('#pairs details.reference').open"
+    folded = "document.querySelector('#pairs').closest('details').open"
     assert browser.run(folded) is False
     browser.run("document.querySelector('.rail a[href=\"#pairs\"]').click()")
     browser.run(SETTLED)

@@ -49,6 +49,15 @@ def test_every_shape_of_comparison_gives_well_formed_markup(name: str) -> None:
     assert all(a.get("scope") in {"col", "row", "rowgroup"} for a in markup.all("th"))
 
 
+def test_a_link_to_a_folded_section_opens_it_without_a_script(page: str) -> None:
+    """A browser opens the folds around the target of a link, but not those inside of it."""
+    folds = re.findall(
+        r'<details class="reference">.*?(?=<details class="reference">|</main>)', page, re.DOTALL
+    )
+    assert len(folds) > 3
+    assert all(re.search(r'</summary>\n<section id="\w+"', fold) for fold in folds)
+
+
 @pytest.mark.parametrize("key", [{}, None], ids=["empty", "absent"])
 def test_without_a_part_there_is_no_section_and_no_link(key: object) -> None:
     content = sample.five_models()

@@ -201,6 +201,15 @@ def test_an_acknowledged_warning_is_the_last_finding_and_no_caution() -> None:
     assert markdown(content).count("Acknowledged: known") == len(content["warnings"])
 
 
+def test_one_model_has_its_means_by_group() -> None:
+    content = sample.one_model()
+    section = _section(html(content), "segments")
+
+    assert "minus that of" not in section
+    assert '<caption class="unseen">nDCG@10 of popularity by activity</caption>' in section
+    assert "\n| nDCG@10 | popularity | Users |\n" in markdown(content)
+
+
 def test_serious_warnings_are_never_folded() -> None:
     content = sample.five_models()
     for each in content["warnings"]:
