@@ -14,6 +14,7 @@ from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, or_nan
 from concord.metrics_core.results.stored import read_comparison
+from concord.pipeline.mlflow.newest import newest_search
 from concord.pipeline.mlflow.run_content import (
     Artifact,
     Json,
@@ -142,8 +143,13 @@ def model_run(
             CONVENTIONS: conventions_text(summary["conventions"]),
             INPUTS: _inputs_text(summary["inputs"]),
         },
-        training=TrainingRun(training_run, params.mlflow.attach) if training_run else None,
+        training=_training(params, training_run) if training_run else None,
     )
+
+
+def _training(params: Params, run_id: str) -> TrainingRun:
+    """Return the training run; with `both`, the model's own run is that of `child`."""
+    return TrainingRun(run_id, "metrics" if params.mlflow.attach == "metrics" else "child")
 
 
 def _scalars(means: Mapping[Label, float | None]) -> Iterator[Point]:
@@ -286,6 +292,8 @@ class EvaluationRuns(NamedTuple):
         Models, the best first.
     view : str
         State of MLflow's table and charts that shows the primary metrics.
+    on_training : frozenset of str
+        Metrics that are also logged on the training runs above the runs of models.
     """
 
     models: tuple[RunContent, ...]
@@ -293,6 +301,7 @@ class EvaluationRuns(NamedTuple):
     standings: Mapping[str, Standing]
     ranked: tuple[str, ...]
     view: str
+    on_training: frozenset[str]
 
     @property
     def fingerprints(self) -> dict[str, str]:
@@ -325,7 +334,10 @@ def evaluation_runs(params: Params) -> EvaluationRuns:
     files = (*report, Artifact(file, ""))
     ranked = tuple(comparison.ranked_lists)
     run = _comparison_run(params, models, comparison, files)
-    return EvaluationRuns(models, run, standings, ranked, shared_view(comparison))
+    view = shared_view(comparison, newest_search(params.mlflow.experiment))
+    is_both = params.mlflow.attach == "both"
+    keys = frozenset(metric_key(parse(text)) for text in comparison.primary if is_both)
+    return EvaluationRuns(models, run, standings, ranked, view, keys)
 
 
 def _comparison_run(

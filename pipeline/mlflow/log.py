@@ -22,6 +22,7 @@ from concord.pipeline.mlflow.client import (
     open_client,
 )
 from concord.pipeline.mlflow.evaluation_runs import EvaluationRuns, evaluation_runs
+from concord.pipeline.mlflow.newest import MODEL_RUN_TAG, newest_search, tag_newest
 from concord.pipeline.mlflow.run_content import RunContent
 from concord.pipeline.mlflow.runs import (
     RunLocation,
@@ -32,7 +33,11 @@ from concord.pipeline.mlflow.runs import (
     source_tags,
 )
 from concord.pipeline.mlflow.shared_view import VIEW_TAG, view_path
-from concord.pipeline.mlflow.training_runs import find_training_runs, log_on_training_run
+from concord.pipeline.mlflow.training_runs import (
+    find_training_runs,
+    log_on_training_run,
+    log_primary_metrics,
+)
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.messages import LOG, print_line
@@ -86,10 +91,6 @@ def read_receipt(params: Params) -> Json | None:
     except InputError:  # truncated, or with a merge conflict
         return None
     return content if {"logged", "tracking_uri", "comparison"} <= set(content) else None
-
-
-# Prefix of tags of the comparison's run; followed by a model, with the id of the model's run.
-MODEL_RUN_TAG = "concord.run."
 
 
 def main(params: Params) -> str:
@@ -148,6 +149,11 @@ def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False
         runs = Runs(client, tags, refill=refill)
         with runs.end_if_interrupted():
             run_ids = _log_runs(runs, RunLocation(experiment), evaluation, training)
+        rows = dict(run_ids.models)  # the runs that have a model's primary metrics
+        if evaluation.on_training:
+            rows |= {model: run.info.run_id for model, run in training.items()}
+        newest = {run_ids.comparison, *rows.values()}
+        tag_newest(client, params.mlflow.experiment, experiment, newest)
         if client.get_experiment(experiment).tags.get(VIEW_TAG) != evaluation.view:
             client.set_experiment_tag(experiment, VIEW_TAG, evaluation.view)
     print_line(f"to look: {tracking.view_hint(view_path(experiment))}")
@@ -180,6 +186,10 @@ def _log_runs(
             comparison_id,
             refill=runs.refill,
         )
+    for model, run in training.items() if evaluation.on_training else ():
+        log_primary_metrics(
+            runs.client, run, contents[model], evaluation.on_training, refill=runs.refill
+        )
     return RunIds(comparison_id, run_ids)
 
 
@@ -210,7 +220,7 @@ def _finish(runs: Runs, run: Run, content: RunContent) -> str:
 
 
 def log_status(params: Params) -> str:
-    """Return one line on whether the results were logged."""
+    """Return whether the results were logged, and how to find them."""
     receipt = read_receipt(params)
     if receipt is None:
         return f"not logged: run `dvc repro`, or `{LOG_AGAIN}` if it failed there"
@@ -226,7 +236,11 @@ def log_status(params: Params) -> str:
             f"run `{LOG_AGAIN}`, which creates it again and updates DVC"
         )
     models = len(receipt["fingerprints"])
-    return f"logged: {models} models, experiment {receipt['experiment']}, {server}"
+    search = newest_search(receipt["experiment"])
+    return (
+        f"logged: {models} models, experiment {receipt['experiment']}, {server}\n"
+        f"to find this comparison and its models: {search}"
+    )
 
 
 def _refuse_stale_results() -> None:

@@ -20,11 +20,11 @@ def view_path(experiment: str) -> str:
     return f"/#/experiments/{experiment}/runs?viewStateShareKey={_KEY}"
 
 
-def shared_view(comparison: Comparison) -> str:
+def shared_view(comparison: Comparison, search: str) -> str:
     """Return MLflow's state of table and charts as JSON.
 
-    The table is sorted by the first primary metric and has a model's place, and its mean and
-    verdict on each primary metric; the charts of these metrics come first.
+    The table has the runs that the search finds, sorted by the first primary metric, with a model's
+    place, and its mean and verdict on each primary metric; the charts of these metrics come first.
     """
     labels = [parse(text) for text in comparison.primary[:_MAX_METRICS]]
     metrics = [metric_key(label) for label in labels]
@@ -34,6 +34,7 @@ def shared_view(comparison: Comparison) -> str:
         columns |= {f"metrics.`{metric}`": metric, f"tags.`{verdict}`": verdict}
     widths = {key: _CHARACTER_WIDTH * len(name) + _MARGIN for key, name in columns.items()}
     state = {
+        "searchFilter": search,
         "orderByKey": f"metrics.`{metrics[0]}`",
         "orderByAsc": not labels[0].metric.higher_is_better,
         "selectedColumns": [*columns],

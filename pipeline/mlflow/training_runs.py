@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ def training_run_ids(params: Params) -> dict[str, str]:
         except InputError as error:
             problems += error.problems
             continue
-        if params.mlflow.attach == "metrics":
+        if params.mlflow.attach != "child":
             problems += _shared_id_problems(model, run_id, run_ids)
         run_ids[model] = run_id
     raise_problems(problems)
@@ -158,7 +158,7 @@ def find_training_runs(
     missing = []
     for content in models:
         if content.training is not None:
-            if run := _active_run(client, content.training.run_id):
+            if run := active_run(client, content.training.run_id):
                 runs[content.name] = run
             else:
                 missing.append(content.name)
@@ -210,7 +210,34 @@ def log_on_training_run(
     return True
 
 
-def _active_run(client: MlflowClient, run_id: str) -> Run | None:
+def log_primary_metrics(
+    client: MlflowClient,
+    training: Run,
+    content: RunContent,
+    keys: Collection[str],
+    *,
+    refill: bool = False,
+) -> None:
+    """Log the means of primary metrics on a training run, beside its parameters.
+
+    Without `refill`, values that the run shows already are not logged.
+    """
+    from mlflow.entities import Metric
+
+    run_id, data = training.info.run_id, training.data
+    values = {point.key: point.value for point in content.points if point.key in keys}
+    if not refill:
+        values = {k: value for k, value in values.items() if data.metrics.get(k) != value}
+    if not values:
+        return
+    timestamp = next_timestamp(data.tags.get(EVALUATION, ""), content.fingerprint)
+    client.set_tag(run_id, EVALUATION, f"{content.fingerprint} {timestamp}")
+    metrics = [Metric(key, value, timestamp, 0) for key, value in values.items()]
+    client.log_batch(run_id, metrics=metrics)
+
+
+def active_run(client: MlflowClient, run_id: str) -> Run | None:
+    """Return the run; None if it is unknown or deleted."""
     from mlflow import MlflowException
 
     try:

@@ -331,7 +331,7 @@ def _training_problems(params: Params) -> Iterator[Problem]:
         run_id = model.training_run_id
         if not isinstance(run_id, str):
             continue  # ids in files are known only once the files are read
-        if params.mlflow.attach == "metrics" and run_id in owners:
+        if params.mlflow.attach != "child" and run_id in owners:
             problem = f"{run_id!r} is the training run of {owners[run_id]} too"
             fix = "name another run, or set `mlflow.attach: child`"
             yield Problem(("models", name, "training_run_id"), problem, fix)

@@ -303,10 +303,16 @@ class Report(_Section):
 
 
 class MLflow(_Section):
+    """Where results are logged.
+
+    `attach`: how a model with a training run is logged: in a run below the training run (`child`),
+    on the training run (`metrics`), or below it with the primary metrics on it too (`both`).
+    """
+
     tracking_uri: Annotated[str, Field(min_length=1)]
     experiment: Annotated[str, Field(min_length=1)]
     required: bool
-    attach: Literal["metrics", "child"]
+    attach: Literal["both", "child", "metrics"]
 
 
 class Results(_Section):

@@ -204,7 +204,8 @@ def test_again_logs_missing_results_once(
     print_status()
     (project / "results/report/report.md").write_text("# Another report\n")
     print_status()
-    lines = [line for line in capsys.readouterr().out.splitlines() if "logged: " in line]
+    output = capsys.readouterr().out.splitlines()
+    lines = [line for line in output if "logged: " in line or "to find" in line]
 
     assert not_logged["logged"] is False
     assert lines == [
@@ -212,6 +213,7 @@ def test_again_logs_missing_results_once(
         f"not logged: MLflow at sqlite:///mlflow.db {not_logged['reason']}; run `concord log "
         "--again`",
         "logged: 2 models, experiment demo, MLflow at sqlite:///mlflow.db",
+        "to find this comparison and its models: tags.`concord.newest` = 'demo'",
         "not logged: the results here differ from those that were logged; run `dvc repro`",
     ]
     assert_logged_once(client)

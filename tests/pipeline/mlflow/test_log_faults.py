@@ -15,6 +15,7 @@ from mlflow import MlflowClient
 from concord.pipeline.mlflow.client import RETRIES, TIMEOUT, TrackingError, experiment_id
 from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
 from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.newest import newest_search
 from concord.pipeline.mlflow.runs import RunLocation, Runs
 from tests.pipeline.mlflow.log_project import free_port, params_of, write_project
 from tests.pipeline.mlflow.mlflow_server import (
@@ -258,6 +259,8 @@ def test_server_gets_runs_once_and_interrupted_runs_are_completed(
     assert capsys.readouterr().out.endswith(f"to look: {server.address}{view}\n")
     assert tags["mlflow.sharedViewState.concord"] == evaluation_runs(params).view
     assert_logged_once(client, experiment)
+    newest = client.search_runs([run.info.experiment_id], newest_search(experiment))
+    assert {each.info.run_name for each in newest} == {"comparison", "popularity", "als"}
     assert run.info.artifact_uri.startswith("mlflow-artifacts:")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from mlflow import MlflowClient
 from concord.metrics_core.errors import InputError
 from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
 from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.newest import newest_search
 from concord.pipeline.mlflow.training_runs import log_on_training_run, training_run_ids
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
@@ -121,6 +123,60 @@ def test_a_child_is_below_the_training_run_in_its_experiment(
     assert runs["comparison"][0].data.tags["concord.run.als"] == child.info.run_id
 
 
+def test_both_logs_a_child_and_primary_metrics_beside_the_parameters(
+    client: MlflowClient, trained: str, project: Path
+) -> None:
+    log(params_with_run(project, trained, "child"))
+    params = params_with_run(project, trained, "both")
+    for value in (0.40, 0.40, 0.31):
+        write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
+        log(params)
+    run = client.get_run(trained)
+    children = client.search_runs(
+        [run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{trained}'"
+    )
+
+    assert run.data.params == {"ks": "of the training"}
+    assert run.data.metrics == {"loss": 0.1, "accuracy/ndcg_at_10": 0.31}
+    assert points(client, run, "accuracy/ndcg_at_10") == [(0, 0.40), (0, 0.31)]
+    assert (run.info.status, run.info.end_time) == ("FINISHED", ENDED)
+    assert len(children) == 2  # of two evaluations; that of `child` is found again
+    assert runs_of(client)["comparison"][0].data.tags["concord.run.als"] in {
+        child.info.run_id for child in children
+    }
+
+
+def test_only_the_newest_comparison_and_its_models_carry_the_tag(
+    client: MlflowClient, trained: str, project: Path
+) -> None:
+    def found() -> list[str]:
+        experiments = [each.experiment_id for each in client.search_experiments()]
+        runs = client.search_runs(experiments, newest_search("demo"))
+        return sorted(run.info.run_name for run in runs)
+
+    log(params_with_run(project, trained, "child"))
+    assert found() == ["als", "comparison", "popularity"]
+    params = params_with_run(project, trained, "both")
+    log(params)
+    assert found() == ["als-64-factors", "comparison", "popularity"]
+    client.set_tag(trained, "concord.newest", "of another evaluation")
+    log(params)
+    write_json(project / "results/metrics/popularity.json", {**MEANS["popularity"], "nDCG@5": 0.2})
+    log(params_of(write_project(project, means={**MEANS, "als": {**MEANS["als"], "Rprec": 0.1}})))
+    assert found() == ["als", "comparison", "popularity"]
+    assert "concord.newest" not in client.get_run(trained).data.tags
+
+
+def test_a_quote_in_the_name_of_the_experiment_can_be_searched(
+    client: MlflowClient, project: Path
+) -> None:
+    log(params_of(write_project(project, experiment="Ana's shop")))
+    experiment = client.get_experiment_by_name("Ana's shop")
+
+    assert experiment is not None
+    assert len(client.search_runs([experiment.experiment_id], newest_search("Ana's shop"))) == 3
+
+
 @pytest.mark.fault(26, "one warning; the model gets a separate run with the id as a tag")
 @pytest.mark.parametrize("attach", ["metrics", "child"])
 def test_models_with_unknown_or_deleted_training_runs_get_separate_runs(
@@ -168,10 +224,12 @@ def test_two_models_cannot_write_their_metrics_into_one_run(tmp_path: Path) -> N
     def written(**mlflow: Any) -> Path:
         return write_project(tmp_path, training={"popularity": "a", "als": "a"}, **mlflow)
 
-    assert refusal_of(lambda: params_of(written(attach="metrics"))).endswith(
-        "models.als.training_run_id: 'a' is the training run of popularity too\n"
-        "  fix: name another run, or set `mlflow.attach: child`"
-    )
+    for attach in ("metrics", "both"):
+        file = written(attach=attach)
+        assert refusal_of(partial(params_of, file)).endswith(
+            "models.als.training_run_id: 'a' is the training run of popularity too\n"
+            "  fix: name another run, or set `mlflow.attach: child`"
+        )
     assert params_of(written(attach="child"))
 
 

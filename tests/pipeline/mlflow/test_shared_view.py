@@ -11,7 +11,7 @@ from tests.reports.samples import sample
 
 
 def test_view_is_sorted_and_shows_place_means_and_verdicts_of_primary_metrics() -> None:
-    state = json.loads(shared_view(from_content(sample.two_models())))
+    state = json.loads(shared_view(from_content(sample.two_models()), "tags.a = 'b'"))
 
     assert (state["orderByKey"], state["orderByAsc"]) == ("metrics.`accuracy/ndcg_at_10`", False)
     assert state["selectedColumns"] == [
@@ -31,7 +31,7 @@ def test_pages_of_mlflow_know_the_tag_and_its_keys() -> None:
     scripts = Path(mlflow.__file__).parent.glob("server/js/build/static/js/main.*.js")
     (script,) = (file.read_text() for file in scripts)
     tag, _, key = VIEW_TAG.rpartition(".")
-    state = json.loads(shared_view(from_content(sample.two_models())))
+    state = json.loads(shared_view(from_content(sample.two_models()), "tags.a = 'b'"))
 
     assert f'"{tag}."' in script
     assert f'"{view_path("1").partition("?")[2].partition("=")[0]}"' in script

@@ -188,7 +188,7 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "  gian: linear",
             "conventions.gian: is not a convention | did you mean 'gain'?",
         ),
-        ("  attach: child", "  attach: below", "mlflow.attach: is 'below' | input should be"),
+        ("  attach: both", "  attach: below", "mlflow.attach: is 'below' | input should be"),
         ("  required: true", "", "mlflow.required: is missing | add `required:` there"),
         (
             "  als: {path: data/demo/als.run.gz}",
