@@ -6,6 +6,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import CODES
 from concord.metrics_core.conventions.convention import Convention
 from concord.metrics_core.conventions.registry import CONVENTIONS, PRESET_CONVENTIONS
 from concord.pipeline.params.model import Params
+from concord.pipeline.params.values import SECTIONS_OF_LISTS
 
 
 def params_schema() -> dict[str, Any]:
@@ -14,6 +15,9 @@ def params_schema() -> dict[str, Any]:
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "params.yaml of Concord"
     schema["properties"]["conventions"] = _conventions()
+    of_lists = [name for name in schema["required"] if name in SECTIONS_OF_LISTS]
+    schema["required"] = [name for name in schema["required"] if name not in of_lists]
+    schema["anyOf"] = [{"required": of_lists}, {"required": ["metrics"]}]
     schema["properties"]["acknowledge"]["propertyNames"] = {"enum": sorted(CODES)}
     return schema
 

@@ -295,6 +295,16 @@ class ParamsKeys:
         return f"params.yaml: {setting}"
 
 
+class ValuesKeys(ParamsKeys):
+    """Names of settings in messages about values of another tool, as keys of params.yaml."""
+
+    metrics: ClassVar = "`metrics`"
+
+    @property
+    def path(self) -> str:
+        return f"set `{self.name}.values` to the file"
+
+
 SettingNames = ArgumentNames | ParamsKeys
 
 

@@ -411,10 +411,9 @@ def _inputs(comment: Comment, max_rows: int) -> str:
 def _footer(comment: Comment, _: int) -> str:
     conventions = comment.comparison.conventions
     preset, fingerprint = cell(conventions.preset), cell(conventions.fingerprint)
-    sentences = [
-        method_note(comment.comparison),
-        f"Conventions: preset {preset}, fingerprint {fingerprint}.",
-    ]
+    sentences = [method_note(comment.comparison)]
+    if comment.comparison.has_lists:
+        sentences.append(f"Conventions: preset {preset}, fingerprint {fingerprint}.")
     if comment.decision is None and not comment.no_decision:
         sentences.append("No `gate:` is declared, so nothing is decided.")
     source = [f"in {cell(comment.folder)}"] if comment.folder else []

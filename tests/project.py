@@ -159,8 +159,9 @@ def run_all_stages(project: Path, *, last: str = "log", **environment: str) -> s
 
 def _stages(project: Path, last: str) -> list[str]:
     params = YAML(typ="safe").load(project / "params.yaml")
-    stages = ["load-truth"]
-    stages += [f"load-background {name}" for name in params["background"] or {}]
+    has_truth = "data" in params  # models with values of another tool have none
+    stages = ["load-truth"] if has_truth else []
+    stages += [f"load-background {name}" for name in params.get("background") or {}]
     stages += [f"{stage} {model}" for stage in ("load", "evaluate") for model in params["models"]]
     stages += ["compare", "report", "log"]
     return stages[: stages.index(last) + 1]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import polars as pl
-from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.comparison.compute import build_value_comparison
 from concord.metrics_core.comparison.config import (
@@ -27,20 +23,14 @@ from concord.metrics_core.comparison.user_values import (
     load_values,
     unknown_metric,
 )
+from concord.metrics_core.comparison.value_models import no_lists_data, with_missing_users
 from concord.metrics_core.conventions.convention import format_value
-from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.data.relations import connect
 from concord.metrics_core.errors import ArgumentNames, Problem, raise_problems
-from concord.metrics_core.evaluation.accumulator import program_versions, summary_numbers
-from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
-from concord.metrics_core.evaluation.summary import summarise
-from concord.metrics_core.metrics.label import MAX_K, Label
-from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
+from concord.metrics_core.evaluation.model_result import ModelResult
+from concord.metrics_core.evaluation.value_summary import VALUE_CONVENTIONS, summarise_values
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
+from concord.metrics_core.metrics.value_metric import value_cutoffs, value_label
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import OF_VALUES
-
-_CUTOFF = re.compile(r"(?P<stem>.+)@(?P<k>[1-9][0-9]{0,6})", re.DOTALL)
-_CONVENTIONS = preset("standard")  # under which NaN is a user who does not count
 
 
 class _ValueNames(ArgumentNames):
@@ -140,17 +130,17 @@ def compare_values(
     invalid_bounds = list(bound_problems(tables, ranges))
     problems += [*invalid_bounds, *_direction_problems(tables, directions)]
     labels = [
-        _label(
+        value_label(
             name,
-            UNBOUNDED if invalid_bounds else ranges.get(name, UNBOUNDED),
-            directions.get(name, True),
+            higher_is_better=directions.get(name, True),
+            bounds=UNBOUNDED if invalid_bounds else ranges.get(name, UNBOUNDED),
         )
         for name in tables.metrics
     ]
     config = ComparisonConfig(
         labels=labels,
-        ks=sorted({label.k for label in labels if label.k is not None}),
-        conventions=_CONVENTIONS,
+        ks=value_cutoffs(labels),
+        conventions=VALUE_CONVENTIONS,
         baseline=baseline or "",
         primary=tables.metrics[:1] if primary is None else primary,
         min_effect=min_effect,
@@ -163,57 +153,17 @@ def compare_values(
         max_missing_lists=max_missing_lists,
         settings=_ValueNames("values"),
     ).validated(list(values), problems=problems)
-    models = {model: _model_result(tables, model, config) for model in tables.tables}
-    return build_value_comparison(ComparisonInput(config, models, _no_data()), directions)
-
-
-def values_as_given() -> None:
-    """As given: the tool that computed the values defines the metric."""
-
-
-def _label(name: str, bounds: Bounds, higher_is_better: bool) -> Label:
-    """Return the label of a metric of another tool; `@10` at the end of its name is a cutoff."""
-    match = _CUTOFF.fullmatch(name)
-    k = int(match["k"]) if match else None
-    if k is not None and k > MAX_K:
-        match = k = None
-    low, high = bounds
-    metric = Metric(
-        match["stem"] if match else name,
-        values_as_given,
-        "another tool",
-        low=float(low),
-        high=float(high),
-        family=OF_VALUES,
-        higher_is_better=higher_is_better,
+    models = with_missing_users(
+        {model: _model_result(table, config) for model, table in tables.tables.items()}
     )
-    return Label(metric, k, ())
+    return build_value_comparison(ComparisonInput(config, models, no_lists_data()), directions)
 
 
-def _model_result(tables: ValueTables, model: str, config: ComparisonConfig) -> ModelResult:
+def _model_result(table: pl.DataFrame, config: ComparisonConfig) -> ModelResult:
     """Return the result of a model without lists."""
-    table, missing = tables.tables[model], tables.missing(model)
-    summaries = {
-        str(label): summarise(
-            label, table[str(label)].to_numpy(), config.conventions, confidence=config.confidence
-        )
-        for label in config.labels
-    }
-    summary = {
-        "metrics": {label: summary_numbers(each) for label, each in summaries.items()},
-        "users": {"evaluated": len(tables.users), "missing": missing},
-        "versions": dict(program_versions()),
-    }
+    summary = summarise_values(table, config.labels, confidence=config.confidence)
     empty = pl.DataFrame()
     return ModelResult(values=table, panel=empty, lists=empty, summary=summary, quality={})
-
-
-def _no_data() -> EvaluationData:
-    return EvaluationData(pl.DataFrame(), None, None, None, truth_quality={}, connect=_connect)
-
-
-def _connect(files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnection]:
-    return connect(reads=files)
 
 
 def _value_problems(values: Any) -> Iterator[Problem]:

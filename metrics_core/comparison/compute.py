@@ -143,18 +143,26 @@ def build_value_comparison(
 ) -> Comparison:
     """Return the comparison of models of which only values per user are known.
 
-    It has no panel, trade-offs, segments, gate, replicates and conventions, which need lists.
+    It has no panel, trade-offs, segments, replicates and conventions, which need lists.
 
     Parameters
     ----------
     directed_metrics : collection of str
         Metrics for which the caller set whether higher or lower is better.
     """
-    models = inputs.models
+    models, comparison = inputs.models, compare_user_values(inputs)
     return replace(
-        compare_user_values(inputs),
-        warnings=tuple(value_warnings(inputs.config, models, directed_metrics)),
+        comparison,
+        warnings=tuple(
+            acknowledge_warnings(
+                value_warnings(inputs.config, models, directed_metrics), inputs.config.acknowledge
+            )
+        ),
         checked=("user_sets_differ",) if len(models) > 1 else (),
-        quality={model: {"users": each.summary["users"]} for model, each in models.items()},
+        quality={
+            model: {**each.quality, "users": each.summary["users"]}
+            for model, each in models.items()
+        },
+        gate=decide_against_baseline(inputs, comparison.pairs),
         provenance=collect_value_provenance(models),
     )

@@ -61,9 +61,10 @@ def collect_provenance(config: ComparisonConfig, models: Models) -> Provenance:
 
 
 def collect_value_provenance(models: Models) -> Provenance:
-    """Return the models as inputs without files, and the versions of programs."""
+    """Return the files of values, or models without files, and the versions of programs."""
+    files = {m: result.summary.get("inputs", {}).get("values", {}) for m, result in models.items()}
     return Provenance(
-        tuple(InputFile(model, model, None) for model in models),
+        tuple(InputFile(m, file.get("path", m), file.get("sha256")) for m, file in files.items()),
         _versions([result.summary["versions"] for result in models.values()]),
         "",
     )

@@ -1,6 +1,5 @@
 """Load and validate values per user that another tool computed."""
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -9,14 +8,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.conventions.convention import format_value, is_number
+from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.data.frames import ids_table, table_from_frame
-from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
+from concord.metrics_core.data.value_files import (
+    USER,
+    not_numbers,
+    range_problems,
+    sorted_values,
+    value_problems,
+)
+from concord.metrics_core.errors import Problem, format_count, raise_problems, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.metrics.label import MAX_LENGTH
 from concord.metrics_core.metrics.metric import Bounds
+from concord.metrics_core.metrics.value_metric import are_bounds
 
-USER = "user"
 _FORMS = (
     "give a frame with a column 'user' and a column for each metric, or {metric: {user: value}}"
 )
@@ -42,10 +48,6 @@ class ValueTables:
     metrics: tuple[str, ...]
     users: pl.Series
 
-    def missing(self, model: str) -> int:
-        """Return how many users have a row in another model's table, but not in this one."""
-        return len(self.users) - self.tables[model].height
-
 
 def load_values(values: Mapping[str, Any]) -> ValueTables:
     """Return the validated values of all models.
@@ -62,15 +64,11 @@ def load_values(values: Mapping[str, Any]) -> ValueTables:
     metrics = tuple(name for name in next(iter(frames.values())).columns if name != USER)
     raise_problems(_metric_problems(frames, metrics))
     raise_problems(
-        problem for model, frame in frames.items() for problem in _value_problems(model, frame)
-    )
-    tables = {
-        model: frame.select(
-            pl.col(USER).cast(pl.String),
-            *(pl.col(name).cast(pl.Float64).fill_null(np.nan) for name in metrics),
-        ).sort(USER)
+        problem
         for model, frame in frames.items()
-    }
+        for problem in value_problems(f"values[{model!r}]", frame)
+    )
+    tables = {model: sorted_values(frame, metrics) for model, frame in frames.items()}
     users = pl.concat([table[USER] for table in tables.values()]).unique().sort()
     return ValueTables(tables, metrics, users)
 
@@ -81,38 +79,18 @@ def bound_problems(tables: ValueTables, bounds: Mapping[str, Bounds]) -> Iterato
         location = f"bounds[{metric!r}]"
         if metric not in tables.metrics:
             yield unknown_metric("bounds", metric, tables.metrics)
-        elif not _are_bounds(pair):
+        elif not are_bounds(pair):
             fix = "write (lowest, highest), such as (0, 1)"
             yield Problem(location, f"is {format_value(pair)}", fix)
         else:
-            yield from _range_problems(tables, metric, pair)
+            for model, table in tables.tables.items():
+                yield from range_problems(f"values[{model!r}]", table[USER], table[metric], pair)
 
 
 def unknown_metric(location: str, metric: Any, metrics: Collection[str]) -> Problem:
     """Return the problem of a metric that no table has."""
     fix = f"name one of: {', '.join(metrics)}"
     return Problem(location, f"{format_value(metric)} has no values", fix)
-
-
-def _are_bounds(value: Any) -> bool:
-    if not isinstance(value, tuple | list) or len(value) != 2:  # noqa: PLR2004 - two ends
-        return False
-    are_numbers = all(is_number(end) or end in {-math.inf, math.inf} for end in value)
-    return are_numbers and value[0] < value[1]
-
-
-def _range_problems(tables: ValueTables, metric: str, bounds: Bounds) -> Iterator[Problem]:
-    low, high = bounds
-    for model, table in tables.tables.items():
-        rows = table.filter((pl.col(metric) < low) | (pl.col(metric) > high))
-        rows = rows.filter(pl.col(metric).is_not_nan())  # polars takes NaN for the largest number
-        if rows.height:
-            user, value = rows[USER][0], rows[metric][0]
-            problem = (
-                f"{metric} of user {user!r} is {value:g}, and its bounds are {low:g} to {high:g}; "
-                f"{format_count(rows.height, 'value')} affected"
-            )
-            yield Problem(f"values[{model!r}]", problem, "correct the values or the bounds")
 
 
 def _read_frame(table: Any, location: str) -> pl.DataFrame:
@@ -135,7 +113,7 @@ def _frame_from_dict(by_metric: Mapping[Any, Any], location: str) -> pl.DataFram
         if not isinstance(metric, str) or metric == USER:
             raise refuse(location, f"{format_value(metric)} cannot be the name of a metric", _FORMS)
         if not all(value is None or isinstance(value, Real) for value in values.values()):
-            raise _not_numbers(location, metric)
+            raise not_numbers(location, metric)
         numbers = [np.nan if (value := values.get(user)) is None else value for user in users]
         columns.append(pl.Series(metric, np.array(numbers, dtype=np.float64)))
     return pl.DataFrame(columns)
@@ -189,24 +167,3 @@ def _metric_problems(
             if name not in {USER, *metrics}:
                 fix = f"give every model the same metrics; {first} does not have it"
                 yield Problem(f"values[{model!r}]", f"has a metric {name!r}", fix)
-
-
-def _value_problems(model: str, frame: pl.DataFrame) -> Iterator[Problem]:
-    location = f"values[{model!r}]"
-    for column in frame.select(pl.exclude(USER)):
-        dtype = column.dtype
-        if not (dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}):
-            yield from _not_numbers(location, column.name).problems
-        elif dtype.is_float() and (infinite := column.is_infinite().fill_null(value=False)).any():
-            user = frame[USER].filter(infinite)[0]
-            count = format_count(int(infinite.sum()), "value")
-            problem = f"{column.name} of user {user!r} is infinite; {count} affected"
-            yield Problem(location, problem, "write NaN where a user has no value")
-
-
-def _not_numbers(location: str, metric: str) -> InputError:
-    fix = (
-        "give numbers, and NaN or None where a user has no value; "
-        "remove columns that are not metrics"
-    )
-    return refuse(location, f"{metric!r} does not hold numbers", fix)

@@ -58,6 +58,12 @@ class ModelResult:
         return mean
 
     @property
+    def truth_hashes(self) -> Json:
+        """Path and hashes of the ground truth; empty for values of another tool."""
+        hashes: Json = self.summary["inputs"].get("truth", {})
+        return hashes
+
+    @property
     def full_lists(self) -> Json:
         """Counts of `validity` over whole lists; empty if not counted."""
         counts: Json = self.summary.get("validity", {}).get("full_lists", {})

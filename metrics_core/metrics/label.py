@@ -37,6 +37,7 @@ _CUTOFF = re.compile(
     r"(?P<name>[^@]*?)(?:\s*@\s*|[\s_.-]*(?:at|cut|top)?[\s_.-]*)(?P<k>[0-9]{1,9}|k)"
 )
 _MIN_SIMILARITY = 0.75  # of difflib: typing errors, not other words
+_value_labels: dict[str, "Label"] = {}  # of params.yaml, by their text
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,12 @@ class Label:
         return JUDGED_ONLY in dict(self.arguments)
 
 
+def set_value_labels(labels: Iterable[Label]) -> None:
+    """Set the labels of values that another tool computed, which `parse` knows by their names."""
+    _value_labels.clear()
+    _value_labels.update({str(label): label for label in labels})
+
+
 def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
     """Return the label for a text such as `nDCG@10`, `RBP(p=0.8)@20` or `ndcg_cut_10`.
 
@@ -138,6 +145,8 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
     if len(text) > MAX_LENGTH:
         msg = f"metric {text[:40]!r}…: is longer than {MAX_LENGTH} characters"
         raise ValueError(msg)
+    if text in _value_labels:
+        return _value_labels[text]
     if (file_and_label := split_file_label(text)) is not None:
         file, text = file_and_label
         names = load_metrics(file)

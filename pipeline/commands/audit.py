@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.terminal.table import print_result
     from concord.reports.text.audit import to_content
 
-    params = read_params()
+    params = read_params(needs_lists=True)
     config = params.comparison_config
     refuse_unit(config.conventions)
     if "train" not in params.background:

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     if worst < 1:
         raise refuse(f"{COMMAND_LINE}: --worst", f"is {worst}", "write a whole number above 0")
     refuse_folder("--html", html)
-    params = read_params()
+    params = read_params(needs_lists=True)
     config = params.comparison_config
     config = replace(config, primary=_labels(config, arguments.metric))
     models = (arguments.model, arguments.other)

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.terminal.arguments import find_preset, parse_label, refuse_unknown_model
     from concord.pipeline.terminal.table import console
 
-    params = read_params()
+    params = read_params(needs_lists=True)
     label, model, markdown = parse_label(arguments.metric), arguments.model, arguments.markdown
     versus = arguments.versus and with_data_conventions(
         find_preset(arguments.versus), params.parsed_conventions

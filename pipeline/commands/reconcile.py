@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.pipeline.terminal.table import print_result
 
     value, model = arguments.value, arguments.model
-    params = read_params()
+    params = read_params(needs_lists=True)
     label = parse_label(arguments.metric)
     _, truth = model_files(params, model)
     if label.metric.is_aggregate:

@@ -155,7 +155,7 @@ def find_mismatch(
 
 def _truth_ids(result: ModelResult) -> dict[str | None, str]:
     """Return content id -> text of the ground truth, or of the ground truth of each fold."""
-    truths = [part.summary["inputs"]["truth"] for part in result.replicate_results]
+    truths = [part.truth_hashes for part in result.replicate_results]
     return {content_id(truth): content_id_text(truth, 12) for truth in truths}
 
 

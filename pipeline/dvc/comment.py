@@ -202,10 +202,14 @@ def _conventions(_: str, summary: Mapping[str, Any]) -> dict[str, str]:
 def _data(model: str, summary: Mapping[str, Any]) -> dict[str, str]:
     """Return table -> its hash, and the number of users if it is counted."""
     users = summary["users"]
-    counts = {"truth": users["in_truth"], "lists": users["in_lists"]}
+    counts = {
+        "truth": users.get("in_truth"),
+        "lists": users.get("in_lists"),
+        "values": users["evaluated"],
+    }
     rows: dict[str, str] = {}
     for role, table in summary["inputs"].items():
         n_users = "" if counts.get(role) is None else f", {counts[role]:,} users"
         text = f"{table['path']}, {content_id_text(table, _HASH_LENGTH)}{n_users}"
-        rows[f"lists of {model}" if role == "lists" else role] = text
+        rows[f"{role} of {model}" if role in {"lists", "values"} else role] = text
     return rows

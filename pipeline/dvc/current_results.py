@@ -9,6 +9,7 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.dvc.lock import LOCK, DvcLock, to_lock_values
 from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.paths import input_paths
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_files import read_yaml, value_at
 from concord.pipeline.running.messages import LOG
@@ -94,8 +95,7 @@ def _changed_files(params: Params, lock: DvcLock) -> Iterator[str]:
 
     Folders and addresses of inputs are not compared.
     """
-    paths = [params.data.truth.path, *(file.path for file in params.background.values())]
-    paths += [file.path for file in params.models.values()]
+    paths = [path for _, path in input_paths(params)]
     loads = (lock.stage(name) for name in lock.stages if name.startswith("load"))
     known = {path: entry for stage in loads for path, entry in stage.deps.items()}
     for path in dict.fromkeys(paths):

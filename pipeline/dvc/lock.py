@@ -69,7 +69,8 @@ class Stage:
 
     def input_hash(self, key: str) -> str | None:
         """Return the hash of the table that a parameter names, or else of its parquet copy."""
-        path = as_mapping(self.param(key)).get("path")
+        entry = as_mapping(self.param(key))
+        path = entry.get("path", entry.get("values"))
         copies = (md5 for name, md5 in self.output_hashes().items() if name.endswith(".parquet"))
         return _hash(self.deps.get(str(path), {})) or next(copies, None)
 

@@ -51,7 +51,7 @@ def renamed_lists(current: Entries, previous: Entries) -> dict[str, str]:
 
 
 def _path(entry: Any) -> str | None:
-    path = _text(entry, "path")
+    path = _text(entry, "path") or _text(entry, "values")
     return None if path is None else os.path.normpath(path)
 
 

@@ -50,6 +50,7 @@ def dvc_yaml(
     mlflow: bool = True,
     run_id_files: Iterable[str] = (),
     acknowledge: bool = False,
+    values: bool = False,
 ) -> str:
     """Return the text of dvc.yaml.
 
@@ -64,11 +65,13 @@ def dvc_yaml(
         would break every command of DVC once the model is removed.
     acknowledge : bool
         Whether params.yaml has the key `acknowledge`: DVC refuses to depend on a missing key.
+    values : bool
+        Whether the models have values of another tool, so that there is no ground truth.
     """
     # DVC reads `${` as a key
     files = [flow(file.replace("${", "\\${")) for file in run_id_files]
     return _template("dvc.yaml.j2").render(
-        code=code, mlflow=mlflow, run_id_files=files, acknowledge=acknowledge
+        code=code, mlflow=mlflow, run_id_files=files, acknowledge=acknowledge, values=values
     )
 
 

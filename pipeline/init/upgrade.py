@@ -13,6 +13,7 @@ from concord.pipeline.init.messages import relative
 from concord.pipeline.init.render import dvc_yaml, flow, params_yaml, run_id_files
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concord_project, run_hint
+from concord.pipeline.params.values import has_values
 from concord.pipeline.params.yaml_files import read_yaml
 
 _USER_KEYS = {"segments", "background", "models", "gate"}  # sections whose keys the user chooses
@@ -52,11 +53,12 @@ def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> d
     """
     path = Path(relative(project / PARAMS))
     content = read_yaml(path).content
-    models = content.get("models")
+    models, of_values = content.get("models"), has_values(content)
     if not is_concord_project(project) or not isinstance(models, dict):
         raise refuse(str(path), "is not a params.yaml of `concord init`", run_hint(project))
     text = path.read_bytes().decode("utf-8")
-    text = _with_missing_keys(text, params_yaml(_DEFAULTS, version), str(path))
+    if not of_values:
+        text = _with_missing_keys(text, params_yaml(_DEFAULTS, version), str(path))
     text = _VERSION.sub(f"concord: {flow(version)}", text, count=1)
     if not dvc:
         return {path: text}
@@ -64,6 +66,7 @@ def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> d
         mlflow=mlflow,
         run_id_files=run_id_files(models),
         acknowledge="acknowledge" in content,
+        values=of_values,
     )
     return {path: text, path.with_name("dvc.yaml"): stages}
 

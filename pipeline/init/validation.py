@@ -182,7 +182,8 @@ def _joint_problems(params: Params, missing: Set[str], *, is_valid: bool) -> Ite
 
 def _files(params: Params) -> Iterator[tuple[str, Load]]:
     """Yield every input and the function that loads it; invalid model names are skipped."""
-    yield "truth", partial(load_truth, params=params)
+    if not params.has_values:
+        yield "truth", partial(load_truth, params=params)
     for name in params.background:
         yield name, partial(load_background, params=params, name=name)
     for model in filter(is_model_name, params.models):

@@ -53,7 +53,7 @@ MAX_NOTE = 7000  # characters; MLflow truncates a tag at 8,000 silently
 
 def model_note(users: JsonMapping, *, of_requests: bool = False) -> str:
     """Return the description of a model's run, without its comparison, which may change."""
-    missing = users["without_list"]
+    missing = users.get("without_list")
     without = f", {missing:,} of them without a list" if missing else ""
     return (
         f"{users['evaluated']:,} {'requests' if of_requests else 'users'}{without}.\n"
@@ -140,7 +140,9 @@ def model_run(
         datasets=data_files(summary["inputs"], quality, model),
         artifacts=(Artifact(files.metrics, "metrics"),),
         texts={
-            CONVENTIONS: conventions_text(summary["conventions"]),
+            **(
+                {} if params.has_values else {CONVENTIONS: conventions_text(summary["conventions"])}
+            ),
             INPUTS: _inputs_text(summary["inputs"]),
         },
         training=_training(params, training_run) if training_run else None,
@@ -174,6 +176,14 @@ def _intervals(metrics: Mapping[str, Json], primary: list[str]) -> Iterator[Poin
 
 
 def _params(params: Params, model: str) -> dict[str, str]:
+    if params.has_values:
+        return {
+            "model": model,
+            "values": params.models[model].path,
+            "metrics": ", ".join(params.metrics),
+            "primary": ", ".join(params.comparison.primary),
+            "confidence": str(params.comparison.confidence),
+        }
     return {
         "model": model,
         "lists": params.models[model].path,

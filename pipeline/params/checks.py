@@ -35,6 +35,7 @@ from concord.metrics_core.metrics.label import Label, expand, parse, similar_lab
 from concord.metrics_core.metrics.scope import idle_overrides
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.params.model import MODEL_NAME, Evaluation, Params
+from concord.pipeline.params.values import value_params_problems
 
 MAX_LABELS = 1_000  # metrics x cutoffs
 _METRICS = ("evaluation", "metrics")
@@ -110,6 +111,14 @@ def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> It
 
 def params_problems(params: Params) -> list[Problem]:
     """Return problems with the values of a file that fits the schema."""
+    if params.has_values:
+        conventions = params.parsed_conventions
+        return [
+            *value_params_problems(params),
+            *_with_keys(problems_of(params.build_config, params.labels, conventions)),
+            *_training_problems(params),
+            *_rename_problems(params),
+        ]
     metrics, ks = params.evaluation.metrics, params.evaluation.ks
     labels = list(dict.fromkeys(_known_labels(metrics, ks)))
     invalid_conventions = convention_problems(params.conventions)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -43,7 +43,7 @@ from concord.metrics_core.comparison.segmentation import (
 from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.units import unit_problems
-from concord.metrics_core.errors import ParamsKeys, refuse
+from concord.metrics_core.errors import ParamsKeys, ValuesKeys, refuse
 from concord.metrics_core.metrics.label import (
     MAX_K,
     Label,
@@ -52,6 +52,8 @@ from concord.metrics_core.metrics.label import (
     metric_name,
     with_own_metrics,
 )
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
+from concord.metrics_core.metrics.value_metric import are_bounds, value_cutoffs, value_label
 from concord.metrics_core.results.gate import Gate as GateConfig
 from concord.metrics_core.results.gate import Margin
 from concord.pipeline.params.repository import PARAMS as PARAMS
@@ -104,7 +106,9 @@ class TruthFile(_Section):
 
 
 _TEXT, _FILE, _PATTERN, _BY_NUMBER = "<text>", "<file>", "<pattern>", "<by number>"
-TAGS = (_TEXT, _FILE, _PATTERN, _BY_NUMBER)  # names of kinds that pydantic puts between keys
+_LISTS, _VALUES = "<lists>", "<values>"
+# Names of kinds that pydantic puts between keys.
+TAGS = (_TEXT, _FILE, _PATTERN, _BY_NUMBER, _LISTS, _VALUES)
 
 
 class RunIdFile(_Section):
@@ -134,6 +138,57 @@ class ListsFile(_Section):
     fold: Annotated[str | None, BeforeValidator(_number_as_text)] = None
     was: ModelName | None = None
     training_run_id: RunId | None = None
+
+
+class ValuesFile(_Section):
+    """File of values per user of another tool: a column of users, and one for each of `metrics`.
+
+    `columns`: name in the file of `user` and of metrics. `was`: the model's name at revisions that
+    lack this one.
+    """
+
+    values: str
+    format: Format | None = None
+    columns: dict[str, str] = {}
+    was: ModelName | None = None
+    training_run_id: RunId | None = None
+    fold: ClassVar[None] = None
+
+    @property
+    def path(self) -> str:
+        """Path of the file."""
+        return self.values
+
+
+ModelFile = Annotated[
+    Annotated[ListsFile, Tag(_LISTS)] | Annotated[ValuesFile, Tag(_VALUES)],
+    Discriminator(lambda value: _VALUES if is_values_entry(value) else _LISTS),
+]
+
+
+def is_values_entry(entry: Any) -> bool:
+    """True if an entry of `models` names values of another tool."""
+    return isinstance(entry, ValuesFile) or (isinstance(entry, dict) and "values" in entry)
+
+
+class ValueMetric(_Section):
+    """Metric that another tool computed; `bounds`: the lowest and the highest possible value."""
+
+    higher_is_better: bool
+    bounds: list[float] | None = None
+
+    @field_validator("bounds")
+    @classmethod
+    def _refuse_invalid(cls, bounds: list[float] | None) -> list[float] | None:
+        if bounds is not None and not are_bounds(bounds):
+            msg = "write [lowest, highest], such as [0, 1]"
+            raise ValueError(msg)
+        return bounds
+
+    @property
+    def range(self) -> Bounds:
+        """The lowest and the highest possible value."""
+        return UNBOUNDED if self.bounds is None else (self.bounds[0], self.bounds[1])
 
 
 class BackgroundFile(_Section):
@@ -335,12 +390,15 @@ class Params(_Section):
 
     `concord`: the version that wrote dvc.yaml and this file; other versions refuse them.
     `acknowledge`: warnings that are accepted, by their codes.
+    `metrics`: metrics of models with values of another tool, which have no ground truth: they need
+    neither `data`, `background`, `input` and `evaluation` nor `segments` and `conventions`.
     """
 
     concord: str | None = None
     data: Data
     background: dict[Literal["train", "items", "users", "metrics"], BackgroundFile]
-    models: dict[str, ListsFile] = Field(min_length=1)
+    models: dict[str, ModelFile] = Field(min_length=1)
+    metrics: dict[str, ValueMetric] = {}
     input: Input
     evaluation: Evaluation
     comparison: Comparison
@@ -370,14 +428,28 @@ class Params(_Section):
         return with_own_metrics(conventions, map(metric_name, self.evaluation.metrics))
 
     @property
+    def has_values(self) -> bool:
+        """True if the models have values of another tool instead of recommendations."""
+        return any(isinstance(entry, ValuesFile) for entry in self.models.values())
+
+    @property
     def labels(self) -> list[Label]:
-        """Each metric at every cutoff.
+        """Each metric at every cutoff; each of `metrics` if another tool computed the values.
 
         Raises
         ------
         InputError
             If a metric is unknown or occurs twice.
         """
+        if self.has_values:
+            return [
+                value_label(
+                    name,
+                    higher_is_better=metric.higher_is_better,
+                    bounds=metric.range,
+                )
+                for name, metric in self.metrics.items()
+            ]
         try:
             return expand(self.evaluation.metrics, self.evaluation.ks)
         except ValueError as error:
@@ -446,8 +518,8 @@ class Params(_Section):
         """
         comparison = self.comparison
         return ComparisonConfig(
-            labels=in_report_order(labels),
-            ks=sorted(self.evaluation.ks),
+            labels=[*labels] if self.has_values else in_report_order(labels),
+            ks=value_cutoffs(labels) if self.has_values else sorted(self.evaluation.ks),
             conventions=conventions,
             baseline=comparison.baseline,
             primary=comparison.primary,
@@ -467,7 +539,7 @@ class Params(_Section):
             acknowledge=parse_acknowledgements(
                 {code: entry.model_dump() for code, entry in self.acknowledge.items()}
             ),
-            settings=ParamsKeys("comparison"),
+            settings=(ValuesKeys if self.has_values else ParamsKeys)("comparison"),
         ).validated(
             self.compared_models,
             lists=self.models,

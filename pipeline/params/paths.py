@@ -128,7 +128,10 @@ def path_problems(params: "Params", root: Path) -> Iterator[Problem]:
 
 
 def input_paths(params: "Params") -> Iterator[tuple[Keys, str]]:
-    """Yield the keys and the path of the ground truth, of side data and of lists."""
+    """Yield the keys and the path of the ground truth, of side data, and of lists or values."""
+    if params.has_values:
+        yield from ((("models", name, "values"), at.path) for name, at in params.models.items())
+        return
     yield ("data", "truth", "path"), params.data.truth.path
     yield from ((("background", name, "path"), at.path) for name, at in params.background.items())
     yield from ((("models", name, "path"), at.path) for name, at in params.models.items())

@@ -7,11 +7,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Tag, ValidationError
 
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.errors import InputError, Location, ParamsKeys, Problem, refuse
 from concord.metrics_core.metrics.custom_metric import load_metrics, set_metric_file
+from concord.metrics_core.metrics.label import set_value_labels
 from concord.pipeline.params.checks import (
     model_name_problems,
     nested_problems,
@@ -21,11 +22,19 @@ from concord.pipeline.params.checks import (
 from concord.pipeline.params.model import PARAMS, TAGS, Params
 from concord.pipeline.params.paths import check_inside, path_problems, result_folder_problems
 from concord.pipeline.params.repository import run_hint
+from concord.pipeline.params.values import has_values, misplaced_sections, with_absent_sections
 from concord.pipeline.params.yaml_files import read_yaml
 
 
-def read_params(path: Path = PARAMS) -> Params:
+def read_params(path: Path = PARAMS, *, needs_lists: bool = False) -> Params:
     """Return the validated params.yaml.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    needs_lists : bool
+        True to refuse models with values of another tool.
 
     Raises
     ------
@@ -35,7 +44,16 @@ def read_params(path: Path = PARAMS) -> Params:
     params, error = check_params(path)
     if error is not None or params is None:
         raise error or InputError([])
+    if needs_lists:
+        refuse_values(params)
     return params
+
+
+def refuse_values(params: Params) -> None:
+    """Raise InputError if the models have values of another tool: there are no lists."""
+    if params.has_values:
+        problem = "have values of another tool, and this needs recommendations and ground truth"
+        raise refuse(f"{PARAMS}: models", problem, "run it where the models have recommendations")
 
 
 def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
@@ -61,13 +79,21 @@ def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]
     if places := [*yaml.fill_in_problems()]:
         return None, yaml.error(places)
     models = yaml.content.get("models")
-    problems = [*model_name_problems(models), *nested_problems(models)]
+    problems = [
+        *model_name_problems(models),
+        *nested_problems(models),
+        *misplaced_sections(yaml.content),
+    ]
+    of_values = has_values(yaml.content)
     try:
-        params = Params.model_validate(yaml.content)
+        params = Params.model_validate(
+            with_absent_sections(yaml.content) if of_values else yaml.content
+        )
     except ValidationError as error:
         known = {problem.location for problem in problems}
         problems += schema_problems(Params, error, known)
         return None, yaml.error([*problems, *section_problems(yaml.content, problems)])
+    set_value_labels(params.labels if of_values else ())
     problems += [
         *_own_metric_problems(params, path.parent),
         *params_problems(params),
@@ -188,6 +214,8 @@ def _allowed_keys(model: Any, location: tuple[Any, ...]) -> list[str]:
 
 def _child_type(model: Any, key: Any) -> Any:
     for member in _union_members(model):
+        if key in TAGS and Tag(key) in getattr(member, "__metadata__", ()):
+            return get_args(member)[0]
         if _is_model(member) and key in member.model_fields:
             return member.model_fields[key].annotation
         if get_origin(member) is dict:

@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from concord.metrics_core.comparison.compute import build_comparison
+from concord.metrics_core.comparison.compute import build_comparison, build_value_comparison
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicated_models import with_replicates
@@ -42,7 +42,10 @@ def compare(params: Params) -> str:
     with Progress("compare", "labels", _labels_read(config)) as progress:
         on_label_read = partial(progress.advance, 1)
         inputs = ComparisonInput(config, models, evaluation_data(params), on_label_read)
-        comparison = build_comparison(inputs)
+        if params.has_values:
+            comparison = build_value_comparison(inputs, params.metrics)
+        else:
+            comparison = build_comparison(inputs)
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
     cases = cases_for_report(params, config, comparison)

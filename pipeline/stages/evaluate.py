@@ -20,6 +20,7 @@ from concord.metrics_core.data.relations import (
     scan,
     share_id_types,
 )
+from concord.metrics_core.data.value_files import USER
 from concord.metrics_core.errors import InputError, ParamsKeys, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_panels, build_task, pinned_content
 from concord.metrics_core.evaluation.evaluate_model import (
@@ -41,6 +42,7 @@ from concord.metrics_core.evaluation.partition import (
 )
 from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.evaluation.side_data import with_items
+from concord.metrics_core.evaluation.value_summary import summarise_values
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
 from concord.pipeline.params.model import PARAMS, Params
@@ -178,7 +180,7 @@ def check_grades(params: Params, data: ModelData) -> None:
 def main(params: Params, model: str) -> str:
     folders = params.results
     prepare_folders(folders, folders.per_user, folders.panel, folders.summary, folders.metrics)
-    return evaluate(params, model)
+    return evaluate_values(params, model) if params.has_values else evaluate(params, model)
 
 
 def evaluate(params: Params, model: str) -> str:
@@ -222,6 +224,21 @@ def evaluate(params: Params, model: str) -> str:
     write_json(files.metrics, means)
     write_json(files.summary, content)
     return f"{len(task.labels)} metrics for {content['users']['in_truth']:,} users"
+
+
+def evaluate_values(params: Params, model: str) -> str:
+    """Write the per-user values, summary and means of a model; return counts as text."""
+    files, labels = ModelFiles.of_model(params.results, model), params.labels
+    pinned = pinned_content(model, params.parsed_conventions)
+    table = pl.read_parquet(files.lists, glob=False)
+    summary = summarise_values(table, labels, confidence=params.comparison.confidence)
+    quality = load_json(files.quality, RERUN_FIX)
+    names = list(map(str, labels))
+    with per_user_writer(files.per_user, pa.string(), names, pinned) as writer:
+        writer.write(table.select(USER, *names))
+    write_json(files.metrics, {label: each["mean"] for label, each in summary["metrics"].items()})
+    write_json(files.summary, {**pinned, **summary, "inputs": {"values": content_ids(quality)}})
+    return f"{len(labels)} metrics for {table.height:,} users"
 
 
 def _check_unit(params: Params, qualities: Mapping[str, Mapping[str, Any]]) -> None:

@@ -14,6 +14,7 @@ from concord.metrics_core.analyses.error_analysis import (
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import sort_by_number
+from concord.metrics_core.comparison.value_models import no_lists_data, with_missing_users
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import Problem, raise_problems
@@ -89,6 +90,8 @@ def read_evaluations(
         )
     ]
     raise_problems([*problems, *_truth_problems(results)])
+    if params.has_values:
+        results = with_missing_users(results)
     excluded = {label: reason for labels in departures.values() for label, reason in labels.items()}
     for reason, names in group_by_reason(excluded).items():
         LOG.warning("warning: left out: %s, evaluated with %s; run `dvc repro`", names, reason)
@@ -97,6 +100,8 @@ def read_evaluations(
 
 def evaluation_data(params: Params) -> EvaluationData:
     """Return the data that all models were evaluated on, as the load stages wrote it."""
+    if params.has_values:
+        return no_lists_data()
     folds = {fold: truth_file(params, fold) for fold in sort_by_number(params.data.truth.folds)}
     return EvaluationData(
         truth=next(iter(folds.values()), truth_file(params)),
@@ -142,14 +147,15 @@ def _missing_labels(
     for label in labels:
         has_values = str(label) in columns or label.metric.is_aggregate
         if not has_values or str(label) not in result.summary["metrics"]:
-            key = "comparison.primary" if str(label) in params.primary else "evaluation"
+            section = "metrics" if params.has_values else "evaluation"
+            key = "comparison.primary" if str(label) in params.primary else section
             problem = f"has no {label}, which {key} in {PARAMS} names"
             yield Problem(str(per_user), problem, f"run `dvc repro evaluate@{model}`")
 
 
 def _truth_problems(results: Mapping[str, ModelResult]) -> Iterator[Problem]:
     """Yield models whose ground truth differs from that of the first model of the same fold."""
-    truths = {model: result.summary["inputs"]["truth"] for model, result in results.items()}
+    truths = {model: result.truth_hashes for model, result in results.items()}
     first_of_fold: dict[str | None, str] = {}
     for model, result in results.items():
         first = first_of_fold.setdefault(result.quality.get("fold"), model)
@@ -174,13 +180,13 @@ def load_cases(params: Params, config: ComparisonConfig, selection: ExampleSelec
 def cases_for_report(
     params: Params, config: ComparisonConfig, comparison: Comparison
 ) -> Cases | None:
-    """Return the error analysis for the report; None if there is none.
+    """Return the error analysis for the report; None if there is none, as for values without lists.
 
     If `comparison.cases` is not set: five users for whom the leader is furthest behind the
     baseline, and five for whom it is furthest ahead.
     """
     models = params.comparison.cases
-    if models is not None and not models:
+    if params.has_values or (models is not None and not models):
         return None
     if models:
         return load_cases(params, config, ExampleSelection((models[0], models[1])))

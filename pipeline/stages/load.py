@@ -36,11 +36,13 @@ from concord.metrics_core.data.load_tables import (
 from concord.metrics_core.data.paths import AnyPath, RemotePath, existing_object_states, parse_path
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds, size_text
-from concord.metrics_core.errors import ParamsKeys, format_count, refuse
+from concord.metrics_core.data.value_files import USER, read_value_file
+from concord.metrics_core.errors import ParamsKeys, ValuesKeys, format_count, refuse
 from concord.metrics_core.files import NO_FOLD
-from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
+from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile, ValuesFile
 from concord.pipeline.params.paths import check_inside
-from concord.pipeline.params.read import check_metric_file
+from concord.pipeline.params.read import check_metric_file, refuse_values
+from concord.pipeline.params.result_files import ModelFiles
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.messages import count_rows
 from concord.pipeline.running.outputs import (
@@ -164,7 +166,7 @@ BACKGROUND: Mapping[str, Columns] = {
 }
 
 
-def lists_file(params: Params, model: str) -> InputTable:
+def lists_file(params: Params, model: str, entry: ListsFile) -> InputTable:
     """Return the table of a model's lists.
 
     Raises
@@ -172,7 +174,7 @@ def lists_file(params: Params, model: str) -> InputTable:
     InputError
         If the file is missing, empty or outside the repository, or if its format is unknown.
     """
-    table = _table(params, f"models.{model}", params.models[model], LIST_COLUMNS)
+    table = _table(params, f"models.{model}", entry, LIST_COLUMNS)
     return table.with_unit(params.data.unit)
 
 
@@ -224,8 +226,14 @@ def main(params: Params, model: str) -> str:
 
 
 def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
-    """Write a model's ranked lists and data quality, or neither; return counts as text."""
-    table = lists_file(params, model)
+    """Write a model's ranked lists and data quality, or neither; return counts as text.
+
+    Values of another tool are written as they are.
+    """
+    entry = params.models[model]
+    if isinstance(entry, ValuesFile):
+        return _load_values(connection, params, model, entry)
+    table = lists_file(params, model, entry)
     with file_sink(Path(params.results.lists) / f"{model}.parquet", table.path) as sink:
         loaded = load_recommendations(
             connection,
@@ -233,14 +241,43 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
             input_policies(params),
             params.parsed_conventions,
             sink,
-            order=params.models[model].order,
+            order=entry.order,
             progress=count_rows,
         )
-        fold = params.models[model].fold
-        names = {"model": model} if fold is None else {"model": model, "fold": fold}
+        names = {"model": model} if entry.fold is None else {"model": model, "fold": entry.fold}
         quality = names | loaded.describe()  # hashes are known once the rows are written
     write_json(Path(params.results.quality) / f"{model}.json", quality)
     return size_text(quality)
+
+
+def _load_values(
+    connection: DuckDBPyConnection, params: Params, model: str, entry: ValuesFile
+) -> str:
+    """Write a model's values and data quality, or neither; return counts as text."""
+    table, files = _values_table(params, model, entry), ModelFiles.of_model(params.results, model)
+    bounds = {name: metric.range for name, metric in params.metrics.items()}
+    with refuse_changes(table.path):
+        values, quality = read_value_file(connection, table, bounds, progress=count_rows)
+    write_parquet(files.lists, values)
+    write_json(files.quality, {"model": model, **quality})
+    return size_text(quality)
+
+
+def _values_table(params: Params, model: str, entry: ValuesFile) -> InputTable:
+    """Return the table of a model's values.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty or outside the repository, or if its format is unknown.
+    """
+    key, path = f"models.{model}", parse_path(entry.values)
+    settings = ValuesKeys(key)
+    check_inside(key, path, allow_outside=params.input.allow_outside, part="values")
+    check_path(path, settings)
+    form = detect_format(path, entry.format, settings)
+    columns = {name: entry.columns.get(name, name) for name in (USER, *params.metrics)}
+    return InputTable(str(path), form, (USER,), tuple(params.metrics), columns, settings)
 
 
 def main_background(params: Params, name: str) -> str:
@@ -275,6 +312,7 @@ def _load_metrics(params: Params) -> str:
 
 
 def main_truth(params: Params) -> str:
+    refuse_values(params)
     prepare_folders(params.results, params.results.data, params.results.quality)
     with isolated_connection() as connection:
         return load_truth(connection, params)

@@ -10,6 +10,7 @@ from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import is_address
 from concord.pipeline.init.render import dvc_yaml, is_mlflow_installed, run_id_files
+from concord.pipeline.params.values import has_values
 from concord.pipeline.params.yaml_files import load_yaml, value_at
 from concord.pipeline.terminal.parser import COMMAND_LINE
 
@@ -57,7 +58,13 @@ def stage_specs(content: Mapping[str, Any]) -> list[StageSpec]:
         Content of params.yaml.
     """
     run_ids = run_id_files(content["models"])
-    text = dvc_yaml(code=True, mlflow=is_mlflow_installed(), run_id_files=run_ids, acknowledge=True)
+    text = dvc_yaml(
+        code=True,
+        mlflow=is_mlflow_installed(),
+        run_id_files=run_ids,
+        acknowledge=True,
+        values=has_values(content),
+    )
     specs = []
     for name, stage in load_yaml(text, "dvc.yaml")["stages"].items():
         if "foreach" not in stage:

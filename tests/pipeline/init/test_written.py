@@ -25,6 +25,7 @@ from concord.pipeline.init.render import (
 )
 from concord.pipeline.init.upgrade import upgraded_texts
 from concord.pipeline.init.validation import validate
+from concord.pipeline.params.model import ListsFile
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_files import load_yaml
 from tests.pipeline.init.repository import USUAL, commit, repository, tree, write
@@ -358,7 +359,9 @@ def test_written_file_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     expected = cc.preset("standard", relevance_threshold=4, err_max_grade=5)
     assert params.parsed_conventions == expected
-    assert params.models["als"].order == "file"
+    als = params.models["als"]
+    assert isinstance(als, ListsFile)
+    assert als.order == "file"
     assert params.report.title == "a: shop"
 
 

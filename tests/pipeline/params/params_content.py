@@ -1,11 +1,13 @@
 """The content of a params.yaml for tests: two tables, few resamples, nothing that is optional."""
 
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
 from concord.metrics_core.conventions.presets import preset
 from concord.pipeline.params.model import Results
 
+OF_LISTS = ("data", "background", "input", "evaluation", "segments", "conventions")  # sections
 INPUT = {
     "rank_base": 1,
     "empty_lists": "error",
@@ -58,3 +60,14 @@ def params_content(
         "results": {folder: f"results/{folder}" for folder in Results.model_fields},
     }
     return {name: {**section, **changes.get(name, {})} for name, section in sections.items()}
+
+
+def value_params_content(
+    models: Mapping[str, Any], metrics: Mapping[str, Any], **changes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the content for values of another tool; the first metric is primary."""
+    primary = {"primary": [next(iter(metrics))], **changes.get("comparison", {})}
+    content = params_content(models, ["none"], [1], **{**changes, "comparison": primary})
+    for section in OF_LISTS:
+        del content[section]
+    return {"concord": version("concord-eval"), **content, "metrics": dict(metrics), "gate": {}}

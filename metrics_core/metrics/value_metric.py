@@ -1,0 +1,49 @@
+"""Metrics whose values another tool computed."""
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from concord.metrics_core.conventions.convention import is_number
+from concord.metrics_core.metrics.label import MAX_K, Label
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
+from concord.metrics_core.results.comparison_parts import OF_VALUES
+
+_CUTOFF = re.compile(r"(?P<stem>.+)@(?P<k>[1-9][0-9]{0,6})", re.DOTALL)
+
+
+def values_as_given() -> None:
+    """As given: the tool that computed the values defines the metric."""
+
+
+def value_label(name: str, *, higher_is_better: bool, bounds: Bounds = UNBOUNDED) -> Label:
+    """Return the label of a metric of another tool; `@10` at the end of its name is a cutoff."""
+    match = _CUTOFF.fullmatch(name)
+    k = int(match["k"]) if match else None
+    if k is not None and k > MAX_K:
+        match = k = None
+    low, high = bounds
+    metric = Metric(
+        match["stem"] if match else name,
+        values_as_given,
+        "another tool",
+        low=float(low),
+        high=float(high),
+        family=OF_VALUES,
+        higher_is_better=higher_is_better,
+    )
+    return Label(metric, k, ())
+
+
+def are_bounds(value: Any) -> bool:
+    """True for the lowest and the highest value of a metric."""
+    if not isinstance(value, tuple | list) or len(value) != 2:  # noqa: PLR2004 - two ends
+        return False
+    are_numbers = all(is_number(end) or end in {-math.inf, math.inf} for end in value)
+    return are_numbers and value[0] < value[1]
+
+
+def value_cutoffs(labels: Iterable[Label]) -> list[int]:
+    """Return the cutoffs of labels of values, each once, the lowest first."""
+    return sorted({label.k for label in labels if label.k is not None})

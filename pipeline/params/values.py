@@ -1,0 +1,101 @@
+"""params.yaml of models with values of another tool: sections that it lacks, and its problems."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.errors import Problem
+from concord.pipeline.params.model import (
+    Data,
+    Evaluation,
+    Input,
+    Params,
+    TruthFile,
+    ValuesFile,
+    is_values_entry,
+)
+
+USER = "user"
+_METRIC_NAME = r"[A-Za-z][A-Za-z0-9_.-]{0,79}(@[1-9][0-9]{0,5})?"  # MLflow takes them as well
+# Sections that describe lists and ground truth: what stands for them if there are none.
+_WITHOUT_LISTS: Mapping[str, Any] = {
+    "data": Data.model_construct(truth=TruthFile(path="")),
+    "background": {},
+    "evaluation": Evaluation.model_construct(metrics=[], ks=[], panel=False),
+    "segments": {},
+    "conventions": preset("standard").as_dict(),
+}
+SECTIONS_OF_LISTS = (*_WITHOUT_LISTS, "input")
+_KEYS_OF_LISTS = {  # of sections that both kinds of models have
+    "comparison": {"replicates", "paired_replicates", "cases"},
+    "input": {*Input.model_fields} - {"allow_outside"},
+}
+
+
+def has_values(content: Mapping[str, Any]) -> bool:
+    """True if an entry of `models` names values of another tool."""
+    return any(map(is_values_entry, _section(content, "models").values()))
+
+
+def _section(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = content.get(name)
+    return section if isinstance(section, dict) else {}
+
+
+def with_absent_sections(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of params.yaml with all sections that the schema requires."""
+    allow_outside = _section(content, "input").get("allow_outside") is True
+    policies = Input.model_construct(allow_outside=allow_outside)
+    return {**content, **_WITHOUT_LISTS, "input": policies}
+
+
+def misplaced_sections(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield models of both kinds, and sections and keys of models of the other kind."""
+    of_values = has_values(content)
+    if not of_values and "metrics" in content:
+        problem = "describes values of another tool, and the models have recommendations"
+        yield Problem(("metrics",), problem, "name metrics of recommendations in `evaluation`")
+    if not of_values:
+        return
+    problem = "describes recommendations and ground truth, and the models have values"
+    for section in _WITHOUT_LISTS:
+        if section in content:
+            yield Problem((section,), problem, "remove it")
+    for section, keys in _KEYS_OF_LISTS.items():
+        for key in filter(keys.__contains__, _section(content, section)):
+            yield Problem((section, key), "concerns recommendations only", "remove it")
+    if not content.get("metrics"):
+        fix = "name each metric: `metrics: {faithfulness: {higher_is_better: true}}`"
+        yield Problem(("metrics",), "is missing, and the models have values", fix)
+    models = content["models"]
+    values = next(name for name, entry in models.items() if is_values_entry(entry))
+    for name, entry in models.items():
+        if not is_values_entry(entry):
+            problem = (
+                f"has recommendations, and {values} has values: means of the two do not compare, "
+                "as nothing says how another tool computed a metric, or over which users"
+            )
+            yield Problem(
+                ("models", name), problem, "give every model recommendations, or every model values"
+            )
+
+
+def value_params_problems(params: Params) -> Iterator[Problem]:
+    """Yield invalid names of metrics, and columns that nothing reads."""
+    for name in params.metrics:
+        if name == USER or re.fullmatch(_METRIC_NAME, name) is None:
+            fix = (
+                "use letters, digits, `_`, `.` and `-`, such as answer_relevancy or ndcg@10; "
+                "`columns` of a model may map it to any column"
+            )
+            yield Problem(("metrics", name), f"{name!r} cannot be the name of a metric", fix)
+    known = [USER, *params.metrics]
+    for model, entry in params.models.items():
+        for name in entry.columns if isinstance(entry, ValuesFile) else ():
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                fix = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(known)}"
+                location = ("models", model, "columns", name)
+                yield Problem(location, "is neither the user nor a metric", fix)
