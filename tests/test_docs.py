@@ -128,7 +128,10 @@ def test_the_examples_of_the_page_on_values_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # the example writes a report
-    assert "values" in _names_after(ROOT / "docs" / "how-to" / "values.md")
+    names: dict[str, Any] = {}
+    for example in [*_examples(ROOT / "docs" / "how-to" / "values.md")][:2]:
+        exec(example, names)  # the others read files, in test_value_imports.py
+    assert "values" in names
 
 
 def test_lists_of_metrics_are_those_of_the_catalogue() -> None:
