@@ -100,7 +100,19 @@ def _label_numbers(comparison: Comparison, label: str, best: set[str]) -> str:
         )
         for pair in ([pair for pair in pairs if pair.a in best] or pairs[:1])
     ]
-    return f"{label}: {numbers.join_first(texts, _MAX_NAMES)}"
+    return f"{label}: {numbers.join_first(texts, _MAX_NAMES)}{_unsure_lead(comparison, label)}"
+
+
+def _unsure_lead(comparison: Comparison, label: str) -> str:
+    """Return a clause if the leader is ahead by its interval, but not by the corrected test."""
+    best, *others = top_models(comparison, label)[:2]
+    if not others:
+        return ""
+    pair = pair_of(comparison, best, others[0], label)
+    low, high = pair.ci_low, pair.ci_high
+    if pair.verdict != "undecided" or low is None or high is None or low <= 0 <= high:
+        return ""
+    return f"; {best} leads, but not significantly"
 
 
 def top_models(comparison: Comparison, label: str) -> list[str]:

@@ -34,7 +34,7 @@ _VIEWS = {  # class of a result -> module of this package that describes it
     "Calibration": "calibrate",
     "Cases": "error_analysis",
     "Comparison": "comparison",
-    "Decision": "gate",
+    "Decision": "gate_description",
     "Derivation": "explain",
     "Evaluation": "evaluation",
     "ExplanationDiff": "explain",

@@ -87,11 +87,12 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
     aim = "better" if len(model.success) == 1 else "one of these better"
     for success in model.success:
         p = numbers.p_value(success.p_adjusted)
-        reason = "no test" if success.p_adjusted is None else f"p {p}, adjusted by Holm"
+        adjusted = f"p {p}, adjusted by Holm over the gate"
+        reason = "no test" if success.p_adjusted is None else adjusted
         if success.n_lost:
             reason += f"; {missing_values(success)}"
         outcome: Outcome = "pass" if success.better else "undecided"
-        word = "better" if success.better else "not shown"
+        word = "better" if success.better else "not better"
         yield _line(model, success, (aim, outcome, word, reason))
 
 

@@ -1,7 +1,7 @@
 """The decision of a gate as sentences: outcome, reason, and other findings."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.gate import (
@@ -35,9 +35,6 @@ _MAX_GUARDRAILS = 3  # in one sentence
 _MIN_WHOLE = 10  # times as many users, without decimals
 _MAX_TIMES = 1000  # times as many users: more are out of reach
 _RULE_EFFECTS = {"baseline": "holds them against the baseline", "ignore": "leaves them out"}
-
-
-_OUTCOMES: Mapping[Outcome, str] = {"pass": "passed", "worse": "failed", "undecided": "undecided"}
 
 
 def describe(decision: Decision) -> Iterator[str]:
@@ -75,9 +72,6 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
     else:
         yield _missing_success(of_outcome[0], confidence)
     yield f"{_other_findings(outcome, deciding, models)} Checked: {_check_counts(models)}."
-
-
-_RULE_EFFECTS = {"baseline": "holds them against the baseline", "ignore": "leaves them out"}
 
 
 def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator[str]:
@@ -193,7 +187,8 @@ def _other_findings(
     if outcome == "worse":
         n = sum(len(model.guardrails_that("undecided")) for model in models)
         undecided = f"Undecided: {format_count(n, 'guardrail')}. " if n else ""
-        return f"{also}{undecided}To accept this loss, widen the margin in `gate:`."
+        intended = "if this loss is intended, widen the margin in `gate:`"
+        return f"{also}{undecided}Improve the model or leave it out; {intended}."
     if outcome == "undecided":
         return f"{also}{_more_users(deciding)}"
     return "A pass is about these metrics, segments and margins alone."

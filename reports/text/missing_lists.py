@@ -110,6 +110,9 @@ def _sentence(comparison: Comparison, missing: MissingLists) -> str:
     else:
         models = join_names(missing.models)
     text = f"{users} {users_phrase(missing.segmentation, missing.group)} get no list from {models}"
+    conventions = {each.name: each.value for each in comparison.conventions.values}
+    if conventions.get("user_no_recs") == "zero":
+        text += ", which counts as 0"
     means = (
         cell.mean
         for cell in missing.segmentation.cells

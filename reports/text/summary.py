@@ -9,11 +9,19 @@ from concord.reports.text.answer import answer
 from concord.reports.text.answer import answer_numbers as answer_numbers
 from concord.reports.text.costs import costs as all_costs
 from concord.reports.text.missing_lists import warning_sentence
-from concord.reports.text.numbers import PERCENT, confidence_level, conventions_name, count, exact
+from concord.reports.text.numbers import (
+    PERCENT,
+    confidence_level,
+    conventions_name,
+    count,
+    exact,
+    join_first,
+)
 from concord.reports.text.quality import evaluated_users
 from concord.reports.text.verdicts import limits
 
 _ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
+_MAX_NAMES = 4
 _N_CAUTIONS = 2  # outside of the fold; serious ones are never in it
 
 
@@ -61,15 +69,18 @@ def cautions(comparison: Comparison) -> tuple[list[Caution], list[Caution]]:
 
 def _definitions(comparison: Comparison) -> list[str]:
     """Return how many definitions of the primary metrics change the answer."""
-    parts, baseline = [], comparison.baseline
+    parts = []
     for entry in comparison.panel if len(comparison.models) > 1 else ():
         n_orders = sum(not each.top_two_hold for each in entry.definitions)
         n_verdicts = sum(bool(each.verdicts_changed) for each in entry.definitions)
-        changes = [(n_orders, "the first two"), (n_verdicts, f"a verdict against {baseline}")]
+        changed = {model for each in entry.definitions for model in each.verdicts_changed}
+        models = [model for model in comparison.ranked if model in changed]
+        verdicts = f"the verdict{'s' * (len(models) > 1)} on {join_first(models, _MAX_NAMES)}"
+        changes = [(n_orders, "the order of the first two"), (n_verdicts, verdicts)]
         (n, first), *more = [change for change in changes if change[0]] or [(0, "")]
         if n:
             total = f"{n} of {len(entry.definitions)} definitions of {entry.metric}"
-            also = "".join(f", {n_more} {changed}" for n_more, changed in more)
+            also = "".join(f", {n_more} {effect}" for n_more, effect in more)
             parts.append(f"{total} change{'s' if n == 1 else ''} {first}{also}")
     return [f"{'; '.join(parts)}."] if parts else []
 

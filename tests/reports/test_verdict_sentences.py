@@ -137,7 +137,7 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
     # 61 users up and 39 down by 0.1: t = 2.2, p = 0.026, times three comparisons is more than 0.05
     "significance without correction": (UNCORRECTED, {}, [
         "No model is shown to beat pop on nDCG@10: a and b are undecided.",
-        "Against pop, nDCG@10: a +0.022 (+4.4 %), b 0.000 (0.0 %).",
+        "Against pop, nDCG@10: a +0.022 (+4.4 %), b 0.000 (0.0 %); a leads, but not significantly.",
         "On nDCG@10, a is 0.022 above pop (95 % interval +0.003 to +0.041): not significant once "
         "corrected for 3 comparisons.",
     ]),

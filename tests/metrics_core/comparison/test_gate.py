@@ -225,7 +225,8 @@ def test_the_three_lines_say_what_decided_with_number_interval_and_margin() -> N
     )
     assert lines[2] == (
         "Also worse: ease on nDCG@10. Undecided: 1 guardrail. "
-        "To accept this loss, widen the margin in `gate:`. Checked: 4 guardrails of 2 models."
+        "Improve the model or leave it out; if this loss is intended, widen the margin in `gate:`. "
+        "Checked: 4 guardrails of 2 models."
     )
 
 
