@@ -18,7 +18,10 @@ NUMBERS = {  # used instead of results
     "sd": (float, "standard deviation of users' differences"),
     "users": (int, "number of users"),
     "tests": (int, "number of tests that p-values are adjusted for"),
-    "sd-seeds": (float, "standard deviation of the difference between replicates"),
+    "sd-seeds": (
+        float,
+        "standard deviation, over replicates, of the difference between two models",
+    ),
     "seeds": (int, "replicates of each model"),
 }
 _OPTIONS = ("effect", "power", "sd", "users", "seeds", "tests", "segments")
@@ -39,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.8,
         metavar="P",
-        help="probability of detecting it (default: 0.8)",
+        help="probability of detecting the effect (default: 0.8)",
     )
     add("--segments", action="store_true", help="plan for each segment too")
     add(

@@ -227,8 +227,9 @@ def signed_rank_sentence(study: Study, label: str) -> str:
     p = numbers.p_value(min(1.0, smallest))
     return (
         f"With {n} data sets and {n_pairs}, the smallest p that the test can reach is {p} after "
-        "Holm's correction: no pair can differ significantly by ranks, however clear it is. The "
-        "differences below use the size and the error of each data set instead."
+        "Holm's correction: no pair can be significant by ranks, however large its difference. The "
+        "differences below use the size and standard error of the difference on each data set "
+        "instead."
     )
 
 

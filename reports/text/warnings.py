@@ -328,8 +328,8 @@ def _values_missing(details: Details) -> Texts:
     return (
         f"Not all models have values of the same users: of {n_users:,}, "
         f"{join_names(lacking)}{share}. "
-        "A mean is over the users whom its model has, a difference over the users whom both "
-        "models have.",
+        "Each mean covers the users for whom that model has values; each difference covers those "
+        "for whom both do.",
         "give every model a row for every user; write the value that a failed user shall count",
     )
 
