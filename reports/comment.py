@@ -290,7 +290,7 @@ def _worse_than_baseline(comparison: Comparison, max_rows: int) -> str:
 
 
 def _deviates(segment: Change | SegmentCell, overall: Change | Difference | None) -> bool:
-    """True if a loss in a segment is none over all users, or surely a greater one."""
+    """True if a segment loses although all users together do not, or loses significantly more."""
     if overall is None or overall.verdict not in _WORSE:
         return True
     low, high = (

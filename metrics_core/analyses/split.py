@@ -121,7 +121,7 @@ def split(
 
 
 def parse_options(method: str, *, repeats: str = "first", **arguments: Any) -> SplitOptions:
-    """Return the method with its options; arguments that are None are not set.
+    """Return the method with its options; None means not given.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def parse_options(method: str, *, repeats: str = "first", **arguments: Any) -> S
     """
     options = {name: value for name, value in arguments.items() if value is not None}
     raise_problems(_problems(method, options, repeats))
-    in_seconds: dict[str, str] = {
+    time_texts: dict[str, str] = {
         name: str(options[name])
         for name in ("at", "gap")
         if name in options and _parse_number(options[name]) is None
@@ -140,7 +140,7 @@ def parse_options(method: str, *, repeats: str = "first", **arguments: Any) -> S
             options[name] = parse(options[name])
     if options.get("newest"):
         options["seed"] = None
-    return SplitOptions(METHODS[method](**options), repeats, in_seconds)
+    return SplitOptions(METHODS[method](**options), repeats, time_texts)
 
 
 def _problems(method: str, options: Mapping[str, Any], repeats: str) -> Iterator[Problem]:

@@ -247,21 +247,21 @@ class SplitOptions:
         Method with its options.
     repeats : {'keep', 'first'}
         Whether to keep repeated interactions of a user with an item, or only the first.
-    in_seconds : dict of str to str
+    time_texts : dict of str to str
         Text of each option that is a date or duration.
     """
 
     method: SplitMethod
     repeats: str
-    in_seconds: Mapping[str, str]
+    time_texts: Mapping[str, str]
 
     def check_unit(self, latest: float) -> None:
         """Raise an InputError if dates are used, but times are not in seconds since 1970."""
-        if self.in_seconds and not is_in_seconds(latest):
+        if self.time_texts and not is_in_seconds(latest):
             problem = f"requires times in seconds since 1970, but the latest time is {latest:,.15g}"
             fix = "write a number in the unit of the times"
             raise_problems(
-                Problem(name, f"{text!r} {problem}", fix) for name, text in self.in_seconds.items()
+                Problem(name, f"{text!r} {problem}", fix) for name, text in self.time_texts.items()
             )
 
 

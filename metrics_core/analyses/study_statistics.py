@@ -166,7 +166,7 @@ def _best(values: OptionalValues, *, higher_is_better: bool) -> list[str]:
 def pool_pairs(
     label: str, comparisons: Comparisons, models: Sequence[str], *, baseline: str, min_effect: float
 ) -> tuple[list[Pair], list[ShrunkDifference]]:
-    """Return all pairs of models over data sets, and the shrunk differences to the baseline.
+    """Return every pair of models, pooled over the data sets, and the shrunk differences.
 
     Parameters
     ----------
@@ -193,11 +193,13 @@ def pool_pairs(
     pairs: list[Pair] = []
     shrunk: list[ShrunkDifference] = []
     for a, b in (*((model, baseline) for model in others), *combinations(others, 2)):
-        pair, shrunk_pair = _pool(Pair(label, a, b, b == baseline, 0), comparisons)
+        pair, shrunk_pair = _pool(
+            Pair(label=label, a=a, b=b, vs_baseline=b == baseline, n_datasets=0), comparisons
+        )
         pairs.append(pair)
         shrunk += shrunk_pair if pair.vs_baseline else ()
-    p_means = holm(np.array([or_nan(pair.p) for pair in pairs])).tolist()
-    p_ranks = holm(np.array([or_nan(pair.p_signed_rank) for pair in pairs])).tolist()
+    adjusted_p = holm(np.array([or_nan(pair.p) for pair in pairs])).tolist()
+    adjusted_rank_p = holm(np.array([or_nan(pair.p_signed_rank) for pair in pairs])).tolist()
     adjusted = [
         replace(
             pair,
@@ -206,7 +208,7 @@ def pool_pairs(
             is_significant=p_rank < alpha,
             verdict=_verdict(pair, sign, min_effect, is_significant=p_mean < alpha),
         )
-        for pair, p_mean, p_rank in zip(pairs, p_means, p_ranks, strict=True)
+        for pair, p_mean, p_rank in zip(pairs, adjusted_p, adjusted_rank_p, strict=True)
     ]
     return adjusted, shrunk
 

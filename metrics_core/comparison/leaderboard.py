@@ -58,7 +58,7 @@ def compute_scores(inputs: ComparisonInput, differences: Sequence[Difference]) -
         for model, result in models.items():
             others = [other for other in best if other != model] if is_primary else []
             against = [tests[text, frozenset((model, other))] for other in others]
-            is_close = model in best or _none_is_better(label, model, against, config.alpha)
+            is_close = model in best or _ties_with_a_best_model(label, model, against, config.alpha)
             yield Score(
                 model=model,
                 label=text,
@@ -76,10 +76,10 @@ def _best_models(label: Label, means: Mapping[str, float | None]) -> list[str]:
     return [model for model, mean in known.items() if difference(mean, value) == 0]
 
 
-def _none_is_better(
+def _ties_with_a_best_model(
     label: Label, model: str, against_best: Sequence[Difference], alpha: float
 ) -> bool | None:
-    """True if one of the best models is not significantly better; None if nothing can be tested.
+    """True if a best model is not significantly better; None if not all can be tested.
 
     It may even be significantly worse: means are over each model's users, a test is over the users
     whom both models have.

@@ -26,18 +26,33 @@ def evaluate_models(
     unit: Sequence[str] = (),
     names: Collection[str] | None = None,
 ) -> tuple[dict[str, ModelResult], EvaluationData]:
-    """Return the results of lists, each on the ground truth of its fold, and the data.
+    """Evaluate each list on the ground truth of its fold; return the results by name, and the data.
 
     Parameters
     ----------
+    config : ComparisonConfig
+        Metrics, conventions and replicates.
     lists : dict
         Name -> recommendations of a model, or of one replicate.
     truths : dict
         Fold -> its ground truth; NO_FOLD -> that of all lists.
-    columns : dict
+    side_data : dict
+        Name of a table other than the truth -> its data; None if it is not given.
+    columns : dict or None
         Table or model -> its column names; they hold for all replicates of a model.
+    input : dict or None
+        Policy -> how unusual values of tables are handled; by default as errors.
+    panels : dict, optional
+        Label -> its convention panel; by default none.
+    unit : sequence of str, optional
+        Columns that identify a request; empty if the unit is a user.
     names : collection of str, optional
         The lists to evaluate; by default all.
+
+    Returns
+    -------
+    (dict of str to ModelResult, EvaluationData)
+        Result of each evaluated list by its name, and the loaded data.
     """
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *side_data)}}
     column_names = check_columns(settings_by_list(columns or {}, config.replicates), roles)

@@ -16,7 +16,7 @@ from concord.metrics_core.comparison.segmentation import (
     ByActivity,
     ByColumn,
     ByPopularity,
-    unknown_column,
+    unknown_column_problem,
 )
 from concord.metrics_core.data.relations import (
     Table,
@@ -155,7 +155,8 @@ def refuse_unknown_column(
     columns = [column for column in schema_of(table) if column != "user"]
     if segmentation.column not in columns:
         raise refuse(
-            settings.location(f"segments.{name}"), *unknown_column(segmentation.column, columns)
+            settings.location(f"segments.{name}"),
+            *unknown_column_problem(segmentation.column, columns),
         )
 
 

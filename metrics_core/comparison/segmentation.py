@@ -176,7 +176,7 @@ def segment_problems(
             yield Problem(location, problem, "write each end once, smallest first")
 
 
-def unknown_column(column: str, known: Sequence[str]) -> tuple[str, str]:
+def unknown_column_problem(column: str, known: Sequence[str]) -> tuple[str, str]:
     """Return the problem and the fix for a column that the users' table lacks."""
     near = difflib.get_close_matches(column, known, n=1)
     fix = f"name one of: {', '.join(known)}" if known else "add it: `user` is the only column"

@@ -152,7 +152,8 @@ def _min_effect(config: ComparisonConfig, test: _CellTest) -> float:
     return to_absolute(effect, test.group_values.column(test.segment, config.baseline).mean)
 
 
-# Users of a group of which a gap may be computed. Tiny groups tend to have the extreme means.
+# Minimum number of users in a group for its gap to be computed. Tiny groups tend to have the
+# extreme means.
 # Simulated coverage of the 95 % interval (benchmarks/SIMULATIONS.md): 0.89 with 5 users in the
 # smaller group, 0.94 with 30.
 MIN_GAP_USERS = 30

@@ -123,7 +123,7 @@ class ListChecker(BatchChecker):
         return pa.schema({**self.id_types, "rank": pa.int64(), **scores})
 
     def check(self, batch: ListBatch) -> ListBatch:
-        """Return the rows with ranks from 1."""
+        """Check the rows, count them in `statistics`, and number ranks from 1."""
         index = np.arange(len(batch.list_of)) - np.repeat(batch.starts, batch.lengths)
         if self.statistics.order == "rank" and np.any(
             batch.numbers("rank") != index + self.policies.rank_base

@@ -249,7 +249,8 @@ JOIN (SELECT CAST({column} AS VARCHAR) AS id, min(time) AS born FROM train GROUP
 ON CAST({owned} AS VARCHAR) = first.id WHERE truth.time < born
 """
 _OWNED = {"item": "truth.item", "user": "truth.owner"}
-SHARED_ITEMS = 0.5  # of the items of the ground truth, from which train is of the same catalogue
+# Minimum share of the ground truth's items that train must contain to count as the same catalogue.
+SHARED_ITEMS = 0.5
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from concord.metrics_core.conventions.metric_conventions import MAX_GRADE
 from concord.metrics_core.data.input_table import LIST_COLUMNS, InputTable, resolve_columns
 from concord.metrics_core.data.unit_detection import are_session_names, possible_units
 from concord.metrics_core.errors import ParamsKeys
-from concord.metrics_core.evaluation.warnings.data import HIGHEST_STARS, least_liked
+from concord.metrics_core.evaluation.warnings.data import STAR_MAXIMA, least_liked
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.discovery import Discovery
@@ -255,7 +255,7 @@ def choose(discovery: Discovery, project: Path, title: str) -> Choices:
         name: {**_entry(table, columns, project), **_run_id(training.runs.get(name), project)}
         for name, table in discovery.models.items()
     }
-    ks, (threshold, highest) = _cutoffs(discovery.models, unit), _scale(truth)
+    ks, (threshold, highest) = _cutoffs(discovery.models, unit), _threshold_and_max_grade(truth)
     k = 10 if 10 in ks else ks[-1]  # noqa: PLR2004
     metric_by_table = {"items": f"Coverage@{k}", "train": f"Novelty@{k}"}
     tables = [*discovery.tables.values(), *discovery.models.values()]
@@ -325,13 +325,13 @@ def _cutoffs(models: Mapping[str, Table], unit: Sequence[str]) -> list[int]:
     return [k for k in CUTOFFS if k <= longest] or [1]
 
 
-def _scale(truth: Table) -> tuple[int, int]:
+def _threshold_and_max_grade(truth: Table) -> tuple[int, int]:
     """Return the lowest grade that counts as relevant, and the highest of the scale."""
     name = truth.columns.get("grade", "")
     grades = value_range(truth.file, name) if name and truth.file.format != "trec" else None
     highest = max(1, min(MAX_GRADE, math.ceil(grades[1]))) if grades else 1
-    lowest_scale, highest_scale = HIGHEST_STARS
-    is_rating = name.casefold() in RATINGS and lowest_scale <= highest <= highest_scale
+    min_stars, max_stars = STAR_MAXIMA
+    is_rating = name.casefold() in RATINGS and min_stars <= highest <= max_stars
     return (least_liked(highest) if is_rating else 1), highest
 
 

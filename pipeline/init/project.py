@@ -41,7 +41,7 @@ from concord.pipeline.init.upgrade import upgraded_texts
 from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import (
-    find_evaluation,
+    find_evaluation_folder,
     has_dvc,
     is_concord_project,
     repository,
@@ -133,7 +133,7 @@ def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
         If there is no project, or its files have uncommitted changes.
     """
     current, mlflow = Path.cwd().resolve(), is_mlflow_installed()
-    nearest = find_evaluation(current) or current / DEFAULT_FOLDER
+    nearest = find_evaluation_folder(current) or current / DEFAULT_FOLDER
     project = nearest if folder is None else current / folder
     if not (project / PARAMS).is_file():
         fix = "run `concord init`, or name the folder by `--dir`"

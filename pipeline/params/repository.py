@@ -48,8 +48,8 @@ def is_concord_project(folder: Path) -> bool:
     return _has_key(folder, b"concord")
 
 
-def find_evaluation(folder: Path) -> Path | None:
-    """Return the folder of the nearest evaluation; None if there is none, or several below.
+def find_evaluation_folder(folder: Path) -> Path | None:
+    """Return the folder of the nearest evaluation; None if there is none, or if several are below.
 
     It is the folder itself, else the nearest parent in the repository, else the only one below.
     """

@@ -66,7 +66,7 @@ class _PrintableStream(io.TextIOBase):
         self.stream = stream
 
     def write(self, text: str) -> int:
-        return self.stream.write(printable(text))
+        return self.stream.write(escape_unprintable(text))
 
     def flush(self) -> None:
         self.stream.flush()
@@ -82,7 +82,7 @@ class _PrintableStream(io.TextIOBase):
         return self.stream.encoding
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Return the text with unprintable characters escaped, except line ends and no-break spaces."""
     if text.isprintable():
         return text
@@ -162,7 +162,9 @@ class _JsonFormatter(logging.Formatter):
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {"time": time, "level": record.levelname.lower()}
         line |= getattr(record, "fields", {})
-        return json.dumps({**line, "message": printable(record.getMessage())}, ensure_ascii=False)
+        return json.dumps(
+            {**line, "message": escape_unprintable(record.getMessage())}, ensure_ascii=False
+        )
 
 
 _DRAWING_INTERVAL = 0.25  # seconds

@@ -117,7 +117,7 @@ def evaluation_data(params: Params) -> EvaluationData:
 def _departures(
     conventions: Conventions, per_user: Path, result: ModelResult, labels: Sequence[Label]
 ) -> dict[str, str]:
-    """Return labels that were evaluated under other conventions or by other code, with these."""
+    """Return label -> how its conventions or code differ."""
     departures: dict[str, str] = {}
     for content in (read_metadata(per_user), result.summary):
         if content["fingerprint"] != conventions.fingerprint:

@@ -7,7 +7,7 @@ from contextlib import chdir, contextmanager
 from pathlib import Path
 
 from concord.metrics_core.errors import refuse
-from concord.pipeline.params.repository import find_evaluation
+from concord.pipeline.params.repository import find_evaluation_folder
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.terminal.parser import COMMAND_LINE, FilePath
 
@@ -24,7 +24,7 @@ def in_evaluation(arguments: Namespace) -> Iterator[None]:
         If `--dir` names no folder.
     """
     start = Path.cwd()
-    folder = find_evaluation(start) if arguments.dir is None else start / arguments.dir
+    folder = find_evaluation_folder(start) if arguments.dir is None else start / arguments.dir
     if folder is None or folder == start:
         yield
         return

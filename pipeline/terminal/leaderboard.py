@@ -8,7 +8,7 @@ from rich.text import Text
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.pipeline.running.messages import printable
+from concord.pipeline.running.messages import escape_unprintable
 from concord.pipeline.terminal.table import GAP, longest_word
 from concord.reports.text import numbers, ranks
 from concord.reports.text.verdict_styles import VERDICTS
@@ -107,7 +107,7 @@ def _rows(comparison: Comparison, label: str) -> list[Row]:
             numbers.interval(score.ci_low, score.ci_high, digits),
             marks.get(model, ""),
         )
-        name = Text(printable(model), style="bold" if model in marks else "")
+        name = Text(escape_unprintable(model), style="bold" if model in marks else "")
         if model == comparison.baseline:
             rows.append((name, Text(mean), Text(""), Text("baseline")))
         else:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from concord.metrics_core.results.base import BaseResult
 from concord.metrics_core.results.text_format import to_one_line
-from concord.pipeline.running.messages import printable, raw_stream
+from concord.pipeline.running.messages import escape_unprintable, raw_stream
 from concord.reports.text.blocks import Block, Heading, TextTable, blocks_of
 
 GAP = 2  # between two columns
@@ -32,9 +32,9 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
     for name, width in zip(header, widths, strict=True):
-        table.add_column(Text(printable(name)), width=width, overflow="fold")
+        table.add_column(Text(escape_unprintable(name)), width=width, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
+        table.add_row(*(Text(escape_unprintable(cell)) for cell in row))
     terminal.print(table)
 
 
@@ -60,7 +60,7 @@ def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None
 
     None if the longest words do not fit.
     """
-    columns = [[printable(cell) for cell in column] for column in zip(*rows, strict=True)]
+    columns = [[escape_unprintable(cell) for cell in column] for column in zip(*rows, strict=True)]
     widest = [max(map(cell_len, column)) for column in columns]
     least = [max(longest_word(cell) for cell in column) for column in columns]
     available = width - GAP * (len(columns) - 1)
@@ -81,10 +81,10 @@ def _print_rows_as_blocks(
     terminal: Console, header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> None:
     for first, *others in rows:
-        terminal.print(Text(printable(first), style="bold", overflow="fold"))
+        terminal.print(Text(escape_unprintable(first), style="bold", overflow="fold"))
         for name, cell in zip(header[1:], others, strict=True):
             terminal.print(
-                Padding(Text(printable(f"{name}: {cell}"), overflow="fold"), (0, 0, 0, 2))
+                Padding(Text(escape_unprintable(f"{name}: {cell}"), overflow="fold"), (0, 0, 0, 2))
             )
 
 
@@ -104,7 +104,7 @@ class _Console(Console):
             if segment.control:
                 yield segment
                 continue
-            text = _AT_LINE_END.sub("", printable(segment.text))
+            text = _AT_LINE_END.sub("", escape_unprintable(segment.text))
             visible = text.rstrip(" ")
             if visible:
                 yield from () if visible.startswith("\n") else spaces

@@ -160,7 +160,10 @@ def _share(n: int | None, total: int | None) -> str:
 
 
 def _change(check: AuditCheck, label: str) -> str:
-    """Return `−0.0123 (als), reversal`."""
+    """Return the largest shift of a label by the affected users, as in `−0.0123 (als), reversal`.
+
+    `reversal?` is not significant.
+    """
     shifts = [
         (each.shift, each.model)
         for each in check.effects

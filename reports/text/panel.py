@@ -96,8 +96,8 @@ def entries(comparison: Comparison) -> list[Entry]:
     return [_entry(comparison, row) for row in comparison.panel]
 
 
-def names_and_meanings(panel: Sequence[Entry]) -> dict[str, str]:
-    """Return name -> meaning of the definitions, without names of unknown meaning."""
+def preset_meanings(panel: Sequence[Entry]) -> dict[str, str]:
+    """Return preset -> what it stands for; presets without a meaning are left out."""
     definitions = (definition for entry in panel for definition in entry.definitions)
     return dict(
         sorted(

@@ -8,7 +8,7 @@ import pytest
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.bump import Frame, bump_chart, has_chart
-from concord.reports.text.panel import Entry, entries, lines, names_and_meanings
+from concord.reports.text.panel import Entry, entries, lines, preset_meanings
 from tests.reports.samples import sample
 
 
@@ -46,7 +46,7 @@ def test_unknown_presets_are_not_explained() -> None:
     for entry in silent["panel"]:
         for definition in entry["definitions"]:
             definition["presets"] = ["future"]
-    assert names_and_meanings(entries(from_content(silent))) == {}
+    assert preset_meanings(entries(from_content(silent))) == {}
 
 
 def test_a_model_without_a_value_has_a_dash_and_the_lowest_line() -> None:

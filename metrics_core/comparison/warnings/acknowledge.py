@@ -62,7 +62,7 @@ CODES = frozenset({*_SHARES, *_COUNTS, *_WITHOUT_EXTENT})
 
 
 def parse_acknowledgements(value: Any) -> dict[str, Acknowledgement]:
-    """Return the acknowledgements that a dict describes, by the code of the warning.
+    """Parse {code: {reason, up_to}} into acknowledgements by warning code.
 
     Raises
     ------

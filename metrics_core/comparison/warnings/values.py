@@ -47,7 +47,7 @@ def _missing_values(models: Models) -> Iterator[DataWarning]:
 def _unclear_directions(
     config: ComparisonConfig, directed_metrics: Collection[str]
 ) -> Iterator[DataWarning]:
-    """Yield a warning about metrics that are read as higher is better, against their names."""
+    """Warn of metrics treated as higher-is-better although their names suggest the opposite."""
     labels = [label for label in config.labels if str(label) not in directed_metrics]
     metrics = [str(label) for label in labels if _sounds_lower_is_better(label)]
     if metrics:

@@ -22,7 +22,7 @@ from concord.metrics_core.results.comparison_parts import DataWarning, Severity
 SERIOUS_SHARE = 0.01  # of rows or users, from which a warning is serious
 MIN_USERS = 10  # for a pattern in their lists
 _MIN_GRADES = 4  # distinct grades of a rating scale, whose low ratings are dislikes
-HIGHEST_STARS = (4, 10)  # of scales of ratings
+STAR_MAXIMA = (4, 10)  # of scales of ratings
 _LIKED = 0.8  # of the highest rating: lowest rating of an item that a user liked
 _LOWEST = 0.2  # of the highest rating: a threshold that excludes almost nothing
 _MIN_LENGTH = 5  # items of each user in a truth that looks like ranked lists
@@ -75,8 +75,8 @@ def least_liked(highest: float) -> int:
 
 def _are_ratings(grades: Collection[float]) -> bool:
     """True if the scale is one of stars: it has no 0, which graded judgements have."""
-    lowest, highest = HIGHEST_STARS
-    return min(grades) > 0 and lowest <= max(grades) <= highest
+    min_stars, max_stars = STAR_MAXIMA
+    return min(grades) > 0 and min_stars <= max(grades) <= max_stars
 
 
 @dataclass(frozen=True)

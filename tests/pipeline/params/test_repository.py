@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from concord.pipeline.params.repository import find_evaluation, run_hint
+from concord.pipeline.params.repository import find_evaluation_folder, run_hint
 from tests.pipeline.init.repository import write
 
 OWN, OTHER, CHECKOUT = "concord: 0.1.0\n", "lr: 1\n", "conventions:\n  preset: standard\n"
@@ -37,7 +37,7 @@ def test_nearest_evaluation_is_above_or_the_only_one_below(
     write(tmp_path, {"r/.git/config": "", **files})
     (tmp_path / start).mkdir(parents=True, exist_ok=True)
 
-    found = find_evaluation(tmp_path / start)
+    found = find_evaluation_folder(tmp_path / start)
 
     assert found == (None if expected is None else tmp_path / expected)
 
