@@ -137,7 +137,7 @@ def test_a_signal_during_the_imports_ends_it_silently(
     project: Path, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     path = tmp_path / "mark"
-    paused = broken(1, r"^import pydantic", "pause", path)
+    paused = broken(1, r"^import concord.pipeline.running.stage", "pause", path)
     running = start(project, "concord", "stage", *LOAD, **paused)
     wait_for(path)
     running.send_signal(number)
