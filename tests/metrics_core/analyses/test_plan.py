@@ -280,7 +280,7 @@ INVALID_VALUES: dict[str, tuple[Any, str | None, str]] = {
         "a",
         "source: must be a dict that maps a model's name to its recommendations",
     ),
-    "no baseline": ({"a": FRAME}, None, "baseline: '' is not among the models"),
+    "no baseline": ({"a": FRAME}, None, "baseline: is missing"),
     "no frame": ({"a": 3, "b": FRAME}, "b", "a: int is not a frame"),
     "no user": ({"a": FRAME.drop("user"), "b": FRAME}, "b", "a: has no column 'user'"),
     "users twice": ({"a": pl.concat([FRAME, FRAME]), "b": FRAME}, "b", "a: users occur more than"),
