@@ -87,4 +87,4 @@ def test_own_packages_are_not_taken_for_concords(evaluated: Evaluated) -> None:
 
     assert "MLflow run in ../out/neighbours.run.json: run_id" in output
     assert parents == {"neighbours": "neighbours", "top_sellers": "top_sellers"}
-    assert "neighbours is best" in (shop.root / "evaluation/results/report/report.md").read_text()
+    assert "neighbours beats" in (shop.root / "evaluation/results/report/report.md").read_text()
