@@ -169,4 +169,7 @@ def test_missing_lists_of_a_group_are_the_warning() -> None:
 
     text = render_comment(Comment("", replace(comparison, warnings=(warning,)), None))
 
-    assert "> 20 new users get no list from als, which counts as 0; popularity scores 0.289 there." in text
+    assert (
+        "> 20 new users get no list from als, which counts as 0; popularity scores 0.289 there."
+        in text
+    )

@@ -53,7 +53,8 @@ def test_a_group_without_lists_is_told_once_and_not_as_a_loss() -> None:
     (segmentation,) = comparison.segments
 
     assert missing_list_sentences(comparison) == [
-        "19 to 20 of 20 new users get no list from item-knn and als, which counts as 0; popularity scores 0.289 there."
+        "19 to 20 of 20 new users get no list from item-knn and als, which counts as 0; popularity "
+        "scores 0.289 there."
     ]
     cells = compared_cells(comparison, segmentation, segmentation.cells)
     assert {"item-knn", "als"}.isdisjoint(cell.model for cell in cells)
@@ -120,9 +121,10 @@ def test_equal_counts_in_groups_of_one_segmentation_are_other_users() -> None:
     twice = replace(comparison_of(), segments=(countries(), countries("region")))
     details = {"without_list": {"als": 40}, "n_users": 90, "unit": "user", "user_no_recs": "zero"}
 
+    text = "get no list from als, which counts as 0; popularity scores 0.289 there."
     assert missing_list_sentences(once) == [
-        "20 users of country “x” get no list from als, which counts as 0; popularity scores 0.289 there.",
-        "20 users of country “y” get no list from als, which counts as 0; popularity scores 0.289 there.",
+        f"20 users of country “x” {text}",
+        f"20 users of country “y” {text}",
     ]
     assert missing_list_sentences(twice) == missing_list_sentences(once)
     assert explains(once, DataWarning("user_sets_differ", "serious", ("als",), details))
