@@ -273,7 +273,7 @@ def test_invalid_metric_function_is_refused(tmp_path: Path, code: str, message: 
             "column 'eur' (item 'a'): is not a finite number; 4 items affected",
         ),
         (
-            {"columns": {"items": {"price": "eur", "titel": "item"}}},
+            {"columns": {"items": {"price": "eur", "titel": "name"}}},
             "columns: items: 'titel': is read by no metric",
         ),
         ({"items": None}, "needs items with price"),
