@@ -356,7 +356,7 @@ def test_undecided_and_its_option(request_: PullRequest, tmp_path: Path) -> None
     code, text = _text(request_.base, tmp_path, "pass")
     assert code == 0
     assert "## ✅ Gate: passed, though undecided" in text
-    assert "| gate.segments.activity.nDCG@10 | 5\N{NO-BREAK SPACE}% | 0." in text
+    assert "| gate.segments.activity.nDCG@10 | 5 % | 0." in text
     change_params(request_.project, {"gate": {**narrow, "undecided": "pass"}})
     assert _text(request_.base, tmp_path, "fail")[0] == 3
 
