@@ -363,10 +363,8 @@ def test_undecided_and_its_option(request_: PullRequest, tmp_path: Path) -> None
     change_params(request_.project, {"gate": None})
     code, text = _text(request_.base, tmp_path)
     assert code == 0
-    assert (
-        f"**Since {request_.base[:12]}: worse: ease on nDCG@10; identical: knn on nDCG@10.**"
-        in text
-    )
+    changes = "1 of 2 models changed. Worse: ease on nDCG@10."
+    assert f"**Since {request_.base[:12]}, {changes}**" in text
     assert "Gate:" not in text
 
 
