@@ -39,12 +39,14 @@ from concord.reports.text import (
     tables,
 )
 from concord.reports.text import history as history_text
+from concord.reports.text.answer import answer_numbers
 from concord.reports.text.folding import fold_models, fold_note
 from concord.reports.text.markdown import escape_markdown, escape_sentence, fit_comment
 from concord.reports.text.verdict_styles import VERDICTS
 
 TEMPLATES = Path(__file__).parent / "templates"
 _GLOBALS = {
+    "answer_numbers": answer_numbers,
     "bump": bump,
     "curves": curves,
     "difference_chart": difference_chart,

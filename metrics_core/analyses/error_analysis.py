@@ -243,7 +243,9 @@ def analyze_errors(inputs: ComparisonInput, selection: ExampleSelection) -> Case
             problem = f"no requested user has a value of {label} from both models"
             fix = "request another segment, item or metric"
             raise NoSharedValuesError([Problem("cases", problem, fix)])
-        have_lists = pool & tables.have_lists(n_users)
+        have_lists = pool.copy()
+        for without_list in inputs.without_list.values():
+            have_lists &= ~without_list
         behind = have_lists if selection.item is not None else have_lists & (values.gains < 0)
         numbers = values.select(behind, selection.worst)
         if selection.both_sides:

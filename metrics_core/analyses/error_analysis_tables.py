@@ -162,10 +162,6 @@ SELECT DISTINCT number FROM evaluated JOIN (
     UNION ALL SELECT user FROM {a} WHERE CAST(item AS VARCHAR) = $item AND rank <= {k}
     UNION ALL SELECT user FROM {b} WHERE CAST(item AS VARCHAR) = $item AND rank <= {k}) USING (user)
 """
-_USERS_WITH_LISTS = """
-SELECT number FROM evaluated
-SEMI JOIN {a} AS list_a USING (user) SEMI JOIN {b} AS list_b USING (user)
-"""
 _EXAMPLES = """
 CREATE OR REPLACE TEMP TABLE examples AS
 SELECT user, number FROM evaluated JOIN example_numbers USING (number)
@@ -243,11 +239,6 @@ class Tables:
         query = _USERS_OF_ITEM.format(**self.ranked, k=self.k)
         numbers = self.connection.execute(query, {"item": item}).fetchnumpy()["number"]
         return np.isin(np.arange(n_users), numbers)
-
-    def have_lists(self, n_users: int) -> Bools:
-        """Return (users,) True if the user has a list from both models."""
-        numbers = self.connection.sql(_USERS_WITH_LISTS.format(**self.ranked)).fetchnumpy()
-        return np.isin(np.arange(n_users), numbers["number"])
 
     def shared_items(self, n_users: int) -> SharedItems:
         """Return the items in the top k of both lists of each user."""

@@ -1,10 +1,10 @@
 """Columns that the command line of `concord init` names, and values that the user fills in."""
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.tables import ROLE_COLUMNS, Table, TableFile
@@ -78,9 +78,8 @@ def _unknown_names(tables: Mapping[str, Table], columns: NamedColumns) -> Iterat
 
 def _unknown_column(text: str, name: str, table: str, known: Sequence[str]) -> Iterator[Problem]:
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        fix = f"did you mean {near[0]!r}?" if near else f"its columns are: {', '.join(known)}"
-        yield Problem(_OPTION, f"{text!r}: there is no column {name!r} in {table}", fix)
+        problem = f"{text!r}: there is no column {name!r} in {table}"
+        yield Problem(_OPTION, problem, suggest(name, known))
 
 
 def add_missing_tables(discovery: Discovery, project: Path) -> None:

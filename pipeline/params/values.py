@@ -1,11 +1,11 @@
 """params.yaml of models with values of another tool: sections that it lacks, and its problems."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.errors import Problem
 from concord.pipeline.params.model import (
     Data,
@@ -95,7 +95,5 @@ def value_params_problems(params: Params) -> Iterator[Problem]:
     for model, entry in params.models.items():
         for name in entry.columns if isinstance(entry, ValuesFile) else ():
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                fix = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(known)}"
                 location = ("models", model, "columns", name)
-                yield Problem(location, "is neither the user nor a metric", fix)
+                yield Problem(location, "is neither the user nor a metric", suggest(name, known))

@@ -291,10 +291,11 @@ def _no_better_model(
     """Return that no model beats the baseline, then how each compares with it."""
     groups: dict[str, list[str]] = {}
     baseline, words = comparison.baseline, _CLOSED | _OPEN
+    candidates = {label: set(_candidates(comparison, label)) for label in labels}
     for model in comparison.compared_models:
         states: dict[tuple[str, str], list[str]] = {}
         for label in labels:
-            if {model, baseline} <= set(_candidates(comparison, label)):
+            if {model, baseline} <= candidates[label]:
                 verdict = pair_of(comparison, model, baseline, label).verdict
                 is_open |= verdict in _OPEN
                 states.setdefault(words[verdict], []).append(label)

@@ -87,7 +87,7 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
     aim = "better" if len(model.success) == 1 else "one of these better"
     for success in model.success:
         p = numbers.p_value(success.p_adjusted)
-        adjusted = f"p {p}, adjusted by Holm over the gate"
+        adjusted = f"p {p}, adjusted for the success metrics (Holm)"
         reason = "no test" if success.p_adjusted is None else adjusted
         if success.n_lost:
             reason += f"; {missing_values(success)}"

@@ -178,7 +178,7 @@ def test_the_contents_mark_the_current_section_and_open_what_is_folded(
 
     browser.run("document.querySelector('.toc').open = true")
     browser.run(f"document.querySelector('{links} a[href=\"#conventions\"]').click()")
-    assert browser.run("document.querySelector('#conventions details').open") is True
+    assert browser.run("document.getElementById('conventions').closest('details').open") is True
     assert browser.run("document.querySelector('.toc').open") is False
     assert browser.errors == []
 

@@ -50,14 +50,26 @@ _COUNTS = {  # code -> its detail
     "spelled_otherwise": "ids",
     "truth_before_train": "users",
 }
-_WITHOUT_EXTENT = frozenset(
-    (
-        "all_relevant", "dcg_disagrees", "direction_unclear", "few_judged", "ids_rewritten",
-        "low_threshold", "no_common_item", "nobody_relevant", "order_not_identifiable",
-        "outlying_training", "propensity", "same_file", "sampled_candidates", "sampled_corrected",
-        "sampled_unfit", "swapped_tables", "unobserved_users", "unrelated_train",
-    )
-)  # fmt: skip
+_WITHOUT_EXTENT = {
+    "all_relevant",
+    "dcg_disagrees",
+    "direction_unclear",
+    "few_judged",
+    "ids_rewritten",
+    "low_threshold",
+    "no_common_item",
+    "nobody_relevant",
+    "order_not_identifiable",
+    "outlying_training",
+    "propensity",
+    "same_file",
+    "sampled_candidates",
+    "sampled_corrected",
+    "sampled_unfit",
+    "swapped_tables",
+    "unobserved_users",
+    "unrelated_train",
+}
 CODES = frozenset({*_SHARES, *_COUNTS, *_WITHOUT_EXTENT})
 
 

@@ -114,7 +114,7 @@ def test_missing_table_is_a_place_to_fill_in(
             (*NAMES, "als.item=artikl"),
             "there is no column 'artikl' in als\n  fix: did you mean 'artikel'?",
         ),
-        ((*NAMES, "als.item=x"), "its columns are: kunde, artikel, wert"),
+        ((*NAMES, "als.item=x"), "known: artikel, kunde, wert"),
         ((*NAMES, "ease.item=x"), "no table is called 'ease'\n  fix: name one of truth, als, pop"),
     ],
 )

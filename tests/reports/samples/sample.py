@@ -4,6 +4,7 @@
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,10 @@ def hostile_names() -> Content:
 def long_names() -> Content:
     """Return the five models with names of 100 characters and a dozen primary metrics."""
     content = renamed(five_models(), {m: m.ljust(100, "x") for m in FIVE if m != BASELINE})
-    content["primary"] = [m["label"] for m in content["metrics"] if m["k"] in {10, 20}][:12]
+    # Those of which all pairs are compared: a number over all users cannot be primary.
+    pairs = Counter(row["label"] for row in content["differences"])
+    labels = [m["label"] for m in content["metrics"] if m["k"] in {10, 20}]
+    content["primary"] = [label for label in labels if pairs[label] == pairs[labels[0]]][:12]
     return content
 
 
