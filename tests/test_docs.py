@@ -135,7 +135,7 @@ def test_the_examples_of_the_page_on_values_run(
 
 
 def test_lists_of_metrics_are_those_of_the_catalogue() -> None:
-    concepts = (ROOT / "docs/concepts/definitions.md").read_text(encoding="utf-8")
+    concepts = (ROOT / "docs/concepts/metrics-and-conventions.md").read_text(encoding="utf-8")
     families = dict.fromkeys(metric.family for metric in CATALOGUE)
     names = [" ".join(m.name for m in CATALOGUE if m.family == family) for family in families]
     sampled = (ROOT / "docs/how-to/sampled.md").read_text(encoding="utf-8")
