@@ -24,6 +24,9 @@ PAGES = sorted(
     ]
 )
 DOCS = [page for page in PAGES if page.is_relative_to(ROOT / "docs")]
+DECISIONS = [p for p in DOCS if p.parent.name == "decisions" and p.name != "index.md"]
+WITHOUT_PARTS = {"Packages and their reasons"}  # a table
+MOST_WORDS = 200  # of a decision
 MOST_LINES = 120  # of the README
 CODE_LINES = 7  # of its example
 _FENCED = re.compile(r"^(`{3,}).*?^\1", re.MULTILINE | re.DOTALL)
@@ -98,6 +101,26 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
         waiting += targets - reached
 
     assert [_name(page) for page in DOCS if page not in reached] == []
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=_name)
+def test_a_decision_is_short_and_has_three_parts(page: Path) -> None:
+    _, *records = re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+    for record in records:
+        title, _, text = record.partition("\n")
+        if title not in WITHOUT_PARTS:
+            parts = re.findall(r"^\*\*(\w+)\.\*\* ", text, re.MULTILINE)
+            assert (title, parts) == (title, ["Context", "Decision", "Consequences"])
+            assert len(text.split()) <= MOST_WORDS, title
+
+
+def test_the_index_of_decisions_names_each_once() -> None:
+    index = ROOT / "docs" / "decisions" / "index.md"
+    titles = {page: re.findall(r"^## (.+)$", _prose(page), re.MULTILINE) for page in DECISIONS}
+
+    listed = re.findall(r"^- \[(.+)\]\((\S+\.md)#", _prose(index), re.MULTILINE)
+    assert sorted(listed) == sorted((t, page.name) for page, all_ in titles.items() for t in all_)
 
 
 def test_the_readme_is_short() -> None:
