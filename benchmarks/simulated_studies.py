@@ -24,6 +24,7 @@ from concord.metrics_core.stats.data_sets import (
     weighted_mean,
 )
 from concord.metrics_core.stats.mean_interval import t_quantile
+from concord.metrics_core.stats.verdict import difference_standard_error
 
 ALPHA, CONFIDENCE = 0.05, 0.95
 NORMAL = 1.959963984540054  # of a two-sided interval at 95 %
@@ -145,14 +146,17 @@ def _measured(difference: float, error: float) -> Comparison:
     template = _template()
     (pair,) = template.pairs
     half = t_quantile(pair.n_users, CONFIDENCE) * error
-    return replace(
-        template,
-        pairs=(
-            replace(
-                pair, difference=difference, ci_low=difference - half, ci_high=difference + half
-            ),
-        ),
+    measured = replace(
+        pair,
+        difference=difference,
+        ci_low=difference - half,
+        ci_high=difference + half,
+        effect_size=difference / error / math.sqrt(pair.n_users),
     )
+    standard_error = difference_standard_error(measured, CONFIDENCE)
+    assert standard_error is not None
+    assert math.isclose(standard_error, error)
+    return replace(template, pairs=(measured,))
 
 
 @cache
