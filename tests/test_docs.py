@@ -189,7 +189,7 @@ def test_the_numbers_of_the_demo_by_propensity_are_those_of_the_page(
     exec(example, names)
 
     plain = page.replace("**", "")
-    for e, comparison in names["found"].items():
+    for e, comparison in names["comparisons"].items():
         means = comparison.leaderboard.rows_by_key("model", named=True, unique=True)
         row = " | ".join(f"{means[model]['mean']:.4f}" for model in names["demo"])
         (sentence,) = [w.sentence for w in comparison.warnings if w.code == "propensity"]
