@@ -42,11 +42,12 @@ docs: $(INSTALLED)  ## write docs/ again from the catalogue, the conventions, th
 images: repro  ## make the pictures of docs/ again, from the report on the demo (needs Chromium)
 	python -m docs.make_images
 
-check: $(INSTALLED)  ## style, architecture, types, docs/ and licences
+check: $(INSTALLED)  ## style, architecture, types, words, docs/ and licences
 	ruff check .
 	ruff format --check .
 	lint-imports --no-logo --no-cache
 	mypy
+	python -m docs.check_words
 	python -m docs.make_docs --check
 	python -m docs.make_licences --check
 

@@ -1,0 +1,102 @@
+"""Check README, CONTRIBUTING, CHANGELOG and docs/ for words that have a plainer replacement.
+
+`docs/words.csv` lists the words with what to write instead. Code, quotations, comments and the
+targets of links are not checked.
+"""
+
+import csv
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WORDS = ROOT / "docs" / "words.csv"
+UNCHECKED_PAGES = {  # until they are rewritten
+    "docs/README.md",
+    "docs/concepts/faults.md",
+    "docs/concepts/metrics-and-conventions.md",
+    "docs/concepts/pipeline.md",
+    "docs/how-to/error-analysis.md",
+    "docs/how-to/exposure-bias.md",
+    "docs/how-to/fairness.md",
+    "docs/how-to/library.md",
+    "docs/how-to/replicates.md",
+    "docs/how-to/sampled.md",
+    "docs/how-to/sessions.md",
+    "docs/how-to/spark.md",
+    "docs/how-to/split.md",
+    "docs/how-to/study.md",
+    "docs/how-to/values.md",
+    "docs/how-to/warnings.md",
+    "docs/how-to/without-dvc.md",
+    "docs/reference/commands.md",
+    "docs/reference/conventions.md",
+    "docs/reference/files.md",
+    "docs/reference/licences.md",
+    "docs/reference/metrics/ARP.md",
+    "docs/reference/metrics/AUC.md",
+    "docs/reference/metrics/Bpref.md",
+    "docs/reference/metrics/ERR.md",
+    "docs/reference/metrics/FCP.md",
+    "docs/reference/metrics/HLU.md",
+    "docs/reference/metrics/Judged.md",
+    "docs/reference/metrics/Kendall.md",
+    "docs/reference/metrics/README.md",
+    "docs/reference/metrics/Spearman.md",
+    "docs/reference/metrics/nDCG.md",
+    "docs/reference/presets.md",
+    "docs/reference/robustness.md",
+    "docs/reference/versions.md",
+    "docs/start.md",
+}
+_UNCHECKED = re.compile(
+    r"^(?P<fence>`{3,}).*?^(?P=fence)"  # code block
+    r"|<!--.*?-->"
+    r"|^>.*?$"  # block quotation
+    r"|(?P<ticks>`+)[^\n]*?(?P=ticks)"
+    r"|\"[^\"\n]*\"|“[^”\n]*”"
+    r"|\]\([^)\n]*\)",  # target of a link
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def read_words(path: Path = WORDS) -> dict[str, str]:
+    """Return what to write instead of each word."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return {row["word"]: row["write"] for row in csv.DictReader(file)}
+
+
+def pages() -> list[Path]:
+    """Return the pages that are checked."""
+    top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+    return [
+        page
+        for page in [*top, *sorted((ROOT / "docs").rglob("*.md"))]
+        if page.relative_to(ROOT).as_posix() not in UNCHECKED_PAGES
+    ]
+
+
+def problems(text: str, words: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
+    """Yield line, word and replacement of each word that is listed."""
+    prose = _UNCHECKED.sub(lambda match: "\n" * match[0].count("\n") + " ", text)
+    listed = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in words)
+    for match in re.finditer(rf"(?<![\w-])(?:{listed})(?![\w-])", prose, re.IGNORECASE):
+        word = " ".join(match[0].split())
+        yield prose.count("\n", 0, match.start()) + 1, word, words[word.lower()]
+
+
+def main() -> int:
+    """Print each problem; return 1 if there is one."""
+    words = read_words()
+    messages = [
+        f'{page.relative_to(ROOT)}:{line}: "{word}": write "{instead}"'
+        for page in pages()
+        for line, word, instead in problems(page.read_text(encoding="utf-8"), words)
+    ]
+    print(*messages, sep="\n", end="\n" if messages else "")
+    return 1 if messages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
