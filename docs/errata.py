@@ -1,4 +1,4 @@
-"""Numbers that well-known texts print, and the values of their own formulas."""
+"""Errors in well-known texts: printed numbers and the values of their own formulas."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ LIST = {"u": list("abcdef")}
 
 @dataclass(frozen=True)
 class Erratum:
-    """A number or sentence: as printed, as it should be, and why."""
+    """A printed number or sentence, the correct one, and the reason."""
 
     text: str
     subject: str
@@ -52,35 +52,35 @@ def _binary(label: str) -> Callable[[], float]:
 
 
 ERRATA: tuple[Erratum, ...] = (
-    Erratum(BELLEI, "MRR@3", "1/3", _bellei("RR@3"), "(1 + 1/2 + 0) / 3, by the terms of the text"),
+    Erratum(BELLEI, "MRR@3", "1/3", _bellei("RR@3"), "(1 + 1/2 + 0) / 3, the terms of the text"),
     Erratum(BELLEI, "MRR@5", "1/3", _bellei("RR@5"), "the same three terms"),
     Erratum(
         BELLEI,
         "formula of recall",
         "TP / (TP + TN)",
         _constant("TP / (TP + FN)"),
-        "what is missed is a false negative",
+        "missed items are false negatives",
     ),
     Erratum(
         BELLEI,
         "AP's denominator",
         "min(k, γ)",
         _constant("hits in the top k"),
-        "its formula and its code divide by the hits",
+        "formula and code of the text divide by the hits",
     ),
     Erratum(
         BELLEI,
         "`mrrAtk`",
         "0 for a first hit at rank 4, cutoffs 5 and 10",
         _constant("1/4"),
-        "the code compares the rank with the place of k among the cutoffs",
+        "the code compares the rank with the index of k in the list of cutoffs",
     ),
     Erratum(
         WIKIPEDIA,
         "DCG6 of 3, 2, 3, 0, 1, 2",
         "16.047",
         _graded("DCG@6", "wikipedia_exp", [3, 2, 3, 0, 1, 2]),
-        "the term of rank 5 was added as 2.585, its discount, and not as 1/2.585",
+        "the term of rank 5 was added as its discount, 2.585, instead of 1/2.585",
         digits=3,
     ),
     Erratum(
@@ -95,7 +95,7 @@ ERRATA: tuple[Erratum, ...] = (
         "`ndcg_one` and `ndcg_at_k_v2`",
         "two values for one list",
         _constant("two definitions"),
-        "the ideal is of the top k in one, of the whole retrieved list in the other",
+        "the ideal list is that of the top k in one, of all retrieved items in the other",
     ),
     Erratum(AMITNESS, "AP of 1, 0, 1, 0, 1", "0.7575", _binary("AP@5"), "(1 + 2/3 + 3/5) / 3"),
     Erratum(AMITNESS, "F1@5", "0.749", _binary("F1@5"), "2 × 3/5 × 1 / (3/5 + 1)"),
@@ -104,13 +104,13 @@ ERRATA: tuple[Erratum, ...] = (
         "nDCG@3 of 3, 2, 3, 0, 1",
         "0.9777",
         _graded("nDCG@3", "amitness", [3, 2, 3, 0, 1]),
-        "cut off where it should be rounded",
+        "truncated instead of rounded",
     ),
     Erratum(
         AMITNESS,
         "nDCG@5 of 3, 2, 3, 0, 1",
         "0.9723",
         _graded("nDCG@5", "amitness", [3, 2, 3, 0, 1]),
-        "cut off where it should be rounded",
+        "truncated instead of rounded",
     ),
 )

@@ -282,12 +282,11 @@ def _preset(name: str, preset: Preset) -> Iterator[str]:
 def _errata_page() -> str:
     lines = [HEADER, "# Errata of well-known texts\n"]
     lines += [
-        "Readers arrive with these numbers. "
         "Where a text contradicts its own formula, the formula wins; "
-        "the right-hand number is computed here, by the preset of that text.\n"
+        "correct values are computed by the preset of the text.\n"
     ]
     for text in dict.fromkeys(erratum.text for erratum in ERRATA):
-        lines += [f"## {text}\n", "| what | printed | right | why |", "|---|---|---|---|"]
+        lines += [f"## {text}\n", "| subject | printed | correct | reason |", "|---|---|---|---|"]
         lines += [_erratum(erratum) for erratum in ERRATA if erratum.text == text]
         lines.append("")
     return _text(lines)
