@@ -103,8 +103,8 @@ def _metrics_page() -> str:
         "# Metrics\n",
         "Each page has the formula, the conventions that change the value, "
         "what each text and library does, and a derivation. "
-        "A label names a metric and what is asked of it: "
-        "[labels](../../concepts/metrics-and-conventions.md#labels).\n",
+        "[Metric names](../../concepts/metrics-and-conventions.md#metric-names) have parameters "
+        "and a cutoff.\n",
         "Other names of a metric, on its page, are accepted as well. A name decides no value: the "
         "conventions do. `HR` and `Success` are Hit, `MAP` is AP, and what AP divides by is "
         "`ap_denominator`, under any name. To have the number of a library, choose its "
