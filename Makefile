@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 WITH_SPARK := $(VENV)/installed-spark
+SITE_VENV := .venv-site
+WITH_SITE := $(SITE_VENV)/installed
+SITE := docs/_build/html
 PYTEST := pytest -n $(or $(WORKERS),3) --dist worksteal  # more workers than cores, as some tests wait for servers
 INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -12,7 +15,7 @@ export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 unexport PYTHONDONTWRITEBYTECODE  # or every process compiles all that it imports
 
-.PHONY: repro test test-all nightly snapshots parity docs images check ui bench bench-scale simulations demo lock clean
+.PHONY: repro test test-all nightly snapshots parity docs site images check ui bench bench-scale simulations demo lock clean
 
 repro: $(INSTALLED)  ## evaluate, compare, report, log
 	dvc repro
@@ -24,7 +27,7 @@ test: $(INSTALLED)  ## the tests for while you work: all but the slow ones
 test-all: $(INSTALLED) $(WITH_SPARK)  ## all tests that a change has to pass: also whole runs, servers, a browser, Spark (needs Java 17)
 	$(PYTEST) -m "not nightly"
 
-nightly: $(INSTALLED) $(WITH_SPARK)  ## what is slow and rarely breaks: libraries for parity, kills, old versions, stores, browsers, many examples, simulations
+nightly: $(INSTALLED) $(WITH_SPARK) $(WITH_SITE)  ## what is slow and rarely breaks: libraries for parity, kills, old versions, stores, browsers, the site, many examples, simulations
 	$(PYTEST) -m nightly
 	$(PYTEST) -m "hypothesis and not nightly" --hypothesis-profile=nightly -o faulthandler_timeout=3600  # 1,000 examples take up to 20 minutes
 	python -m benchmarks.simulations
@@ -38,6 +41,10 @@ parity: $(INSTALLED)  ## measure every library again, each in an environment of 
 docs: $(INSTALLED)  ## write docs/ again from the catalogue, the conventions, the presets and the packages
 	python -m docs.make_docs
 	python -m docs.make_licences
+
+site: $(WITH_SITE)  ## the documentation site, in docs/_build/html; a warning is an error
+	$(SITE_VENV)/bin/sphinx-build --fail-on-warning --keep-going --nitpicky --jobs auto --quiet -d docs/_build/doctrees -c docs . $(SITE)
+	@echo "site: $(SITE)/index.html"
 
 images: repro  ## make the pictures of docs/ again, from the report on the demo (needs Chromium)
 	python -m docs.make_images
@@ -73,9 +80,11 @@ lock: $(INSTALLED)  ## pin all requirements again, after a change of pyproject.t
 		--output-file requirements.lock pyproject.toml
 	echo 'pyspark[connect]>=4,<5' | uv pip compile --universal --python-version 3.11 --constraints requirements.lock --generate-hashes --no-header --no-annotate \
 		--output-file tests/spark/requirements.lock -
+	printf '%s\n' 'sphinx>=9' myst-nb numpydoc pydata-sphinx-theme sphinx-copybutton | uv pip compile --universal --python-version 3.11 --constraints requirements.lock --generate-hashes --no-header --no-annotate \
+		--output-file docs/requirements.lock -
 
-clean:  ## remove the environment
-	rm -rf $(VENV)
+clean:  ## remove the environments
+	rm -rf $(VENV) $(SITE_VENV)
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Concord needs Python 3.11 or newer; make PYTHON=python3.12 …")'
@@ -88,4 +97,11 @@ $(INSTALLED): requirements.lock pyproject.toml
 
 $(WITH_SPARK): tests/spark/requirements.lock $(INSTALLED)  # 456 MB, which only these tests need
 	$(INSTALL) --require-hashes --requirement tests/spark/requirements.lock
+	@touch $@
+
+# of its own: Sphinx and what it needs change nothing that tests import
+$(WITH_SITE): docs/requirements.lock $(INSTALLED)
+	uv venv --quiet --clear --python $(BIN)/python $(SITE_VENV)
+	uv pip install --quiet --python $(SITE_VENV)/bin/python --require-hashes --requirement requirements.lock --requirement docs/requirements.lock
+	uv pip install --quiet --python $(SITE_VENV)/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@

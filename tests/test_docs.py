@@ -13,6 +13,7 @@ from nbclient import NotebookClient
 import concord
 from concord.metrics_core.conventions.data_conventions import CORRECTED_METRICS
 from concord.metrics_core.metrics.catalogue import CATALOGUE
+from docs.conf import contents
 from docs.robustness_rows import BAD_INPUTS, FAULTS, collected
 from tests.project import ROOT
 
@@ -121,6 +122,24 @@ def test_the_index_of_decisions_names_each_once() -> None:
 
     listed = re.findall(r"^- \[(.+)\]\((\S+\.md)#", _prose(index), re.MULTILINE)
     assert sorted(listed) == sorted((t, page.name) for page, all_ in titles.items() for t in all_)
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    reached, waiting = set[Path](), [ROOT / "docs" / "index.md"]
+    while waiting:
+        page = waiting.pop()
+        for target in contents(page.read_text(encoding="utf-8")):
+            reached.add(path := (page.parent / target).resolve())
+            waiting += [path] * (path.name in {"index.md", "README.md"} and path in DOCS)
+
+    assert [_name(page) for page in DOCS[1:] if page not in reached] == []
+
+
+def test_every_public_name_is_on_a_page_of_the_api() -> None:
+    folder = ROOT / "docs" / "reference" / "api"
+    text = "".join(page.read_text(encoding="utf-8") for page in folder.glob("*.md"))
+
+    assert sorted(re.findall(r"^   (\w+)$", text, re.MULTILINE)) == concord.__all__
 
 
 def test_the_readme_is_short() -> None:

@@ -1,0 +1,112 @@
+"""Configuration of the documentation site, which `make site` builds by Sphinx.
+
+The source folder is the repository, so that links from docs/ to README.md, benchmarks/ or tests/
+work in the site as on GitHub. Markdown beside docs/ is a page; other linked files are copied.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from importlib.metadata import version as version_of
+from typing import Any
+
+project = "Concord"
+author = "The Concord authors"
+copyright = author
+release = version = version_of("concord-eval")
+
+root_doc = "docs/index"
+include_patterns = [
+    "docs/**.md",
+    "docs/**.rst",
+    "benchmarks/*.md",
+    "data/demo/*.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
+]
+exclude_patterns = ["docs/_build", "docs/_templates", ".*", "concord", "results", "tests"]
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_copybutton",
+]
+smartquotes = False
+templates_path = ["_templates"]
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# anchors as GitHub makes them
+myst_heading_anchors = 6
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+
+autosummary_generate = True
+autodoc_typehints = "none"  # docstrings name the types
+numpydoc_show_class_members = False  # the template of a class lists them
+nitpicky = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"Concord {release}"
+html_static_path = ["_static"]
+html_extra_path = ["_extra"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_copyright = False
+html_theme_options = {
+    "logo": {"text": "Concord"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["sphinx-version"],
+    "footer_end": ["theme-version"],
+}
+html_sidebars = {"docs/index": [], "docs/why": []}
+
+_CONTENTS = re.compile(r"docs/(.+/)?(index|README)$")  # pages that list other pages
+_ENTRY = re.compile(r"^(?:[-*]|\d+\.|\|) *\**\[[^\]]*\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
+_HEADING = re.compile(r"^##+ (.+)$")
+
+
+def setup(app: Any) -> None:
+    """Connect `add_toctree`."""
+    app.connect("source-read", add_toctree)
+
+
+def add_toctree(_app: Any, page: str, source: list[str]) -> None:
+    """Make the list of pages on a page of contents the navigation of the site."""
+    if _CONTENTS.match(page):
+        source[0] += "".join(_toctrees(page, source[0]))
+
+
+def contents(text: str) -> dict[str, str]:
+    """Return the pages that a page of contents lists, each with the heading above it or "".
+
+    An entry is the first link of a list item or of a row of a table.
+    """
+    entries: dict[str, str] = {}
+    heading = ""
+    for line in text.splitlines():
+        if found := _HEADING.match(line):
+            heading = found[1]
+        elif entry := _ENTRY.match(line):
+            entries.setdefault(entry[1], heading)
+    return entries
+
+
+def _toctrees(page: str, text: str) -> Iterator[str]:
+    entries = contents(text)
+    for heading in dict.fromkeys(entries.values()):
+        lines = [":hidden:", f":caption: {heading}" if heading else "", ""]
+        for target, above in entries.items():
+            if above == heading:
+                lines.append("/" + posixpath.normpath(posixpath.join(page, "..", target)))
+        yield "\n\n```{toctree}\n" + "\n".join(lines) + "\n```\n"
