@@ -69,10 +69,10 @@ html_theme_options = {
     "footer_start": ["sphinx-version"],
     "footer_end": ["theme-version"],
 }
-html_sidebars = {"docs/index": [], "docs/why": []}
+html_sidebars: dict[str, list[str]] = {"docs/index": [], "docs/why": []}
 
 _CONTENTS = re.compile(r"docs/(.+/)?(index|README)$")  # pages that list other pages
-_ENTRY = re.compile(r"^(?:[-*]|\d+\.|\|) *\**\[[^\]]*\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
+_ENTRY = re.compile(r"^(?:(?:[-*]|\d+\.) *\**|\|.*?)\[[^\]]*\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
 _HEADING = re.compile(r"^##+ (.+)$")
 
 
@@ -90,7 +90,7 @@ def add_toctree(_app: Any, page: str, source: list[str]) -> None:
 def contents(text: str) -> dict[str, str]:
     """Return the pages that a page of contents lists, each with the heading above it or "".
 
-    An entry is the first link of a list item or of a row of a table.
+    An entry is a link that starts a list item, or the first link of a row of a table.
     """
     entries: dict[str, str] = {}
     heading = ""
