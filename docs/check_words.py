@@ -43,7 +43,6 @@ UNCHECKED_PAGES = {  # until they are rewritten
     "docs/reference/metrics/Spearman.md",
     "docs/reference/metrics/nDCG.md",
     "docs/reference/presets.md",
-    "docs/reference/robustness.md",
     "docs/reference/versions.md",
     "docs/start.md",
 }

@@ -9,10 +9,7 @@ import pytest
 from tests.faults.small import run_command
 from tests.project import change_params
 
-FAULT = (
-    "a result that is cut, empty, binary or no JSON is refused by name, "
-    "by every command that reads it"
-)
+FAULT = "an error of every command that reads it, with its name"
 READERS = {
     "results/summary/first.json": (
         "gate",

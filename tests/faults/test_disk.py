@@ -23,7 +23,7 @@ def _failing(number: int) -> Callable[..., Any]:
     return fail
 
 
-@pytest.mark.fault(13, "a full disk is named with place and space; no partial file is left")
+@pytest.mark.fault(13, "the message names folder and free space; no partial file is left")
 @pytest.mark.parametrize(
     ("number", "reason"),
     [
@@ -49,7 +49,7 @@ def test_a_full_disk_at_the_outputs(
     assert not lists.exists()
 
 
-@pytest.mark.fault(16, "a folder that cannot be written is refused before any work")
+@pytest.mark.fault(16, "an error before any work")
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
 def test_a_folder_that_cannot_be_written(
     project: Path, monkeypatch: pytest.MonkeyPatch, number: int

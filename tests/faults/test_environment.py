@@ -23,9 +23,9 @@ DVC_STAGES = ("load-truth", "load", "evaluate", "compare", "report")  # all but 
 TEN_YEARS = 10 * 365.25 * 86_400
 
 
-@pytest.mark.fault(19, "hash seeds change no byte")
-@pytest.mark.fault(20, "one thread gives the bytes of all")
-@pytest.mark.fault(21, "a bare locale, another encoding and time zone change no byte")
+@pytest.mark.fault(19, "no byte changes")
+@pytest.mark.fault(20, "no byte changes")
+@pytest.mark.fault(21, "no byte changes")
 def test_a_bare_environment_changes_no_byte(project: Path, expected: dict[str, str]) -> None:
     shutil.rmtree(project / "results")
     environment = {**MINIMAL_ENVIRONMENT, "PYTHONHASHSEED": "7", "CONCORD_THREADS": "1"}
@@ -34,7 +34,7 @@ def test_a_bare_environment_changes_no_byte(project: Path, expected: dict[str, s
     assert digests(project) == expected
 
 
-@pytest.mark.fault(21, "what is not ASCII is written and said under a bare locale")
+@pytest.mark.fault(21, "text that is not ASCII is written and shown")
 def test_names_that_are_not_ascii_pass_under_a_bare_locale(project: Path) -> None:
     path = project / "data" / "Läden été.csv"
     shutil.copy(project / "data/first.csv", path)
@@ -62,7 +62,7 @@ def test_invalid_limit_is_refused(
     assert f"environment variable {variable}: is {value!r}" in ended.err
 
 
-@pytest.mark.fault(22, "a clock that is ten years wrong changes no byte, and no output holds today")
+@pytest.mark.fault(22, "no byte changes; no output contains the date")
 def test_no_output_contains_the_time(
     project: Path, expected: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,9 +99,7 @@ CASES = [
 ]
 
 
-@pytest.mark.fault(
-    3, "a stage whose n-th write fails, for every n, ends with one line; no later result changes"
-)
+@pytest.mark.fault(3, "one line, for every n-th write; no later result changes")
 @pytest.mark.parametrize(("words", "name"), CASES, ids=str)
 def test_a_failure_at_any_write_changes_no_later_result(
     project: Path, words: tuple[str, ...], name: str

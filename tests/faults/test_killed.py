@@ -67,7 +67,7 @@ def _stage(project: Path, *words: str, **environment: str) -> int:
     return attempt_process(project, "concord", "stage", *words, **environment).returncode
 
 
-@pytest.mark.fault(1, "a killed stage leaves temporary files only, and the next run removes them")
+@pytest.mark.fault(1, "only temporary files are left; the next run removes them")
 @pytest.mark.parametrize("words", [LOAD, ("evaluate", MODELS[0])], ids=" ".join)
 def test_a_killed_stage_leaves_final_names_alone(
     project: Path, expected: dict[str, str], words: tuple[str, str]
@@ -86,8 +86,8 @@ def test_a_killed_stage_leaves_final_names_alone(
     assert parts(project) == []
 
 
-@pytest.mark.fault(2, "the stages of a killed `dvc repro` die with it, and the next one completes")
-@pytest.mark.fault(5, "DVC refuses a second `dvc repro` of the same stage")
+@pytest.mark.fault(2, "its stages end with it; the next `dvc repro` completes")
+@pytest.mark.fault(5, "DVC rejects the second one for the same stage")
 def test_a_killed_repro_leaves_no_orphan_and_the_next_one_completes(tmp_path: Path) -> None:
     project, path = demo_of_two_models(tmp_path), tmp_path / "mark"
     running = start(project, *REPRO, **broken(1, RENAME, "pause", path))
@@ -107,7 +107,7 @@ def test_a_killed_repro_leaves_no_orphan_and_the_next_one_completes(tmp_path: Pa
     assert parts(project) == []
 
 
-@pytest.mark.fault(2, "`concord validate` names files of DVC that were cut off, and what to do")
+@pytest.mark.fault(2, "`concord validate` names truncated files of DVC and how to restore them")
 def test_files_of_dvc_that_cannot_be_read_are_named(project: Path) -> None:
     lock, rwlock = project / "dvc.lock", project / ".dvc/tmp/rwlock"
     rwlock.parent.mkdir(parents=True)
@@ -131,7 +131,7 @@ def test_files_of_dvc_that_cannot_be_read_are_named(project: Path) -> None:
     assert in_conflict.err.startswith("dvc.lock: has merge conflict markers: line ")
 
 
-@pytest.mark.fault(4, "a signal while Python is still importing ends the stage with the same code")
+@pytest.mark.fault(4, "a signal during imports has the same effect")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_during_the_imports_ends_it_silently(
     project: Path, tmp_path: Path, number: signal.Signals, code: int

@@ -27,7 +27,7 @@ WAYS: dict[str, Callable[[], object]] = {
 }
 
 
-@pytest.mark.fault(15, "memory that runs out is one line with what to lower")
+@pytest.mark.fault(15, "one line with the setting to lower")
 @pytest.mark.parametrize("way", WAYS)
 def test_memory_that_runs_out_is_one_line(way: str) -> None:
     ended = run_in_process(lambda: run_and_exit(WAYS[way]), "load")
@@ -39,9 +39,7 @@ def test_memory_that_runs_out_is_one_line(way: str) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.fault(
-    15, "under any limit of memory outputs are whole or absent, and the next run completes"
-)
+@pytest.mark.fault(15, "outputs are complete or absent under any limit; the next run completes")
 @pytest.mark.parametrize("megabytes", [1500, 2000, 2500])
 def test_any_limit_of_memory_leaves_whole_outputs(
     project: Path, expected: dict[str, str], megabytes: int

@@ -54,7 +54,7 @@ def test_errors_are_json_too_where_it_is_chosen(project: Path) -> None:
     assert "is not a model" in json.loads(refused.err)["message"]
 
 
-@pytest.mark.fault(13, "output that is lost for a full disk fails no stage")
+@pytest.mark.fault(13, "lost terminal output fails no stage")
 def test_a_full_disk_behind_stdout_harms_no_result(project: Path, expected: dict[str, str]) -> None:
     with Path("/dev/full").open("w") as full:
         ended = run_stage("compare", stdout=full)

@@ -12,7 +12,7 @@ from tests.faults.small import MODELS
 from tests.project import ROOT
 
 
-@pytest.mark.fault(23, "each stage writes what dvc.yaml names; DVC refuses one that does not")
+@pytest.mark.fault(23, "DVC rejects a stage that does not write an output of dvc.yaml")
 def test_no_stage_forgets_an_output(project: Path) -> None:
     stages = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"]
     actual = [stages.pop(name) for name in ("load-truth", "compare", "report")]
@@ -28,7 +28,7 @@ def test_no_stage_forgets_an_output(project: Path) -> None:
     assert len(expected) > 15
 
 
-@pytest.mark.fault(24, "NaN and infinity are refused in JSON; the file before stays as it was")
+@pytest.mark.fault(24, "an error in JSON; the previous file is kept")
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_json_refuses_what_it_cannot_say(tmp_path: Path, number: float) -> None:
     path = tmp_path / "metrics.json"

@@ -52,6 +52,7 @@ SESSIONS = (
     "`data.unit: [user, session_id]` and `conventions.unit_mean: requests`; else {}"
 ).format
 BASE_1 = "start every list at rank 1, or set `input.rank_base` to 0 if all lists start there"
+SPECIAL = "is a pipe, a socket or a device, which cannot be read twice"
 NO_ROWS = "check what wrote it, or set `input.empty_lists: keep`"
 ENDINGS = (
     "set `models.m.format`; known endings are .arrow, .csv, .feather, .ipc, .jsonl, "
@@ -126,18 +127,18 @@ FILES = [
     BadInput("not_gzipped", LISTS, "is not a complete gzip file (Not a gzipped file (b'us'))",
              "compress or copy the file again", file="a.csv.gz"),
     BadParquet("parquet_truncated", _bytes(ROWS)[:-20],
-               "is damaged or incomplete (Parquet magic bytes", None, page=4),
+               "is damaged or incomplete", None, page=4),
     BadParquet("parquet_page_damaged", _bytes(_row())[:4] + bytes(36) + _bytes(_row())[40:],
                "is damaged or incomplete (", None),
     BadParquet("parquet_text_is_not_utf8", _not_utf8, "is damaged or incomplete (", None),
-    Bad("pipe", os.mkfifo, "is a pipe, a socket or a", None, page=69),
+    Bad("pipe", os.mkfifo, SPECIAL, None, page=69),
     Bad("device", lambda path: path.symlink_to("/dev/zero"),
-        "is a pipe, a socket or a", None, settings=OUTSIDE, page=69),
+        SPECIAL, None, settings=OUTSIDE, page=69),
     Bad("address_of_no_store", {}, "is an address, not a local file",
         "download it, and set `models.m.path` to the file; only s3://, gs://, gcs://,"
         " az://, abfs://, abfss://, azure:// are read without a download",
         file="https:/lists/als.csv", settings=OUTSIDE),
-    Bad("socket", _socket, "is a pipe, a socket or a", None, page=69),
+    Bad("socket", _socket, SPECIAL, None, page=69),
     *(BadInput(f"two_{form}_files_in_one", _bytes(ROWS, form) * 2,
                "consists of several concatenated files, of which only one would be read",
                SEVERAL, file="a.parquet" if form == "parquet" else "a.arrow", page=61)

@@ -94,9 +94,9 @@ def _by_polars(compression: IpcCompression, path: Path) -> None:
 TEXT = [
     Good("ids_of_text_files_stay_as_written", f"{LISTS}007,1e3,1\n7,+5,1\n",
          [("007", "1e3", 1), ("7", "+5", 1)], quality={"user_type": "text", "item_type": "text"},
-         page=29, behaviour="stays text: 007 is not 7"),
+         page=29, behaviour="text: 007 is not 7"),
     Good("byte_order_mark_and_windows_line_ends", "\ufeffuser,item,rank\r\nu,a,1\r\nu,b,2\r\n", AB,
-         page=12, behaviour="read as if they were not there"),
+         page=12, behaviour="ignored"),
     GoodRun("byte_order_mark_in_trec", "\ufeffu Q0 a 1 2.5 x\r\nu Q0 b 2 1.5 x\r\n\r\n", SCORED_AB),
     GoodRun("trec_aligned_with_blanks", "u   Q0\ta 1 2.5 x\n  u Q0 b  2 1.5 x \n", SCORED_AB),
     Good("quoted_values", f'{LISTS}"a,b","say ""hi""",1\n', [("a,b", 'say "hi"', 1)]),
@@ -112,7 +112,7 @@ TEXT = [
               settings={"format": "trec"}),
     GoodInput("wildcard_in_name_of_file",
               {"a1.csv": f"{LISTS}x,x,1\n", "a[1].csv": f"{LISTS}u,a,1\n"}, AB[:1],
-              file="a[1].csv", page=44, behaviour="the named file is read, no other"),
+              file="a[1].csv", page=44, behaviour="only the named file is read"),
     GoodInput("sql_in_name_of_file", f"{LISTS}u,a,1\n", AB[:1],
               file="a'); DROP TABLE source; --.csv"),
     GoodInput("gzip_of_several_members",
@@ -197,7 +197,7 @@ NUMBERS = [
     GoodParquet("decimal_score", pa.table({"user": ["u"], "item": ["a"], "score": pa.array(
         [0.1235]).cast(pa.decimal128(38, 4))}), [("u", "a", 1, 0.1235)]),
     GoodTruth("grade_has_fraction", f"{GRADED}u,a,0.5\n", [("u", "a", 0.5)], page=49,
-              behaviour="kept as it is: gains may be fractions"),
+              behaviour="kept"),
     *(GoodInput(f"grades_true_and_false_in_{name}", content, [("u", "a", 1.0), ("u", "b", 0.0)],
                 file=f"a.{name}", table="truth", page=64, behaviour="true and false are 1 and 0")
       for name, content in (
@@ -218,7 +218,7 @@ NUMBERS = [
 RANKING = [
     *(Good(f"ties_{ties}", f"{SCORED}u,10,0.5\nu,9,0.5\nu,é,0.5\nu,z,0.7\n",
            [("u", item, rank, 0.7 if item == "z" else 0.5) for rank, item in enumerate(items, 1)],
-           conventions={"ties": ties}, page=24, behaviour="`conventions.ties` decides; counted")
+           conventions={"ties": ties}, page=24, behaviour="`conventions.ties` decides")
       for ties, items in (("input", ["z", "10", "9", "é"]), ("item_asc", ["z", "10", "9", "é"]),
                           ("item_desc", ["z", "é", "9", "10"]), ("given", ["10", "9", "é", "z"]))),
     GoodParquet("tied_integers_are_compared_as_numbers",
@@ -237,7 +237,7 @@ RANKING = [
            quality={"duplicates": {"rows": 1, "users": 1, "policy": policy}, "notes": [
                "1 row of 1 user repeat an item of the same list; "
                f"`duplicates: {policy}` was applied"]},
-           page=14, behaviour="`conventions.duplicates` decides: refused by default; counted")
+           page=14, behaviour="`conventions.duplicates` decides, an error by default")
       for policy, rows in (
           ("keep", [*AB, ("u", "a", 3), ("u", "c", 4), ("v", "a", 1)]),
           ("first", [*AB, ("u", None, 3), ("u", "c", 4), ("v", "a", 1)]),
@@ -249,13 +249,13 @@ RANKING = [
          quality={"rank_score_disagreements": {"users": 1}, "infinite_scores": 1, "notes": [
              "ranks and scores disagree in the lists of 1 user; the ranks decided",
              "1 infinite score"]}, page=18,
-         behaviour="the ranks decide; users counted in the report"),
+         behaviour="ranks decide; the report counts the users"),
     Good("score_is_infinite", f"{SCORED}u,a,inf\n", [("u", "a", 1, float("inf"))],
-         quality={"infinite_scores": 1}, page=21, behaviour="kept; counted in the report"),
+         quality={"infinite_scores": 1}, page=21, behaviour="kept and counted"),
     *(Good(f"order_{order}", f"{RANKED}u,a,2,1\nu,b,1,2\nu,c,3,3\n",
            [("u", item, rank, float("abc".index(item) + 1)) for rank, item in enumerate(items, 1)],
            settings={"order": order} if order else {}, page=19 if order == "file" else None,
-           behaviour="`order: file` takes the order of the rows")
+           behaviour="`order: file` uses the order of the rows")
       for order, items in ((None, "bac"), ("score", "cba"), ("file", "abc"))),
     Good("ranks_from_0", f"{LISTS}u,b,1\nu,a,0\n", AB, policies={"rank_base": 0}, page=17,
          behaviour="`input.rank_base: 0` reads them"),
@@ -268,7 +268,7 @@ POLICIES = [
          quality={"nan_score": {"rows": 2, "users": 2, "policy": "last"},
                   "notes": [
                       "2 rows of 2 users: NaN as score; `input.nan_score: last` was applied"]},
-         page=20, behaviour="`input.nan_score: last` puts it below all others; counted"),
+         page=20, behaviour="`input.nan_score: last` ranks it last"),
     Good("nan_is_below_minus_infinity_and_ties_with_nothing",
          f"{SCORED}u,z,1\nu,b,-inf\nu,a,nan\nu,c,nan\n",
          [("u", "z", 1, 1.0), ("u", "b", 2, -float("inf")), ("u", "a", 3, None),
@@ -281,14 +281,14 @@ POLICIES = [
     *(GoodTruth(f"negative_grade_{policy}", f"{GRADED}u,a,1\nu,b,-2\n", rows,
                 policies={"negative_grade": policy},
                 quality={"negative_grade": {"rows": 1, "users": 1, "policy": policy}, "rows": 2},
-                page=48, behaviour="`input.negative_grade: zero` or `unjudged`; counted")
+                page=48, behaviour="`input.negative_grade: zero` or `unjudged` decides")
       for policy, rows in (("zero", [("u", "a", 1.0), ("u", "b", 0.0)]),
                            ("unjudged", [("u", "a", 1.0)]))),
     *(GoodTruth(f"repeated_grade_{policy}", f"{GRADED}u,a,1\nu,b,-2\nu,a,3\nv,a,2\nv,a,1\n",
                 [("u", "a", grade), ("v", "a", 2.0)],
                 policies={"repeated_grade": policy, "negative_grade": "unjudged"},
                 quality={"repeated_grade": {"rows": 2, "users": 2, "policy": policy}},
-                page=47, behaviour="`input.repeated_grade: first` or `highest`; counted")
+                page=47, behaviour="`input.repeated_grade: first` or `highest` decides")
       for policy, grade in (("first", 1.0), ("highest", 3.0))),
     GoodTruth("repeated_row_without_grade", "user,item\nu,a\nu,a\n", [("u", "a", 1.0)],
               policies={"repeated_grade": "highest"}, quality={"grades": {"1": 1}}),
@@ -299,7 +299,7 @@ SHAPES = [
     *(GoodParquet(f"rows_of_{name}",
                   pa.table({"user": [7, 8, 9], "items": pa.array([["b", "a"], [], ["a"]], kind)}),
                   [(7, "b", 1), (7, "a", 2), (9, "a", 1)], page=43,
-                  behaviour="columns `items`, `scores`, `ranks`, `grades` of lists are read")
+                  behaviour="columns `items`, `scores`, `ranks` and `grades` are read")
       for name, kind in (
           ("lists", pa.list_(pa.string())), ("large_lists", pa.large_list(pa.large_string())),
           ("lists_of_categories", pa.list_(pa.dictionary(pa.int8(), pa.string()))))),
@@ -311,7 +311,7 @@ SHAPES = [
                 [("u", "a", 3.0), ("u", "b", 1.0), ("v", "c", 2.0)], table="truth"),
     GoodParquet("lists_of_spark_als", SPARK_ALS, [(1, 5, 1, 0.5), (1, 6, 2, 0.25), (2, 5, 1, 0.5)],
                 settings={"columns": ALS}, page=43,
-                behaviour="lists of structs are read: their fields are named by `columns`"),
+                behaviour="lists of structs are read; `columns` names their fields"),
 ]  # fmt: skip
 
 FOLDERS = [
@@ -321,7 +321,7 @@ FOLDERS = [
               [(str(n), item, rank, 3.0 - rank)
                for n in range(3) for rank, item in ((1, "a"), (2, "b"))],
               quality={"rows": 6}, page=60,
-              behaviour="all parts are read, in the order of their paths"),
+              behaviour="all parts are read in the order of their paths"),
     GoodParts("parts_in_the_order_of_their_names",
               {"p/1.parquet": pa.table({"user": ["u"], "item": ["b"]}),
                "p/0.parquet": pa.table({"user": ["u"], "item": ["a"]})}, AB,
@@ -331,7 +331,7 @@ FOLDERS = [
                for n in range(3)}, [(n, 1, 1.0) for n in range(3)], table="truth"),
     *(GoodParts(f"keys_of_partitions_{'_'.join(keys)}", _keyed(*keys),
                 [(user, "a", 1, 1.0) for user in users], page=60,
-                behaviour="the keys of partitions (`user=1/`) are columns")
+                behaviour="partition keys (`user=1/`) are columns")
       for keys, users in (
           (["1", "12"], [1, 12]), (["1", "a%20b"], ["1", "a b"]), (["007"], ["007"]))),
     GoodParts("column_of_part_precedes_key", _parts("user=9/part.parquet"),
@@ -347,10 +347,10 @@ FOLDERS = [
 BACKGROUND = [
     GoodItems("empty_categories_are_missing", 'item,categories\na,x|y\nb,\n\nc,"x\ny"\n',
               [("a", ["x", "y"]), ("b", None), ("c", ["x\ny"])], page=58,
-              behaviour="an item without category, a user without a value: kept as missing"),
+              behaviour="a missing category or value is kept as missing"),
     GoodItems("blanks_around_categories", "item,categories\na,Action | Comedy\nb,Comedy \n",
               [("a", ["Action", "Comedy"]), ("b", ["Comedy"])], page=59,
-              behaviour="blanks around categories are stripped"),
+              behaviour="spaces around categories are removed"),
     GoodItems("blanks_around_categories_of_json",
               '{"item": "a", "categories": ["Action", " Comedy"]}\n',
               [("a", ["Action", "Comedy"])], file="i.jsonl"),

@@ -13,7 +13,7 @@ from tests.inputs.inputs import BadInput, as_argument
 
 
 def _parameter(bad: BadInput) -> object:
-    behaviour = f"refused: {bad.problems[0].partition('; ')[0]}"
+    behaviour = f"error: {bad.problems[0].partition('; ')[0]}"
     markers = [] if bad.page is None else [pytest.mark.bad_input(bad.page, behaviour)]
     return pytest.param(bad, id=bad.id, marks=markers)
 

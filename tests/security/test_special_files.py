@@ -37,7 +37,7 @@ def special(request: pytest.FixtureRequest) -> Callable[[Path], None]:
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.bad_input(69, "refused by every command that opens a file that somebody names")
+@pytest.mark.bad_input(69, "an error of every command that opens a named file")
 def test_a_special_file_is_refused_before_it_is_opened(
     tmp_path: Path, special: Callable[[Path], None], reader: str
 ) -> None:

@@ -71,7 +71,7 @@ class _Redirecting(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.mark.fault(32, "S3: refused, and the other server is never asked")
+@pytest.mark.fault(32, "an error; the other server gets no request")
 @pytest.mark.parametrize("begins", ["http://", "//"])
 def test_a_redirect_to_another_server_is_refused(
     s3: Store, monkeypatch: pytest.MonkeyPatch, begins: str

@@ -18,7 +18,7 @@ def _evaluate(
     return cc.evaluate(lists, TRUTH, metrics=list(metrics), conventions=conventions)
 
 
-@pytest.mark.bad_input(35, "what stands after rank k does not count")
+@pytest.mark.bad_input(35, "items after rank k do not count")
 def test_items_after_rank_k_change_nothing() -> None:
     short = {"u": ["c", "a"], "v": ["a", "c"]}
     long = {user: [*items, "b", "d"] for user, items in short.items()}
@@ -31,7 +31,7 @@ def test_items_after_rank_k_change_nothing() -> None:
 
 
 @pytest.mark.bad_input(
-    46, "undefined where the metric would divide 0 by 0; `conventions.user_empty_truth` decides"
+    46, "`conventions.user_empty_truth` decides; undefined where the metric divides 0 by 0"
 )
 def test_users_without_a_relevant_item_are_undefined() -> None:
     lists = {"u": ["a"], "v": ["a"]}
@@ -42,7 +42,7 @@ def test_users_without_a_relevant_item_are_undefined() -> None:
     assert (skipped["R@1"], row["n_users"], row["n_undefined"]) == (0.5, 1, 1)
 
 
-@pytest.mark.bad_input(50, "refused where the gain is exponential")
+@pytest.mark.bad_input(50, "an error")
 def test_a_grade_that_would_drown_all_others_is_refused() -> None:
     truth = {"u": {"a": 31}}
     exponential = cc.preset("standard", gain="exp2")

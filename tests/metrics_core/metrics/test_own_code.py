@@ -58,7 +58,7 @@ def refused_value(metric: str) -> str:
     return str(refused.value)
 
 
-@pytest.mark.fault(25, "every other metric keeps its values: each call gets lists of its own")
+@pytest.mark.fault(25, "other metrics keep their values, because each call gets its own arrays")
 @pytest.mark.parametrize("name", WRITES)
 def test_no_own_metric_changes_another_metric(tmp_path: Path, name: str) -> None:
     label = write_metric(
@@ -89,7 +89,7 @@ def test_an_own_metric_cannot_change_the_conventions_of_another(tmp_path: Path) 
     assert after["nDCG@2"] == before["nDCG@2"]
 
 
-@pytest.mark.fault(25, "writing is refused: change a copy; `concord check-metric` finds it")
+@pytest.mark.fault(25, "an error for writing to an array; `concord check-metric` finds it")
 @pytest.mark.parametrize("name", ["cached", "weights", "places", "ties", "lengths", "shared"])
 def test_metric_that_writes_to_its_lists_is_refused_and_check_metric_fails(
     tmp_path: Path, name: str
@@ -115,7 +115,7 @@ def test_masked_values_are_undefined(tmp_path: Path) -> None:
     assert result.per_user["f@2"].to_list() == pytest.approx([1.0, np.nan, 1.0], nan_ok=True)
 
 
-@pytest.mark.fault(25, "complex numbers, text, dates and objects are refused")
+@pytest.mark.fault(25, "an error for complex numbers, text, dates and objects")
 @pytest.mark.parametrize(
     ("returned", "kind"),
     [
@@ -162,7 +162,7 @@ def write_project(folder: Path) -> None:
         YAML().dump(content, file)
 
 
-@pytest.mark.fault(25, "`exit()` is an error (exit code 2), of a gate too")
+@pytest.mark.fault(25, "`exit()` is an error (exit code 2), also in a gate")
 @pytest.mark.parametrize(
     "command",
     [
@@ -202,7 +202,7 @@ def test_a_command_that_is_left_early_is_no_decision(
     assert "SystemExit" in done.stderr
 
 
-@pytest.mark.fault(25, "an error is told with the file, the function and the line")
+@pytest.mark.fault(25, "an error names file, function and line")
 def test_an_error_of_an_own_metric_is_reported_of_its_file_and_not_of_the_conventions(
     tmp_path: Path,
 ) -> None:

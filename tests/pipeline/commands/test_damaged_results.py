@@ -48,9 +48,7 @@ def replace_cached_result(project: Path, path: str) -> Path:
     return cached
 
 
-@pytest.mark.fault(
-    45, "refused by file and revision: nothing is decided on content that dvc.lock does not name"
-)
+@pytest.mark.fault(45, "an error that names file and revision")
 @pytest.mark.usefixtures("_restore_files")
 @pytest.mark.parametrize("command", ["gate", "diff", "comment"])
 @pytest.mark.parametrize("kind", ["values", "summary"])
@@ -65,7 +63,7 @@ def test_replaced_result_of_a_revision_is_refused(project: Path, command: str, k
     assert f"delete {cached.relative_to(project)}" in output
 
 
-@pytest.mark.fault(45, "`history` keeps the row and says which file to delete")
+@pytest.mark.fault(45, "`history`: a row that names the file to delete")
 @pytest.mark.usefixtures("_restore_files")
 def test_history_row_of_a_damaged_cache_file_has_no_difference(
     project: Path,
@@ -105,7 +103,7 @@ def test_a_replaced_comparison_of_a_revision_is_not_read(project: Path, kind: st
     )
 
 
-@pytest.mark.fault(44, "content with another structure is detected by its hash in dvc.lock")
+@pytest.mark.fault(44, "another structure is found by the hash in dvc.lock")
 @pytest.mark.usefixtures("_restore_files")
 @pytest.mark.parametrize("command", ["gate", "diff v1", "comment", "cases ease --versus knn"])
 def test_result_with_another_structure_is_named(project: Path, command: str) -> None:
@@ -118,7 +116,7 @@ def test_result_with_another_structure_is_named(project: Path, command: str) -> 
     assert f"{RESULTS['summary']}: is damaged: its content does not match its hash" in done.stderr
 
 
-@pytest.mark.fault(44, "a readable result that has changed since `dvc repro` is a warning")
+@pytest.mark.fault(44, "a changed but valid result: a warning")
 @pytest.mark.usefixtures("_restore_files")
 @pytest.mark.parametrize("command", ["gate", "diff v1", "comment", "cases ease --versus knn"])
 def test_a_result_that_has_changed_is_a_warning(project: Path, command: str) -> None:

@@ -44,7 +44,7 @@ def run_refused(project: Path, command: str) -> str:
     return (done.stdout + done.stderr).replace("\\", "")  # Markdown escapes
 
 
-@pytest.mark.fault(41, "`gate`, `diff`, `comment`: a partial clone fetches what it lacks")
+@pytest.mark.fault(41, "`gate`, `diff`, `comment`: a partial clone fetches missing objects")
 def test_partial_clone_fetches_missing_objects(project: Path) -> None:
     clone = make_partial_clone(project)
     for command in COMMANDS:
@@ -52,7 +52,7 @@ def test_partial_clone_fetches_missing_objects(project: Path) -> None:
         assert (results.returncode, results.stdout) == (expected.returncode, expected.stdout)
 
 
-@pytest.mark.fault(41, "`gate`, `diff`, `comment`: a file that git cannot read is refused by name")
+@pytest.mark.fault(41, "`gate`, `diff`, `comment`: an error that names the file")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_partial_clone_without_remote_is_refused(project: Path, command: str) -> None:
     clone = make_partial_clone(project)
@@ -61,7 +61,7 @@ def test_partial_clone_without_remote_is_refused(project: Path, command: str) ->
     assert "params.yaml of v1: git cannot read it" in run_refused(clone, command)
 
 
-@pytest.mark.fault(41, "`gate`, `diff`, `comment`: a file that git cannot read is refused by name")
+@pytest.mark.fault(41, "`gate`, `diff`, `comment`: an error that names the file")
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", ["params.yaml", "dvc.lock"])
 def test_a_missing_or_damaged_git_object_is_named(project: Path, command: str, name: str) -> None:
@@ -75,7 +75,7 @@ def test_a_missing_or_damaged_git_object_is_named(project: Path, command: str, n
         assert "`git fsck`" in message
 
 
-@pytest.mark.fault(42, "`gate`, `diff`, `comment`: refused with the line of the first marker")
+@pytest.mark.fault(42, "`gate`, `diff`, `comment`: an error with the line of the first marker")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_conflict_markers_of_a_revision_are_named(project: Path, command: str) -> None:
     head = git(project, "rev-parse", "HEAD").strip()
@@ -92,7 +92,7 @@ def test_conflict_markers_of_a_revision_are_named(project: Path, command: str) -
     assert f"dvc.lock of v1: has merge conflict markers: line {line} starts with" in message
 
 
-@pytest.mark.fault(42, "`gate`, `comment`: a warning, where they are in the working tree")
+@pytest.mark.fault(42, "`gate`, `comment`: a warning if they are in the working tree")
 def test_conflict_markers_of_the_working_tree_are_a_warning(project: Path) -> None:
     lock = project / "dvc.lock"
     lock.write_text("<<<<<<< HEAD\n" + lock.read_text())

@@ -43,7 +43,7 @@ def run_gate(project: Path, **gate: Any) -> tuple[int, list[str], list[str]]:
 
 
 @pytest.mark.whole
-@pytest.mark.fault(43, "by `was`, or by the same file, it is held against its former self")
+@pytest.mark.fault(43, "`was`, or the same file, identifies it")
 @pytest.mark.parametrize("entry", [{"path": SAME_FILE}, {"path": OTHER_FILE, "was": "ease"}])
 def test_renamed_model_is_compared_with_its_former_results(
     project: Path, entry: dict[str, str]
@@ -64,7 +64,7 @@ def test_renamed_model_is_compared_with_its_former_results(
 
 
 @pytest.mark.whole
-@pytest.mark.fault(43, "else the gate is undecided, and says what to write")
+@pytest.mark.fault(43, "otherwise the gate is undecided and shows what to write")
 @pytest.mark.parametrize("gate", [{}, {"undecided": "pass"}, {"models": ["knn", "slim"]}])
 def test_vanished_and_new_models_are_undecided_and_never_waived(
     project: Path, gate: dict[str, Any]

@@ -207,9 +207,7 @@ def is_complete(folder: Path) -> bool:
     )
 
 
-@pytest.mark.fault(
-    1, "a killed `concord split --force` leaves either the former or the new split, complete"
-)
+@pytest.mark.fault(1, "`concord split --force` leaves the old or the new split, complete")
 def test_a_killed_replacement_leaves_a_complete_split(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

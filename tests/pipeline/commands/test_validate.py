@@ -230,7 +230,7 @@ def untrained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-@pytest.mark.bad_input(74, "reported and not read if a stage makes it; else refused: `dvc pull`")
+@pytest.mark.bad_input(74, "reported if a stage makes it, else an error that recommends `dvc pull`")
 def test_output_of_a_later_stage_is_not_missing(
     untrained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

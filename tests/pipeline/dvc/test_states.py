@@ -235,8 +235,8 @@ def _replace_blob(project: Project) -> str:
     return "git cannot read it"
 
 
-@pytest.mark.fault(41, "`history`: a dvc.lock that git cannot read is a line that says so")
-@pytest.mark.fault(42, "`history`: such a revision is a line that names the first marker")
+@pytest.mark.fault(41, "`history`: a row with the problem")
+@pytest.mark.fault(42, "`history`: a row that names the first marker")
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -474,7 +474,7 @@ def unusual_history(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.fault(40, "`history`: subjects and tags are read unchanged under any settings")
+@pytest.mark.fault(40, "`history` reads subjects and tags unchanged")
 def test_characters_that_break_lines_stay_in_subjects_and_tags(unusual_history: Path) -> None:
     with chdir(unusual_history):
         result = list_commits()
@@ -483,7 +483,7 @@ def test_characters_that_break_lines_stay_in_subjects_and_tags(unusual_history: 
     assert [each.tags for each in result] == [(), ("annotated", "nested", "v\u2028\u00a0\x85v"), ()]
 
 
-@pytest.mark.fault(40, "`history`: subjects and tags are read unchanged under any settings")
+@pytest.mark.fault(40, "`history` reads subjects and tags unchanged")
 def test_settings_of_git_do_not_change_the_history(unusual_history: Path) -> None:
     with chdir(unusual_history):
         expected = list_commits()
@@ -507,7 +507,7 @@ def test_settings_of_git_do_not_change_the_history(unusual_history: Path) -> Non
     ]
 
 
-@pytest.mark.fault(40, "`history`: subjects and tags are read unchanged under any settings")
+@pytest.mark.fault(40, "`history` reads subjects and tags unchanged")
 def test_signatures_do_not_change_the_history(unusual_history: Path) -> None:
     signed = git(unusual_history, "cat-file", "commit", "HEAD").replace(
         "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1
@@ -522,7 +522,7 @@ def test_signatures_do_not_change_the_history(unusual_history: Path) -> None:
         assert [each.subject for each in list_commits()] == ["one", LINE_BREAKS, "three"]
 
 
-@pytest.mark.fault(41, "`history`: a missing tree or commit is refused with the words of git")
+@pytest.mark.fault(41, "`history`: git's error for a missing tree or commit")
 def test_missing_objects_are_reported_with_the_error_of_git(unusual_history: Path) -> None:
     name = git(unusual_history, "rev-parse", "HEAD~1^{tree}").strip()
     (unusual_history / ".git/objects" / name[:2] / name[2:]).unlink()

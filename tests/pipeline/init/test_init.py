@@ -336,7 +336,7 @@ def test_invalid_arguments_are_refused(root: Path, options: dict[str, Any], mess
     assert tree(root) == before
 
 
-@pytest.mark.bad_input(71, "`concord init` chooses none: it names them and asks for `--truth`")
+@pytest.mark.bad_input(71, "`concord init` lists them and requires `--truth`")
 def test_several_ground_truths_need_an_argument(root: Path) -> None:
     write(root, {"data/test_prefix.csv": TRUTH, "out/test_lists.csv": LISTS})
     before = tree(root)

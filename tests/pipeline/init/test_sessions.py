@@ -99,7 +99,7 @@ RANKED, SCORED = [*KEYS, "item_id", "rank"], [*KEYS, "item_id", "score"]
     ],
     ids=["ranks", "scores", "the session first", "the session alone"],
 )
-@pytest.mark.bad_input(72, "`concord init` writes `data.unit`, and says so")
+@pytest.mark.bad_input(72, "`concord init` writes `data.unit` and reports it")
 def test_initialised_project_evaluates_the_mean_over_sessions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], columns: list[str], unit: list[str]
 ) -> None:

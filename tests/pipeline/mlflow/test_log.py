@@ -75,7 +75,7 @@ def test_a_changed_metric_makes_a_run_and_the_former_value_makes_none(
     assert (len(runs["als"]), len(runs["popularity"])) == (2, 1)
 
 
-@pytest.mark.fault(12, "an interrupted or killed run is found and completed")
+@pytest.mark.fault(12, "an interrupted run is found and completed")
 @pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact", "set_terminated"])
 def test_an_interrupted_run_is_completed_with_one_point_a_step(
     project: Path, client: MlflowClient, step: str
@@ -96,7 +96,7 @@ def test_an_interrupted_run_is_completed_with_one_point_a_step(
     assert len(dataset_inputs(completed)) == 2
 
 
-@pytest.mark.fault(12, "a store whose creation was killed is created again")
+@pytest.mark.fault(12, "a partly created database is created again")
 def test_a_partly_created_store_is_created_again(project: Path) -> None:
     (project / "mlflow.db").unlink()
     with closing(sqlite3.connect(project / ".mlflow.db.part")) as partial_store:
@@ -107,7 +107,7 @@ def test_a_partly_created_store_is_created_again(project: Path) -> None:
     assert [path.name for path in project.glob(".mlflow.db*")] == []
 
 
-@pytest.mark.fault(6, "processes that create one store at the same time take turns")
+@pytest.mark.fault(6, "they wait for each other")
 def test_three_processes_create_one_experiment(tmp_path: Path) -> None:
     tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
 

@@ -44,11 +44,9 @@ SLOW = {
     ),
 }
 CUT = {
-    "cut as the server makes a run": Fault(path="/runs/create", n_before=1, cut=True),
-    "cut after the server took a batch": Fault(
-        path=BATCH, n_before=1, cut=True, after_processing=True
-    ),
-    "cut in an artifact": Fault(
+    "while a run is created": Fault(path="/runs/create", n_before=1, cut=True),
+    "after a batch is stored": Fault(path=BATCH, n_before=1, cut=True, after_processing=True),
+    "within an artifact": Fault(
         path="/mlflow-artifacts/", n_before=1, cut=True, after_processing=True
     ),
 }
@@ -64,7 +62,7 @@ FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, th
         "has an internal error (503)",
         "the server's log",
     ),
-    "429 that asks to wait for minutes": (
+    "429 with a long `Retry-After`": (
         10,
         WAIT,
         "is busy and refuses requests",
@@ -76,7 +74,7 @@ FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, th
     **{
         name: (12, fault, "closed the connection", "try again later") for name, fault in CUT.items()
     },
-    "artifacts refused": (12, REFUSED, "does not allow this login", LOG_IN),
+    "artifacts are rejected": (12, REFUSED, "does not allow this login", LOG_IN),
 }
 
 
@@ -93,10 +91,7 @@ def project(tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch)
 
 def _case(name: str) -> Any:
     row, _, reason, _ = FAULTS[name]
-    message = (
-        f"{name}: one line within seconds ({reason}); the next time completes it, nothing twice"
-    )
-    return pytest.param(name, marks=pytest.mark.fault(row, message))
+    return pytest.param(name, marks=pytest.mark.fault(row, f"{name}: `{reason}`"))
 
 
 @pytest.mark.parametrize("name", [_case(name) for name in FAULTS])
@@ -176,9 +171,7 @@ def test_invalid_limit_is_named(
         log(params_of(project))
 
 
-@pytest.mark.fault(
-    8, "one line within seconds; results are on disk, `concord log --again` logs them"
-)
+@pytest.mark.fault(8, "one line within seconds")
 def test_a_server_that_is_down_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     address = f"127.0.0.1:{free_port()}"
     params = params_of(write_project(project, uri=f"http://ann:s3cret@{address}"))

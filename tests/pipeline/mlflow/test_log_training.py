@@ -177,7 +177,7 @@ def test_a_quote_in_the_name_of_the_experiment_can_be_searched(
     assert len(client.search_runs([experiment.experiment_id], newest_search("Ana's shop"))) == 3
 
 
-@pytest.mark.fault(26, "one warning; the model gets a separate run with the id as a tag")
+@pytest.mark.fault(26, "one warning; the model gets its own run with the id as a tag")
 @pytest.mark.parametrize("attach", ["metrics", "child"])
 def test_models_with_unknown_or_deleted_training_runs_get_separate_runs(
     client: MlflowClient, trained: str, project: Path, attach: str, caplog: pytest.LogCaptureFixture

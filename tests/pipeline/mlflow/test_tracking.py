@@ -37,7 +37,7 @@ def test_without_dvc_a_relative_database_is_in_the_working_directory(
     assert Tracking("sqlite:////shared/mlflow.db").database == Path("/shared/mlflow.db")
 
 
-@pytest.mark.fault(7, "a locked database is waited for")
+@pytest.mark.fault(7, "Concord waits, then raises an error")
 def test_locked_database_is_an_error_after_the_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,7 +99,7 @@ def test_a_database_in_use_is_waited_for(tmp_path: Path) -> None:
     assert waited > 0.2
 
 
-@pytest.mark.fault(6, "those who wait for the database go one by one, and no lock file is left")
+@pytest.mark.fault(6, "no lock file is left")
 def test_one_thread_at_a_time_locks_a_database_and_no_lock_is_left(tmp_path: Path) -> None:
     tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
     inside: list[int] = []

@@ -26,7 +26,7 @@ from tests.faults.small import run_in_process
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
-@pytest.mark.fault(4, "Ctrl-C ends a stage with 130, SIGTERM with 143, temporary files removed")
+@pytest.mark.fault(4, "exit code 130 or 143; temporary files are removed")
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 def test_a_stopped_stage_leaves_no_partial_file(
     tmp_path: Path, number: signal.Signals, code: int
@@ -90,7 +90,7 @@ def test_files_of_killed_processes_are_removed_and_files_in_use_are_not(
     assert not own_folder.exists()
 
 
-@pytest.mark.fault(14, "a full disk for spilling is named with its folder, limit and what to raise")
+@pytest.mark.fault(14, "the message names folder, limit and the setting to raise")
 def test_error_of_a_full_spill_names_the_limit_and_the_fix(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -91,8 +91,8 @@ def test_partitions_and_engines_give_the_same_bits(
     assert in_memory["nDCG@20"].is_not_nan().sum() > 100
 
 
-@pytest.mark.bad_input(36, "left out of every mean; counted as `only_in_lists`")
-@pytest.mark.bad_input(37, "`conventions.user_no_recs` decides: 0 by default; counted")
+@pytest.mark.bad_input(36, "left out of every mean, counted as `only_in_lists`")
+@pytest.mark.bad_input(37, "`conventions.user_no_recs` decides, 0 by default")
 def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
     task = Task(LABELS, cc.preset("standard"))
     parts = [

@@ -57,7 +57,7 @@ def test_matched_ids_are_counted(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.bad_input(28, "compared by their decimal text; refused where no user is left")
+@pytest.mark.bad_input(28, "compared as decimal text; an error if no user matches")
 def test_integers_and_text_are_compared_by_their_decimal_text(tmp_path: Path) -> None:
     assert match_ids(tmp_path, [(1, 7)], [("1", "7")])["users"]["known"] == 1
 
@@ -67,7 +67,7 @@ def test_integers_and_text_are_compared_by_their_decimal_text(tmp_path: Path) ->
     )
 
 
-@pytest.mark.bad_input(32, "refused where one form would make them match")
+@pytest.mark.bad_input(32, "an error if one form would make them match")
 @pytest.mark.parametrize("position", [0, 1])
 def test_two_unicode_forms_of_one_id_are_refused(tmp_path: Path, position: int) -> None:
     listed, known = (
@@ -88,7 +88,7 @@ def test_two_unicode_forms_in_one_file_are_two_ids(tmp_path: Path) -> None:
     assert match_ids(tmp_path, both, both)["items"] == {"listed": 2, "known": 2, "alike": 0}
 
 
-@pytest.mark.bad_input(38, "refused with an example; `input.unknown_items: keep` counts them")
+@pytest.mark.bad_input(38, "an error with an example; `input.unknown_items: keep` counts them")
 def test_items_missing_from_the_catalogue_are_refused(tmp_path: Path) -> None:
     lists, truth = [("u", "a"), ("u", "z"), ("v", "z")], [("u", "a")]
 

@@ -198,9 +198,9 @@ REPEATS, FEW = {"k": {"in_train": 20}}, {"without_list": 90}
 LONG = {"10": 0, "100": 25, "200": 50}
 
 
-@pytest.mark.bad_input(24, "warning with the number and the share of users")
-@pytest.mark.bad_input(34, "warning with the share of users; missing ranks are misses")
-@pytest.mark.bad_input(39, "warning with the share of places")
+@pytest.mark.bad_input(24, "warning with number and share of users")
+@pytest.mark.bad_input(34, "warning with the share of users; empty ranks are misses")
+@pytest.mark.bad_input(39, "warning with the share of recommendations")
 @pytest.mark.parametrize(
     ("models", "data", "kind", "severity", "names", "words"),
     [
@@ -379,7 +379,7 @@ def test_lists_with_all_relevant_items_for_other_reasons_have_no_warning(
     assert "sampled_candidates" not in _warnings(params, als={"full": _full(**changes)})
 
 
-@pytest.mark.bad_input(51, "warning with the rows and users")
+@pytest.mark.bad_input(51, "warning with rows and users")
 def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
     truth = [("1", "x", 1.0, 10.0), ("2", "y", 1.0, 30.0)]
     params = _with_train(tmp_path, truth, [(1, "x", 5.0, 5.0), (1, "z", 2.0, 15.0)])
