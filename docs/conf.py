@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from importlib.metadata import version as version_of
+from pathlib import Path
 from typing import Any
 
 project = "Concord"
@@ -36,7 +37,7 @@ extensions = [
     "sphinx_copybutton",
 ]
 smartquotes = False
-templates_path = ["_templates"]
+templates_path = [str(Path(__file__).with_name("_templates"))]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
