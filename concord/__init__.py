@@ -47,9 +47,10 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "split": "analyses.split",
     "study": "analyses.study",
 }
-__all__ = sorted(_MODULES)
+__all__ = sorted([*_MODULES, "datasets"])
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares both
+    from concord import datasets as datasets
     from concord.metrics_core.analyses.audit import audit as audit
     from concord.metrics_core.analyses.calibrate import calibrate as calibrate
     from concord.metrics_core.analyses.check_metric import check_metric as check_metric
@@ -94,6 +95,8 @@ else:
             from importlib.metadata import version
 
             return version("concord-eval")
+        if name == "datasets":
+            return import_module("concord.datasets")
         if name not in _MODULES:
             msg = f"module 'concord' has no attribute {name!r}"
             raise AttributeError(msg)

@@ -20,11 +20,11 @@ NAME = "concord_eval-0.1.0"
 
 def _code() -> set[str]:
     """Return the package's files in the checkout."""
-    results = {f"concord/{path.name}" for path in (ROOT / "concord").iterdir() if path.is_file()}
-    for room in ("metrics_core", "pipeline", "reports"):
-        files = (path for path in (ROOT / room).rglob("*") if path.is_file())
-        results |= {f"concord/{path.relative_to(ROOT)}" for path in files}
-    return {name for name in results if "__pycache__" not in name}
+    package = ROOT / "concord"
+    folders = [path for path in package.iterdir() if path.is_dir()]
+    files = [*package.iterdir(), *(path for folder in folders for path in folder.rglob("*"))]
+    names = {path.relative_to(ROOT).as_posix() for path in files if path.is_file()}
+    return {name for name in names if "__pycache__" not in name}
 
 
 def test_the_wheel_holds_one_package(wheel: Path) -> None:
@@ -33,7 +33,11 @@ def test_the_wheel_holds_one_package(wheel: Path) -> None:
 
     assert {name.split("/")[0] for name in items} == {"concord", f"{NAME}.dist-info"}
     assert {name for name in items if name.startswith("concord/")} == _code()
-    assert {"concord/py.typed", "concord/pipeline/init/templates/dvc.yaml.j2"} <= set(items)
+    assert {
+        "concord/datasets/demo/truth.parquet",
+        "concord/pipeline/init/templates/dvc.yaml.j2",
+        "concord/py.typed",
+    } <= set(items)
     assert items[f"{NAME}.dist-info/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
 
 
