@@ -13,27 +13,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = ROOT / "docs" / "words.csv"
 UNCHECKED_PAGES = {  # until they are rewritten
-    "docs/README.md",
     "docs/how-to/error-analysis.md",
     "docs/how-to/exposure-bias.md",
     "docs/how-to/fairness.md",
-    "docs/how-to/library.md",
     "docs/how-to/replicates.md",
-    "docs/reference/conventions.md",
-    "docs/reference/licences.md",
-    "docs/reference/metrics/ARP.md",
-    "docs/reference/metrics/AUC.md",
-    "docs/reference/metrics/Bpref.md",
-    "docs/reference/metrics/ERR.md",
-    "docs/reference/metrics/FCP.md",
-    "docs/reference/metrics/HLU.md",
-    "docs/reference/metrics/Judged.md",
-    "docs/reference/metrics/Kendall.md",
-    "docs/reference/metrics/README.md",
-    "docs/reference/metrics/Spearman.md",
-    "docs/reference/metrics/nDCG.md",
-    "docs/reference/presets.md",
-    "docs/start.md",
 }
 _UNCHECKED = re.compile(
     r"^(?P<fence>`{3,}).*?^(?P=fence)"  # code block

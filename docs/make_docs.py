@@ -46,17 +46,17 @@ NEEDS = {
     "groups": "`items` with the column `group` named",
     "k": "a cutoff",
 }
-NOTES = {  # what a page says of a convention beside its row in the registry
+NOTES = {  # what a page says of a convention in addition to its row in the registry
     "duplicates": f"Under `keep`, {', '.join(m.name for m in CATALOGUE if not m.counts_copies)} "
     "count first copies only.",
     "unit_mean": "Set where [requests are the unit](../how-to/sessions.md), and only there.",
     "candidates": "Absent if all items were ranked: [sampled candidates](../how-to/sampled.md).",
     "propensity": "Absent if all relevant items count the same: "
     "[exposure bias](../how-to/exposure-bias.md). Other metrics of lists and ground truth are "
-    "refused. Evaluated are the users in `users`, else those of the ground truth and those with a "
+    "rejected. Evaluated are the users in `users`, else those of the ground truth and those with a "
     "list. A user without an observed relevant item counts 0 in sums and is left out of ratios, "
-    "whatever `user_recs_only` and `user_empty_truth` say.",
-    "fairness_target": "AWRF is refused without it: [fairness](../how-to/fairness.md).",
+    "whatever the values of `user_recs_only` and `user_empty_truth`.",
+    "fairness_target": "AWRF raises an error without it: [fairness](../how-to/fairness.md).",
 }
 
 
@@ -138,7 +138,7 @@ def metric_page(metric: Metric) -> str:
     if metric.needs:
         lines.append(f"- needs {', '.join(NEEDS[need] for need in metric.needs)}")
     if metric.family != "beyond":
-        averages = "gives the expected value" if metric.averages_ties else "is refused"
+        averages = "gives the expected value" if metric.averages_ties else "raises an error"
         lines.append(f"- `ties: average` {averages}")
         only = _label(metric, "judged_only=true")
         lines.append(f"- on judged items only, each of them once: `{only}`")
@@ -251,8 +251,7 @@ def _presets_page() -> str:
         "`concord pin NAME` writes one into `params.yaml`; "
         "`concord presets diff A B` compares two. "
         "A preset with a package is compared with that package, value by value (`tests/parity`); "
-        "one without stands for a text, or for a library that cannot be installed from a package, "
-        "by its source.\n"
+        "one without reproduces a text, or the source of a library that no package installs.\n"
     ]
     for name, preset in PRESETS.items():
         lines += [f"## `{name}`\n", f"{preset.sentence}\n", *_preset(name, preset)]

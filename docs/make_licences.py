@@ -141,10 +141,10 @@ def page(licences: dict[str, str]) -> str:
         "",
         "# Licences",
         "",
-        "What `concord` needs to run, directly or not, as pinned in `requirements.lock`; "
-        "each licence as the package states it.",
-        f"Permitted are {', '.join(sorted(PERMITTED))}; what is not, or not stated, "
-        "has its reason beside it. `make check` sees to it.",
+        "The packages that `concord` needs to run, directly or indirectly, as pinned in "
+        "`requirements.lock`, with the licences that they state.",
+        f"Permitted are {', '.join(sorted(PERMITTED))}; any other licence "
+        "has a reason in the table. `make check` checks this.",
         "",
         "| package | licence | reason |",
         "|---|---|---|",

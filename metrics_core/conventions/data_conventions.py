@@ -48,8 +48,8 @@ DATA_CONVENTIONS: tuple[Convention, ...] = (
         "unit_mean",
         "What means are taken over if a user has several lists, one for each request or session.",
         values={
-            "requests": "all requests count alike",
-            "users": "all users count alike: the mean of each user's mean",
+            "requests": "all requests count equally",
+            "users": "all users count equally: the mean of each user's mean",
         },
         metrics="users",
         describes_data=True,
@@ -110,7 +110,7 @@ DATA_CONVENTIONS: tuple[Convention, ...] = (
                 "per_user or over_all, or leave it out",
                 words={
                     "per_user": "each user's sum is divided by the weights of the user's relevant "
-                    "items; users count alike",
+                    "items; users count equally",
                     "over_all": "the sum over all users is divided by the weights of all relevant "
                     "items: one ratio",
                 },

@@ -48,9 +48,8 @@ METRIC_CONVENTIONS: tuple[Convention, ...] = (
             "item_text_asc": "by item as text, ascending: 10 comes before 2",
             "item_text_desc": "by item as text, descending: 2 comes before 10",
             "given": "scores are ignored: the rank column, or else the order of the rows",
-            "average": "in every order alike: the expected value over all of them, "
-            "once copies are settled",
-            "error": "ties are refused",
+            "average": "the expected value over all orders, after copies are handled",
+            "error": "ties raise an error",
         },
         sets_ranking=True,
         metrics="every",
@@ -64,7 +63,7 @@ METRIC_CONVENTIONS: tuple[Convention, ...] = (
             "first": "later copies are misses and keep their ranks; "
             "metrics beyond accuracy skip them",
             "drop": "later copies are removed and the list closes up",
-            "error": "duplicates are refused",
+            "error": "duplicates raise an error",
         },
         sets_ranking=True,
         metrics="every",
@@ -242,10 +241,10 @@ METRIC_CONVENTIONS: tuple[Convention, ...] = (
     ),
     Convention(
         "novelty_population",
-        "What an item's train users are divided by, for its self-information.",
+        "What an item's training users are divided by, for its self-information.",
         default="users",
         values={
-            "users": "the train users: the share who know the item",
+            "users": "the training users: the share who know the item",
             "interactions": "the interactions: the item's share of them",
         },
     ),
@@ -253,11 +252,11 @@ METRIC_CONVENTIONS: tuple[Convention, ...] = (
         "novelty_norm",
         "Whether novelty is scaled to its largest value.",
         default="none",
-        values={"none": "in bits", "log2_users": "divided by log2 of the train users"},
+        values={"none": "in bits", "log2_users": "divided by log2 of the training users"},
     ),
     Convention(
         "cold_item",
-        "What an item without a train user adds to novelty.",
+        "What an item without a training user adds to novelty.",
         default="one_user",
         values={
             "one_user": "as if one user had had it",
@@ -304,7 +303,10 @@ METRIC_CONVENTIONS: tuple[Convention, ...] = (
         "coverage_items",
         "The items that coverage divides by.",
         default="catalogue",
-        values={"catalogue": "the items of the catalogue", "train": "the items with a train user"},
+        values={
+            "catalogue": "the items of the catalogue",
+            "train": "the items with a training user",
+        },
     ),
     Convention(
         "gini_items",

@@ -22,7 +22,7 @@ _USER_POLICY = {
     "one": "the value is 1",
     "drop": "the user is left out of the metric",
     "nan": "the value is undefined; `undefined` decides what the mean does",
-    "error": "refused",
+    "error": "an error",
 }
 
 # Users without a value, means and rounding.

@@ -257,7 +257,7 @@ def auc_steps(data: DerivationInput) -> Steps:
 
 
 def judged_share(lists: Judged, k: int | None) -> Floats:
-    """Judged@k = items of the top k that the truth knows / items in the list, at most k.
+    """Judged@k = judged items of the top k / items in the list, at most k.
 
     Returns
     -------

@@ -52,7 +52,7 @@ def novelty(
     novelty_norm: str,
     cold_item: str,
 ) -> Floats:
-    """Novelty@k = mean over the top k of log2(train users / train users of the item).
+    """Novelty@k = mean over the top k of log2(training users / training users of the item).
 
     Returns
     -------
@@ -81,7 +81,7 @@ def novelty(
 
 
 def average_popularity(lists: RankedLists, k: int | None) -> Floats:
-    """ARP@k = mean over the top k of the train users of the item.
+    """ARP@k = mean over the top k of the training users of the item.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def serendipity(lists: RankedLists, k: int | None, *, serendipity_kind: str) -> 
 
     With `serendipity_kind: popularity` the surprise is max(p - pu, 0) with p = (n + 1 - rank) / n,
     pu = (n + 1 - popularity rank) / n (0 for a cold item) and n items in the catalogue.
-    Items with equally many train users share a popularity rank; there are no gaps between ranks.
+    Items with equally many training users share a popularity rank; there are no gaps between ranks.
     With `history` it is 1 - the mean cosine similarity of the item's features to those of the
     user's items in train; undefined without such items and without features.
 

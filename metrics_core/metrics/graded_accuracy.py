@@ -90,7 +90,7 @@ def ndcg(
     ideal: str,
     relevance_threshold: float | None,
 ) -> Floats:
-    """nDCG@k = DCG@k / DCG@k of the ideal list; undefined where the truth holds no gain at all.
+    """nDCG@k = DCG@k / DCG@k of the ideal list; undefined if no item has a gain.
 
     Returns
     -------
