@@ -141,7 +141,8 @@ def run_action(
     """
     content = action()
     pull_request = "github.event.pull_request"
-    known = {"github.token": TOKEN, f"{pull_request}.base.sha": context.get("base", "")}
+    known = {"github.token": TOKEN, "github.action_path": str(ROOT)}
+    known |= {f"{pull_request}.base.sha": context.get("base", "")}
     known |= {
         f"{pull_request}.head.sha": context.get("head", ""),
         f"{pull_request}.number": context.get("number", ""),
@@ -158,11 +159,11 @@ def run_action(
     }
     done: dict[str, Done] = {}
     for step in content["runs"]["steps"]:
-        if condition := step.get("if"):
-            assert condition == "${{ !cancelled() && steps.gate.outputs.comment }}"
-            if not known["steps.gate.outputs.comment"]:
-                continue
-        elif any(each.returncode for each in done.values()):
+        runs_after_failure = "!cancelled()" in step.get("if", "")
+        has_failed = any(each.returncode for each in done.values())
+        if has_failed and not runs_after_failure:
+            continue
+        if "if" in step and not _is_true(step["if"], known):
             continue
         script.write_text(step["run"], encoding="utf-8")
         step_environment = {
@@ -174,6 +175,17 @@ def run_action(
         if outputs.exists():
             known["steps.gate.outputs.comment"] = outputs.read_text().strip().partition("=")[2]
     return done
+
+
+def _is_true(condition: str, known: Mapping[str, str]) -> bool:
+    """Return the value of a condition; one that the action did not have is an error."""
+    conditions = {
+        "${{ inputs.install == 'true' }}": known["inputs.install"] == "true",
+        "${{ !cancelled() && steps.gate.outputs.comment }}": bool(
+            known["steps.gate.outputs.comment"]
+        ),
+    }
+    return conditions[condition]
 
 
 def _filled(text: str, known: Mapping[str, str]) -> str:
@@ -303,7 +315,7 @@ def test_the_action_fails_as_the_gate_and_its_comment_says_why(
     done = run_action(request_.project, tmp_path, {}, server, **context)
     ((method, url, text),) = server.writes
 
-    assert done["dvc repro"].stdout == "dvc repro\n"
+    assert done["evaluate"].stdout == "dvc repro\n"
     assert done["gate"].returncode == 1
     assert (
         done["gate"].stdout.splitlines()[0]
@@ -327,6 +339,23 @@ def test_a_push_is_compared_with_the_baseline_and_comments_nowhere(
     assert done["comment"].returncode == 0
     assert server.calls == []
     assert "## ❌ Gate: failed" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
+def test_concord_is_installed_if_asked_and_evaluates_without_dvc(
+    server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "evaluation").mkdir()
+    for name in ("concord", "python"):
+        (server.programs / name).write_text(f'#!/bin/sh\necho "{name} $* in $PWD"\n')
+        (server.programs / name).chmod(0o755)
+    inputs = {"install": "true", "evaluate": "concord run report", "dir": "evaluation"}
+    done = run_action(tmp_path, tmp_path, inputs, server)
+
+    assert [*done] == ["install", "evaluate", "gate", "comment"]
+    assert done["install"].stdout == (
+        f"python -m pip install --quiet {ROOT}[all] in {tmp_path}\n"
+    )
+    assert done["evaluate"].stdout == f"concord run report in {tmp_path}/evaluation\n"
 
 
 @pytest.mark.whole

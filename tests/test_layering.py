@@ -89,6 +89,10 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         ("concord.pipeline.commands.cli", {"numpy", "polars", "duckdb"}),
         ("concord", {"numpy", "polars", "duckdb"}),
         ("concord.typing", {"numpy", "polars", "pyarrow", "duckdb"}),
+        (
+            "concord.testing, concord.pipeline.pytest_plugin",
+            {"numpy", "polars", "pydantic", "concord.metrics_core", "concord.pipeline.params"},
+        ),
     ],
 )
 def test_nothing_heavy_is_imported_where_it_is_not_needed(imported: str, heavy: set[str]) -> None:

@@ -42,6 +42,7 @@ import polars as pl
 import pyarrow as pa
 
 import concord as cc
+from concord.testing import assert_passes_gate
 from concord.typing import ConventionOptions, Data, PolicyOptions, PresetName, TableColumns
 
 RECS, TRUTH, RR = {"u": ["a", "b"]}, {"u": {"b": 1}}, ["RR"]
@@ -65,7 +66,10 @@ models: dict[str, Data] = {"als": frame, "ease": {"replicates": {1: RECS, 2: "li
 comparison = cc.compare(
     models, TRUTH, metrics=RR, baseline="als", columns={"user": "id", "als": {"score": "rating"}}
 )
+assert_passes_gate(comparison, undecided="pass")
+assert_passes_gate(Path("results"))
 
+assert_passes_gate(comparison, undecided=True)  # error
 cc.preset("rectool")  # error
 cc.preset("standard", tie="average")  # error
 cc.preset("standard", ties="averge")  # error

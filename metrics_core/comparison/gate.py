@@ -47,8 +47,30 @@ def decide(
         reference=reference,
         confidence=confidence,
         undecided_passes=undecided_passes,
-        outcome=_worst(each.outcome for each in decisions) if decisions else "undecided",
+        outcome=_worst_of_models(decisions),
         models=tuple(decisions),
+    )
+
+
+def with_undecided(decision: Decision, *, undecided_passes: bool) -> Decision:
+    """Return the decision against the baseline with another rule for undecided guardrails."""
+    models = tuple(
+        replace(
+            each,
+            outcome=_outcome(
+                each.guardrails,
+                each.success,
+                against=decision.against,
+                undecided_passes=undecided_passes,
+            ),
+        )
+        for each in decision.models
+    )
+    return replace(
+        decision,
+        undecided_passes=undecided_passes,
+        outcome=_worst_of_models(models),
+        models=models,
     )
 
 
@@ -156,6 +178,10 @@ def _outcome(
     is_unchanged = against == "revision" and all(each.identical for each in success)
     has_gain = is_unchanged or any(each.better for each in success) or not success
     return "undecided" if outcome == "pass" and not has_gain else outcome
+
+
+def _worst_of_models(models: Sequence[ModelDecision]) -> Outcome:
+    return _worst(each.outcome for each in models) if models else "undecided"
 
 
 def _worst(outcomes: Iterable[Outcome]) -> Outcome:

@@ -81,6 +81,7 @@ def test_the_metadata_name_commands_extras_and_needs_without_pins(wheel: Path) -
     assert {(each.group, each.name) for each in commands} == {
         ("console_scripts", "concord"),
         ("mlflow.model_evaluator", "concord"),
+        ("pytest11", "concord"),
     }
     assert extras == {"report", "dvc", "mlflow", "delta", "spark", "all"}
     assert core == {"duckdb", "numpy", "polars", "pyarrow", "scipy"}

@@ -12,6 +12,7 @@ from concord.metrics_core.comparison.gate import (
     decide_guardrail,
     decide_success,
     join_decisions,
+    with_undecided,
     with_unmatched,
 )
 from concord.metrics_core.results.gate import (
@@ -388,6 +389,8 @@ def test_it_is_what_plain_python_says(
         undecided_passes=waive,
     )
     assert len(decision.lines) == 3
+    other = decide_models(models, undecided_passes=not waive)
+    assert with_undecided(other, undecided_passes=waive) == decision
 
 
 def test_changed_models_are_named_and_unchanged_ones_counted() -> None:

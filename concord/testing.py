@@ -1,0 +1,88 @@
+"""Assertions on results, for tests in pytest or any other framework.
+
+>>> from concord.testing import assert_passes_gate
+"""
+
+import warnings
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from concord.metrics_core.results.comparison import Comparison
+
+__all__ = ["assert_passes_gate"]
+
+_FILE = "comparison.json"
+
+
+def assert_passes_gate(
+    comparison: "Comparison | str | PathLike[str]",
+    *,
+    undecided: Literal["pass", "fail"] | None = None,
+) -> None:
+    """Fail unless all models of a comparison pass its gate, the decision of `concord gate`.
+
+    Serious warnings about the comparison become a UserWarning.
+
+    Parameters
+    ----------
+    comparison : Comparison, str or path
+        A comparison with a gate; or the path of a comparison.json, or of the folder `results`
+        that holds one.
+    undecided : {"pass", "fail"}, optional
+        Result if guardrails are undecided. Default: as `undecided` of the gate says.
+
+    Raises
+    ------
+    AssertionError
+        If a model is worse or undecided; the message is what `concord gate` prints.
+    InputError
+        If there is no such file, or the comparison has no gate.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> from concord.testing import assert_passes_gate
+    >>> truth = {user: ["a", "b"] for user in range(40)}
+    >>> new = {user: ["a", "b"] for user in range(40)}
+    >>> old = {user: ["b", "c"] for user in range(40)}
+    >>> comparison = cc.compare(
+    ...     {"new": new, "old": old},
+    ...     truth,
+    ...     metrics=["nDCG@2"],
+    ...     baseline="old",
+    ...     gate={"guardrails": {"nDCG@2": "2%"}},
+    ... )
+    >>> assert_passes_gate(comparison)
+    """
+    __tracebackhide__ = True  # pytest shows the line of the test
+    from concord.metrics_core.comparison.gate import with_undecided
+    from concord.metrics_core.errors import format_count, refuse
+    from concord.metrics_core.results.comparison import Comparison
+    from concord.metrics_core.results.stored import read_comparison
+    from concord.metrics_core.results.text_format import to_one_line
+
+    if undecided not in {None, "pass", "fail"}:
+        raise refuse("undecided", f"is {undecided!r}", "write 'pass' or 'fail', or leave it out")
+    if not isinstance(comparison, Comparison):
+        comparison = read_comparison(_comparison_file(Path(comparison)))
+    decision = comparison.gate
+    if decision is None:
+        fix = "write `gate:` in params.yaml, or pass `gate` to `concord.compare`"
+        raise refuse("comparison", "has no gate", fix)
+    if undecided is not None:
+        decision = with_undecided(decision, undecided_passes=undecided == "pass")
+    if decision.outcome != "pass":
+        raise AssertionError("\n".join(map(to_one_line, decision.lines)))
+    if serious := len(comparison.serious):
+        message = f"{format_count(serious, 'serious warning')} about these results: see the report"
+        warnings.warn(message, stacklevel=2)
+
+
+def _comparison_file(path: Path) -> Path:
+    """Return the file itself, or that of a folder: of its subfolder `comparison` if it has one."""
+    if not path.is_dir():
+        return path
+    inner = path / "comparison" / _FILE
+    return inner if inner.exists() else path / _FILE

@@ -1,0 +1,60 @@
+"""The plug-in for pytest: the fixture `concord_comparison` and its option `--concord-dir`.
+
+pytest loads it at every start, so that all else is imported when the fixture is used.
+"""
+
+import warnings
+from argparse import Namespace
+from contextlib import chdir
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from concord.metrics_core.results.comparison import Comparison
+
+_OPTION = "--concord-dir"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that names the evaluation."""
+    parser.getgroup("concord").addoption(
+        _OPTION,
+        metavar="DIR",
+        help="folder of the evaluation that the fixture `concord_comparison` reads "
+        "(default: the nearest evaluation)",
+    )
+
+
+@pytest.fixture(scope="session")
+def concord_comparison(pytestconfig: pytest.Config) -> "Comparison":
+    """Return the comparison of the nearest evaluation, or of that of `--concord-dir`.
+
+    The test fails if there is no comparison yet. There is a UserWarning if `params.yaml`, an
+    input or a result has changed since `dvc repro`.
+
+    Examples
+    --------
+    >>> from concord.testing import assert_passes_gate
+    >>> def test_release_gate(concord_comparison):
+    ...     assert_passes_gate(concord_comparison)
+    """
+    from concord.metrics_core.errors import InputError, report_missing_extra
+
+    try:
+        with report_missing_extra():
+            from concord.pipeline.dvc.current_results import load_comparison, stale_message
+            from concord.pipeline.params.read import read_params
+            from concord.pipeline.terminal.evaluation import in_evaluation
+
+            arguments = Namespace(dir=pytestconfig.getoption(_OPTION))
+            with chdir(pytestconfig.invocation_params.dir), in_evaluation(arguments):
+                params = read_params()
+                comparison = load_comparison(params)
+                stale = stale_message(params, ignored=())
+    except InputError as error:  # messages name the option of commands
+        message = str(error).replace("--dir", _OPTION)
+        raise pytest.fail.Exception(message, pytrace=False) from None
+    if stale is not None:
+        warnings.warn(stale, stacklevel=1)
+    return comparison
