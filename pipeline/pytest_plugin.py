@@ -6,6 +6,7 @@ pytest loads it at every start, so that all else is imported when the fixture is
 import warnings
 from argparse import Namespace
 from contextlib import chdir
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,8 +31,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def concord_comparison(pytestconfig: pytest.Config) -> "Comparison":
     """Return the comparison of the nearest evaluation, or of that of `--concord-dir`.
 
-    The test fails if there is no comparison yet. There is a UserWarning if `params.yaml`, an
-    input or a result has changed since `dvc repro`.
+    Its gate is the decision of `concord gate`, by the gate that params.yaml has now. Missing
+    results are an error; a UserWarning names what has changed since `dvc repro`.
 
     Examples
     --------
@@ -44,6 +45,7 @@ def concord_comparison(pytestconfig: pytest.Config) -> "Comparison":
     try:
         with report_missing_extra():
             from concord.pipeline.dvc.current_results import load_comparison, stale_message
+            from concord.pipeline.dvc.gate import decide_gate
             from concord.pipeline.params.read import read_params
             from concord.pipeline.terminal.evaluation import in_evaluation
 
@@ -51,10 +53,11 @@ def concord_comparison(pytestconfig: pytest.Config) -> "Comparison":
             with chdir(pytestconfig.invocation_params.dir), in_evaluation(arguments):
                 params = read_params()
                 comparison = load_comparison(params)
-                stale = stale_message(params, ignored=())
-    except InputError as error:  # messages name the option of commands
-        message = str(error).replace("--dir", _OPTION)
+                stale = stale_message(params)
+                decision = None if params.gate is None else decide_gate(params).decision
+    except InputError as error:
+        message = str(error).replace("--dir", _OPTION)  # the option of commands
         raise pytest.fail.Exception(message, pytrace=False) from None
     if stale is not None:
         warnings.warn(stale, stacklevel=1)
-    return comparison
+    return replace(comparison, gate=decision)

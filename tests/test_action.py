@@ -352,9 +352,7 @@ def test_concord_is_installed_if_asked_and_evaluates_without_dvc(
     done = run_action(tmp_path, tmp_path, inputs, server)
 
     assert [*done] == ["install", "evaluate", "gate", "comment"]
-    assert done["install"].stdout == (
-        f"python -m pip install --quiet {ROOT}[all] in {tmp_path}\n"
-    )
+    assert done["install"].stdout == (f"python -m pip install --quiet {ROOT}[all] in {tmp_path}\n")
     assert done["evaluate"].stdout == f"concord run report in {tmp_path}/evaluation\n"
 
 

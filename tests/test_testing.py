@@ -1,4 +1,4 @@
-"""`concord.testing` and the plug-in for pytest: the gate as a test, from frames and from files."""
+"""`concord.testing`: the gate as a test, from frames and from files."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,9 +11,6 @@ from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.metrics_core.results.stored import to_json
 from concord.metrics_core.results.text_format import PERCENT
 from concord.testing import assert_passes_gate
-from tests.project import ROOT
-
-pytest_plugins = ["pytester"]
 
 USERS = range(40)
 TRUTH = {user: ["a", "b", "c"] for user in USERS}
@@ -45,15 +42,6 @@ GAIN = compared(GOOD, BAD, {"guardrails": {"P@3": "2%"}})
 OPEN = compared(MIXED, ALSO_MIXED, {"guardrails": {"P@3": "2%"}})
 
 
-def stored(folder: Path, comparison: cc.Comparison) -> Path:
-    """Write an evaluation with this comparison; return the file."""
-    file = folder / "results/comparison/comparison.json"
-    file.parent.mkdir(parents=True)
-    file.write_text(to_json(comparison), encoding="utf-8")
-    (folder / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
-    return file
-
-
 def test_a_model_that_is_worse_fails_with_the_words_of_the_gate() -> None:
     assert_passes_gate(GAIN)
     with pytest.raises(AssertionError) as failure:
@@ -76,7 +64,9 @@ def test_undecided_fails_unless_the_gate_or_the_argument_lets_it_pass() -> None:
 
 @pytest.mark.parametrize("name", ["comparison.json", ".", ".."])
 def test_the_file_and_its_folders_are_read(tmp_path: Path, name: str) -> None:
-    folder = stored(tmp_path, LOSS).parent
+    folder = tmp_path / "comparison"
+    folder.mkdir()
+    (folder / "comparison.json").write_text(to_json(LOSS), encoding="utf-8")
 
     with pytest.raises(AssertionError, match="worse, against pop"):
         assert_passes_gate(str(folder / name))
@@ -96,59 +86,3 @@ def test_serious_warnings_about_a_pass_are_warned_of() -> None:
 
     with pytest.warns(UserWarning, match="^1 serious warning about these results: see the report"):
         assert_passes_gate(replace(GAIN, warnings=(warning,)))
-
-
-TEST = """
-from concord.testing import assert_passes_gate
-
-
-def test_release_gate(concord_comparison):
-    assert_passes_gate(concord_comparison)
-"""
-LOCK = """schema: '2.0'
-stages:
-  compare:
-    cmd: exec concord stage compare
-    params:
-      params.yaml:
-        gate: {guardrails: {P@3: 2%}}
-"""
-PLUGIN = ("-p", "no:concord", "-p", "concord.pipeline.pytest_plugin")  # also if it is installed
-
-
-def test_fixture_reads_the_nearest_evaluation(pytester: pytest.Pytester) -> None:
-    stored(pytester.mkdir("evaluation"), LOSS)
-    pytester.makepyfile(TEST)
-    run = pytester.runpytest_inprocess(*PLUGIN)
-    lines = [line[8:] for line in run.outlines if line.startswith("E   ")]
-
-    run.assert_outcomes(failed=1)
-    assert "\n".join(lines).replace(PERCENT, " %") == f"AssertionError: {WORSE}"
-    assert "testing.py" not in run.stdout.str()
-
-
-def test_option_names_one_of_several_evaluations(pytester: pytest.Pytester) -> None:
-    for name, comparison in (("one", LOSS), ("two", GAIN)):
-        stored(pytester.mkdir(name), comparison)
-    pytester.makepyfile(TEST)
-    unnamed = pytester.runpytest_inprocess(*PLUGIN)
-
-    unnamed.assert_outcomes(errors=1)
-    unnamed.stdout.fnmatch_lines(["*name one of the evaluations by `--concord-dir`: one, two"])
-    pytester.runpytest_inprocess(*PLUGIN, "--concord-dir", "two").assert_outcomes(passed=1)
-
-
-def test_missing_results_are_an_error_and_changed_ones_a_warning(
-    pytester: pytest.Pytester,
-) -> None:
-    pytester.makepyfile(TEST)
-    file = stored(pytester.path, GAIN)
-    (pytester.path / "dvc.lock").write_text(LOCK)
-    changed = pytester.runpytest_inprocess(*PLUGIN, "-W", "default")
-    file.unlink()
-    missing = pytester.runpytest_inprocess(*PLUGIN)
-
-    changed.assert_outcomes(passed=1, warnings=1)
-    changed.stdout.fnmatch_lines(["*params.yaml (gate) has changed since these results were made*"])
-    missing.assert_outcomes(errors=1)
-    missing.stdout.fnmatch_lines(["results/comparison/comparison.json: does not exist yet"])

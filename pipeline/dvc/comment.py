@@ -43,13 +43,14 @@ from concord.reports.comment import Comment
 _HASH_LENGTH = 12  # displayed characters of a commit or a hash
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 _WORSE = {"worse", "worse_below_threshold", "worse_without_interval"}
+_EVALUATION = (str(PARAMS), "dvc.yaml")
 _RULES = ("gate", "comparison", "segments", "acknowledge")  # sections of params.yaml
 
 
 def comment_content(params: Params, revision: str | None, undecided: str | None) -> Comment:
     """Return the content of the comment; a revision that cannot be compared is a sentence in it."""
     if revision is not None:
-        revision = short_hash(revision) if _has_params(revision) else None
+        revision = short_hash(revision) if _has_evaluation(revision) else None
     comparison = load_comparison(params)
     stale = warn_if_stale(params)
     revision_changes = None
@@ -75,13 +76,14 @@ def _reasons(error: InputError) -> tuple[str, ...]:
     return tuple(f"{problem.where}: {problem.message}; {problem.fix}" for problem in error.problems)
 
 
-def _has_params(revision: str) -> bool:
-    """True if the revision has a params.yaml in this folder, or git fails."""
-    files = run_git("ls-tree", "--name-only", revision, str(PARAMS))
-    if files.returncode or files.stdout:
+def _has_evaluation(revision: str) -> bool:
+    """True if the revision has an evaluation of DVC in this folder, or git fails."""
+    files = run_git("ls-tree", "--name-only", revision, *_EVALUATION)
+    missing = [name for name in _EVALUATION if name not in files.stdout.splitlines()]
+    if files.returncode or not missing:
         return True
     message = "%s has no %s in this folder: the models are compared with the baseline"
-    LOG.warning(message, revision, PARAMS)
+    LOG.warning(message, revision, " and no ".join(missing))
     return False
 
 

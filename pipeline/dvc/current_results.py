@@ -1,6 +1,6 @@
 """Results on disk: the comparison, and whether anything has changed since, by dvc.lock."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from concord.metrics_core.data.hashes import hash_content
@@ -30,18 +30,15 @@ def load_comparison(params: Params) -> Comparison:
     return read_comparison(file)
 
 
-def stale_message(params: Params, *, ignored: Collection[str] = ("gate",)) -> str | None:
+def stale_message(params: Params) -> str | None:
     """Return `params.yaml (models) and lists/two.csv have changed since …`; None without changes.
 
-    Parameters
-    ----------
-    ignored : collection of str
-        Keys of params.yaml whose changes do not count; commands decide by the current gate.
+    Changes of `gate` do not count: a decision always uses the current gate.
     """
     lock = _read_lock()
     if lock.fault is not None:
         return f"{LOCK} {lock.fault}: run `dvc repro` once it is resolved"
-    keys = [key for key in _changed_keys(lock) if key not in ignored]
+    keys = [key for key in _changed_keys(lock) if key != "gate"]
     changed = [f"{PARAMS} ({', '.join(keys)})"] if keys else []
     changed += _changed_files(params, lock)
     if not changed:

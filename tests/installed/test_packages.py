@@ -120,3 +120,25 @@ def test_beside_packages_of_the_same_names(installed: Path, tmp_path: Path) -> N
     assert messages("python", "-c", BOTH) == "0.5\n"
     assert messages("python", "-m", "concord", "--version") == "concord 0.1.0\n"
     assert messages("concord", "--version") == "concord 0.1.0\n"
+
+
+PLUGIN = """
+import sys
+
+def test_pytest_starts_with_the_plugin_alone(pytestconfig):
+    assert pytestconfig.getoption("--concord-dir") is None
+    assert not {"polars", "concord.metrics_core", "concord.testing"} & {*sys.modules}
+
+def test_fixture_is_found(request):
+    try:
+        request.getfixturevalue("concord_comparison")
+    except BaseException as error:
+        assert "params.yaml: there is no such file" in str(error)
+"""
+
+
+def test_pytest_finds_the_plugin(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_plugin.py").write_text(PLUGIN)
+    output = run(str(installed / "python"), "-m", "pytest", "-q", cwd=tmp_path)
+
+    assert "2 passed" in output

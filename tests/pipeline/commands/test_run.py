@@ -11,6 +11,7 @@ import pytest
 from concord.pipeline.commands import stage
 from concord.pipeline.running.signals import StopSignal
 from concord.pipeline.stages import run_state
+from tests.pipeline.dvc.revisions import git
 from tests.pipeline.init.repository import LISTS, USUAL, tree, write
 from tests.project import (
     ROOT,
@@ -247,6 +248,19 @@ def test_the_examples_of_the_page_run(project: Path, name: str) -> None:
     run_process(root, *command)
 
     assert (project / "results/report/primary.json").is_file()
+
+
+def test_comment_without_dvc_compares_with_the_baseline(project: Path) -> None:
+    change_params(project, {"gate": {"guardrails": {"nDCG@1": 1}}})
+    for command in (["init", "-q"], ["add", "params.yaml"], ["commit", "-qm", "a state"]):
+        git(project, *command)
+    done = attempt(project, "concord", "comment", "HEAD")
+
+    assert done.stderr == (
+        "HEAD has no dvc.yaml in this folder: the models are compared with the baseline\n"
+    )
+    assert done.returncode == 0
+    assert "## ✅ Gate: passed" in done.stdout
 
 
 @pytest.mark.whole

@@ -1,0 +1,90 @@
+"""The fixture `concord_comparison`: which evaluation it reads, and what pytest shows."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.small import small_project
+from tests.in_process import run_concord
+from tests.project import change_params, copied_from, made_once
+
+pytest_plugins = ["pytester"]
+
+TEST = """
+from concord.testing import assert_passes_gate
+
+
+def test_release_gate(concord_comparison):
+    assert_passes_gate(concord_comparison)
+"""
+PLUGIN = ("-p", "no:concord", "-p", "concord.pipeline.pytest_plugin")  # also if it is installed
+LOCK = """schema: '2.0'
+stages:
+  compare:
+    cmd: exec concord stage compare
+    params:
+      params.yaml:
+        comparison.seed: -1
+    outs:
+    - path: results/comparison
+      md5: 00.dir
+"""
+
+
+def evaluated_small_project(folder: Path) -> None:
+    project = small_project(folder / "evaluation")
+    change_params(project, {"gate": {"guardrails": {"nDCG@5": 0}}})
+    run_concord(project, "run", "compare").check_returncode()
+
+
+@pytest.fixture
+def project(
+    pytester: pytest.Pytester, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Path:
+    """Return an evaluation below the folder of a test that uses the fixture."""
+    folder = made_once(tmp_path_factory, worker_id, evaluated_small_project)
+    pytester.makepyfile(TEST)
+    return copied_from(folder / "evaluation", pytester.path)
+
+
+def test_failure_shows_the_words_of_concord_gate(project: Path, pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_inprocess(*PLUGIN)
+    lines = [line[8:] for line in result.outlines if line.startswith("E   ")]
+
+    result.assert_outcomes(failed=1)
+    decision = run_concord(project, "gate").stdout
+    assert decision.startswith("undecided, against ")
+    assert "\n".join([*lines, ""]) == f"AssertionError: {decision}"
+    assert "def assert_passes_gate" not in result.stdout.str()
+
+
+def test_the_current_gate_decides(project: Path, pytester: pytest.Pytester) -> None:
+    change_params(project, {"gate": {"guardrails": {"nDCG@5": 1}}})
+
+    pytester.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=1)
+
+
+def test_option_names_one_of_several_evaluations(project: Path, pytester: pytest.Pytester) -> None:
+    other = copied_from(project, pytester.mkdir("other"))
+    change_params(other, {"gate": {"guardrails": {"nDCG@5": 1}}})
+    unnamed = pytester.runpytest_inprocess(*PLUGIN)
+
+    unnamed.assert_outcomes(errors=1)
+    unnamed.stdout.fnmatch_lines(["*by `--concord-dir`: evaluation, other/evaluation"])
+    named = pytester.runpytest_inprocess(*PLUGIN, "--concord-dir", "other/evaluation")
+    named.assert_outcomes(passed=1)
+
+
+def test_missing_results_are_an_error_and_changed_ones_a_warning(
+    project: Path, pytester: pytest.Pytester
+) -> None:
+    change_params(project, {"gate": {"guardrails": {"nDCG@5": 1}}})
+    (project / "dvc.lock").write_text(LOCK)
+    changed = pytester.runpytest_inprocess(*PLUGIN, "-W", "default")
+    (project / "results/comparison/comparison.json").unlink()
+    missing = pytester.runpytest_inprocess(*PLUGIN)
+
+    changed.assert_outcomes(passed=1, warnings=1)
+    changed.stdout.fnmatch_lines(["*params.yaml (comparison.seed) has changed since these*"])
+    missing.assert_outcomes(errors=1)
+    missing.stdout.fnmatch_lines(["results/comparison/comparison.json: does not exist yet"])
