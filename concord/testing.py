@@ -44,16 +44,11 @@ def assert_passes_gate(
     --------
     >>> import concord as cc
     >>> from concord.testing import assert_passes_gate
-    >>> truth = {user: ["a", "b"] for user in range(40)}
-    >>> new = {user: ["a", "b"] for user in range(40)}
-    >>> old = {user: ["b", "c"] for user in range(40)}
-    >>> comparison = cc.compare(
-    ...     {"new": new, "old": old},
-    ...     truth,
-    ...     metrics=["nDCG@2"],
-    ...     baseline="old",
-    ...     gate={"guardrails": {"nDCG@2": "2%"}},
-    ... )
+    >>> users = range(40)
+    >>> models = {"new": dict.fromkeys(users, ["a", "b"]), "old": dict.fromkeys(users, ["b", "c"])}
+    >>> truth = dict.fromkeys(users, ["a", "b"])
+    >>> gate = {"guardrails": {"nDCG@2": "2%"}}
+    >>> comparison = cc.compare(models, truth, metrics=["nDCG@2"], baseline="old", gate=gate)
     >>> assert_passes_gate(comparison)
     """
     __tracebackhide__ = True  # pytest shows the line of the test

@@ -47,30 +47,19 @@ def decide(
         reference=reference,
         confidence=confidence,
         undecided_passes=undecided_passes,
-        outcome=_worst_of_models(decisions),
+        outcome=_worst(each.outcome for each in decisions) if decisions else "undecided",
         models=tuple(decisions),
     )
 
 
 def with_undecided(decision: Decision, *, undecided_passes: bool) -> Decision:
     """Return the decision against the baseline with another rule for undecided guardrails."""
-    models = tuple(
-        replace(
-            each,
-            outcome=_outcome(
-                each.guardrails,
-                each.success,
-                against=decision.against,
-                undecided_passes=undecided_passes,
-            ),
-        )
-        for each in decision.models
-    )
-    return replace(
-        decision,
+    return decide(
+        {each.model: (each.guardrails, each.success) for each in decision.models},
+        against=decision.against,
+        reference=decision.reference,
+        confidence=decision.confidence,
         undecided_passes=undecided_passes,
-        outcome=_worst_of_models(models),
-        models=models,
     )
 
 
@@ -131,9 +120,11 @@ def decide_success(measured: Sequence[MeasuredDifference], *, confidence: float)
     p = np.array([np.nan if each.p is None else each.p for each in measured], dtype=np.float64)
     return [
         Success(
-            **vars(each),
-            p_adjusted=None if np.isnan(adjusted) else float(adjusted),
-            better=bool(adjusted < 1 - confidence) and _has_gain(each) and not each.n_lost,
+            **vars(each)
+            | {
+                "p_adjusted": None if np.isnan(adjusted) else float(adjusted),
+                "better": bool(adjusted < 1 - confidence) and _has_gain(each) and not each.n_lost,
+            }
         )
         for each, adjusted in zip(measured, holm(p), strict=True)
     ]
@@ -178,10 +169,6 @@ def _outcome(
     is_unchanged = against == "revision" and all(each.identical for each in success)
     has_gain = is_unchanged or any(each.better for each in success) or not success
     return "undecided" if outcome == "pass" and not has_gain else outcome
-
-
-def _worst_of_models(models: Sequence[ModelDecision]) -> Outcome:
-    return _worst(each.outcome for each in models) if models else "undecided"
 
 
 def _worst(outcomes: Iterable[Outcome]) -> Outcome:
