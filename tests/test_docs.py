@@ -1,6 +1,7 @@
 """Documentation: every link has a target, every page is linked, examples run."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -141,6 +142,17 @@ def test_every_public_name_is_on_a_page_of_the_api() -> None:
 
     listed = re.findall(r"^   (\w+)$", text, re.MULTILINE)
     assert sorted([*listed, "datasets"]) == sorted([*concord.__all__, *concord.datasets.__all__])
+
+
+def test_every_dependency_has_a_reason() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project = settings["project"]
+    groups = [*project["optional-dependencies"].values(), *settings["dependency-groups"].values()]
+    names = {re.split(r"[\[<>=]", name)[0] for name in sum(groups, project["dependencies"])}
+    table = (ROOT / "docs/decisions/dependencies.md").read_text(encoding="utf-8")
+
+    reasons = re.findall(r"^\| (.+?) \|", table, re.MULTILINE)
+    assert names - {"concord-eval"} <= {name for row in reasons for name in re.split(r"[, ]+", row)}
 
 
 def test_the_readme_is_short() -> None:
