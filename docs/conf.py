@@ -7,14 +7,15 @@ work in the site as on GitHub. Markdown beside docs/ is a page; other linked fil
 import posixpath
 import re
 from collections.abc import Iterator
-from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
+
+import concord
 
 project = "Concord"
 author = "The Concord authors"
 copyright = author
-release = version = version_of("concord-eval")
+release = version = concord.__version__
 
 root_doc = "docs/index"
 include_patterns = [
@@ -49,13 +50,18 @@ nb_execution_timeout = 300
 
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings name the types
+default_role = "code"
 numpydoc_show_class_members = False  # the template of a class lists them
+numpydoc_xref_param_type = True
+numpydoc_xref_aliases = {name: f"concord.{name}" for name in concord.__all__ if name[0].isupper()}
+numpydoc_xref_ignore = "all"  # but the aliases
 nitpicky = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"Concord {release}"
 html_static_path = ["_static"]
 html_extra_path = ["_extra"]
+html_context = {"default_mode": "auto"}
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
@@ -78,8 +84,31 @@ _HEADING = re.compile(r"^##+ (.+)$")
 
 
 def setup(app: Any) -> None:
-    """Connect `add_toctree`."""
+    """Connect the functions below."""
+    app.connect("config-inited", link_own_types_only, priority=900)  # after numpydoc
     app.connect("source-read", add_toctree)
+    app.connect("autodoc-process-signature", hide_signature)
+    app.connect("doctree-read", remove_mail_links)
+
+
+def link_own_types_only(_app: Any, config: Any) -> None:
+    """Drop numpydoc's links to the documentation of Python, which need a network."""
+    config.numpydoc_xref_aliases_complete = config.numpydoc_xref_aliases
+
+
+def hide_signature(
+    _app: Any, _what: str, _name: str, thing: Any, _options: Any, signature: str, returns: str
+) -> tuple[str, str]:
+    """Hide how results are made: functions return them, nobody calls their classes."""
+    is_result = isinstance(thing, type) and "Parameters\n---" not in (thing.__doc__ or "")
+    return ("", "") if is_result else (signature, returns)
+
+
+def remove_mail_links(_app: Any, tree: Any) -> None:
+    """Turn links such as mailto:nDCG@10, which docutils makes of docstrings, into text."""
+    for node in [*tree.findall()]:
+        if getattr(node, "attributes", {}).get("refuri", "").startswith("mailto:"):
+            node.replace_self(node.children)
 
 
 def add_toctree(_app: Any, page: str, source: list[str]) -> None:
