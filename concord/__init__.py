@@ -19,10 +19,12 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Conventions": "conventions.conventions",
     "Derivation": "results.explain",
     "Evaluation": "results.evaluation",
+    "Explanation": "results.verify",
     "ExplanationDiff": "results.explain",
     "InputError": "errors",
     "Judged": "metrics.judged",
     "Plan": "results.plan",
+    "PublishedMean": "results.verify",
     "MetricCheck": "results.check_metric",
     "PresetConventions": "results.presets",
     "PresetList": "results.presets",
@@ -31,6 +33,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Split": "results.split",
     "Study": "results.study",
     "VarianceComponents": "results.plan",
+    "Verification": "results.verify",
     "audit": "analyses.audit",
     "calibrate": "analyses.calibrate",
     "check_metric": "analyses.check_metric",
@@ -46,6 +49,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "reconcile": "analyses.reconcile",
     "split": "analyses.split",
     "study": "analyses.study",
+    "verify": "analyses.verify",
 }
 __all__ = sorted([*_MODULES, "datasets"])
 
@@ -60,6 +64,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.analyses.reconcile import reconcile as reconcile
     from concord.metrics_core.analyses.split import split as split
     from concord.metrics_core.analyses.study import study as study
+    from concord.metrics_core.analyses.verify import verify as verify
     from concord.metrics_core.comparison.compare import compare as compare
     from concord.metrics_core.comparison.compare_values import compare_values as compare_values
     from concord.metrics_core.conventions.conventions import Conventions as Conventions
@@ -86,6 +91,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.results.reconcile import Reconciliation as Reconciliation
     from concord.metrics_core.results.split import Split as Split
     from concord.metrics_core.results.study import Study as Study
+    from concord.metrics_core.results.verify import Explanation as Explanation
+    from concord.metrics_core.results.verify import PublishedMean as PublishedMean
+    from concord.metrics_core.results.verify import Verification as Verification
 
     __version__: str
 else:

@@ -202,6 +202,7 @@ def test_public_results_are_found_by_pickle() -> None:
         cc.compare({"a": recs, "b": truth}, truth, baseline="a", panel=False, **settings),
         cc.explain(recs, truth, user="u", metric="RR@2", conventions="standard"),
         cc.reconcile(recs, truth, value="0.75", metric="RR@2", conventions="standard"),
+        cc.verify({"a": recs}, truth, pl.DataFrame({"model": "a", "metric": "RR@2", "value": "1"})),
         cc.plan(sd=0.2, users=1_000),
         cc.VarianceComponents(0.1, 0.2, 0.3),
     ]

@@ -1,20 +1,15 @@
 """Past A/B experiments, and the offline differences of their models."""
 
-import csv
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from concord.metrics_core.data.argument_types import Data
-from concord.metrics_core.data.frames import table_from_frame
-from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
-from concord.metrics_core.files import open_file
+from concord.metrics_core.data.text_rows import Row, read_text_rows
+from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.results.calibration import PINNED, SkippedExperiment, SkipReason
 from concord.metrics_core.results.comparison import Comparison
@@ -27,7 +22,6 @@ _COLUMNS_FIX = (
     f"write the columns {', '.join(REQUIRED_COLUMNS)} and one per online metric, "
     "separated by commas"
 )
-Row = tuple[str, Mapping[str, str]]  # location and cells
 Key = tuple[str, str]  # label, definition
 Side = tuple[str, Comparison]  # a model and its comparison
 
@@ -86,69 +80,21 @@ class Experiment:
 
 
 def load_experiments(data: Data) -> tuple[Experiment, ...]:
-    """Return the experiments of a frame or a CSV file; see `read_experiment_file`."""
-    if isinstance(data, str | Path):
-        return read_experiment_file(Path(data))
-    table = table_from_frame(data, "experiments")
-    rows = [
-        (f"experiments: row {number:,}", {name: _text(cell) for name, cell in row.items()})
-        for number, row in enumerate(table.to_pylist(), start=1)
-    ]
-    return _parse_experiments(list(map(str, table.column_names)), rows, "experiments")
-
-
-def _text(cell: Any) -> str:
-    is_missing = cell is None or (isinstance(cell, float) and math.isnan(cell))
-    return "" if is_missing else str(cell).strip()
-
-
-def read_experiment_file(path: Path) -> tuple[Experiment, ...]:
-    """Return the experiments of a CSV file.
+    """Return the experiments of a frame or a CSV file.
 
     Raises
     ------
     InputError
-        If the file is invalid; all problems at once.
+        If the table is invalid; all problems at once.
     """
-    location = str(path)
-    try:
-        with open_file(path, "name a CSV file", encoding="utf-8-sig") as file:
-            lines = csv.reader(file, strict=True)
-            rows = [(lines.line_num, row) for row in lines if any(map(str.strip, row))]
-    except FileNotFoundError:
-        raise refuse(location, "there is no such file", "name a CSV file") from None
-    except OSError as error:
-        raise refuse(location, f"cannot be read: {error.strerror}", "name a CSV file") from None
-    except UnicodeDecodeError:
-        raise refuse(location, "is not UTF-8", "save the file as CSV in UTF-8") from None
-    except csv.Error as error:
-        raise refuse(location, f"is not valid CSV: {error}", "check its quotes") from None
-    if not rows:
-        raise refuse(location, "is empty", _COLUMNS_FIX)
-    (_, header), *data_rows = rows
-    names = [name.strip() for name in header]
-    problems = [
-        Problem(
-            f"{location}: line {number:,}",
-            f"has {len(row)} cells for {len(names)} columns",
-            "write one cell per column; quote cells that contain a comma",
-        )
-        for number, row in data_rows
-        if len(row) != len(names)
-    ]
-    if problems:
-        raise InputError([*_column_problems(names, location), *problems])
-    cells = [
-        (f"{location}: line {number:,}", dict(zip(names, map(str.strip, row), strict=True)))
-        for number, row in data_rows
-    ]
-    return _parse_experiments(names, cells, location)
+    table = read_text_rows(data, "experiments", _COLUMNS_FIX)
+    raise_problems([*_column_problems(table.names, table.location), *table.problems])
+    return _parse_experiments(table.names, table.rows, table.location)
 
 
 def _parse_experiments(
     names: Sequence[str], rows: Sequence[Row], location: str
 ) -> tuple[Experiment, ...]:
-    raise_problems(_column_problems(names, location))
     if not rows:
         raise refuse(location, "has no experiment", "write one experiment per row")
     online = [name for name in names if name not in REQUIRED_COLUMNS and not _lift_of(name, names)]

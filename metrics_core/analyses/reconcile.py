@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
+from duckdb import DuckDBPyConnection
+
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
@@ -126,12 +128,7 @@ def reconcile(
     label = parse_supported(metric, feature="reconcile")
     conventions = resolve_conventions(conventions)
     PrintedNumber.parse(value)
-    if (conventions.propensity or {"column": "truth"}).get("column") != "truth":
-        raise refuse(
-            "conventions: propensity",
-            "reads train or items, but `reconcile` reads only lists and ground truth",
-            "leave it out, or name a column of the ground truth",
-        )
+    refuse_other_tables(conventions, "reconcile")
     with in_memory() as connection:
         load_inputs(
             connection,
@@ -142,14 +139,34 @@ def reconcile(
             policies=input,
             unit=unit,
         )
-        query = "SELECT DISTINCT grade FROM truth WHERE grade > 0 ORDER BY grade"
-        grades = [grade for (grade,) in connection.execute(query).fetchall()]
+        compute_means = means_of_loaded(connection, conventions)
+        return search(value, label, conventions, compute_means, loaded_grades(connection))
 
-        def compute_means(definitions: Sequence[Definition]) -> list[float]:
-            part = evaluate_partition(connection, Task((), conventions, definitions=definitions))
-            return [definition_mean([part.values], definition) for definition in definitions]
 
-        return search(value, label, conventions, compute_means, grades)
+def refuse_other_tables(conventions: Conventions, feature: str) -> None:
+    """Raise an InputError if propensities come from another table than the ground truth."""
+    if (conventions.propensity or {"column": "truth"}).get("column") != "truth":
+        raise refuse(
+            "conventions: propensity",
+            f"reads train or items, but `{feature}` reads only lists and ground truth",
+            "leave it out, or name a column of the ground truth",
+        )
+
+
+def means_of_loaded(connection: DuckDBPyConnection, conventions: Conventions) -> ComputeMeans:
+    """Return the function that computes the means of definitions on the loaded tables."""
+
+    def compute_means(definitions: Sequence[Definition]) -> list[float]:
+        part = evaluate_partition(connection, Task((), conventions, definitions=definitions))
+        return [definition_mean([part.values], definition) for definition in definitions]
+
+    return compute_means
+
+
+def loaded_grades(connection: DuckDBPyConnection) -> list[float]:
+    """Return the distinct positive grades of the loaded ground truth, ascending."""
+    query = "SELECT DISTINCT grade FROM truth WHERE grade > 0 ORDER BY grade"
+    return [grade for (grade,) in connection.execute(query).fetchall()]
 
 
 def search(
@@ -181,35 +198,39 @@ def search(
         Matching definitions, best first, then the nearest of the others.
     """
     number = PrintedNumber.parse(value)
-    thresholds = grades if len(grades) <= MAX_THRESHOLDS else ()
     tried: list[ConventionMatch] = []
-    for definitions in _rounds(label, conventions, thresholds):
-        tried += _compute(definitions, conventions, compute_means, number)
+    for definitions in definition_rounds(label, conventions, grades):
+        tried += compute_matches(definitions, conventions, compute_means, number)
         has_single_changes = any(not x.presets and len(x.changes) == 1 for x in tried)
         if len(tried) > 1 and has_single_changes and any(each.matches for each in tried):
             break
-    matching = sorted((each for each in tried if each.matches), key=lambda x: _sort_key(x, number))
+    matching = sorted((each for each in tried if each.matches), key=lambda x: sort_key(x, number))
     nearest = [each for each in tried if not each.matches and not math.isnan(each.mean)]
     nearest.sort(key=lambda each: abs(each.mean - number.value))
     return Reconciliation(value, str(label), (*matching, *nearest[:MAX_NEAREST]))
 
 
-def _rounds(
-    label: Label, conventions: Conventions, thresholds: Sequence[float]
+def definition_rounds(
+    label: Label, conventions: Conventions, grades: Sequence[float]
 ) -> Iterator[list[Definition]]:
-    """Yield the presets' definitions, then those with one convention changed, then with two."""
+    """Yield the presets' definitions, then those with one convention changed, then with two.
+
+    The first definition of the presets' is that of `conventions`.
+    """
+    thresholds = grades if len(grades) <= MAX_THRESHOLDS else ()
     yield list(panel(label, conventions).definitions)
     for n_changes in (1, 2):
         candidates = _changed_conventions(label, conventions, n_changes, thresholds)
         yield [Definition(label, number, (), each) for number, each in enumerate(candidates, 1)]
 
 
-def _compute(
+def compute_matches(
     definitions: Sequence[Definition],
     conventions: Conventions,
     compute_means: ComputeMeans,
     number: PrintedNumber,
 ) -> Iterator[ConventionMatch]:
+    """Yield the mean of each definition, and whether it is printed as the number."""
     for start in range(0, len(definitions), BATCH_SIZE):
         batch = definitions[start : start + BATCH_SIZE]
         for definition, mean in zip(batch, compute_means(batch), strict=True):
@@ -219,7 +240,7 @@ def _compute(
             yield ConventionMatch(mean, definition.presets, changes, matches, is_truncated)
 
 
-def _sort_key(match: ConventionMatch, number: PrintedNumber) -> tuple[bool, bool, int, float]:
+def sort_key(match: ConventionMatch, number: PrintedNumber) -> tuple[bool, bool, int, float]:
     """Return the sort key: rounded before truncated, presets before others, few changes first."""
     distance = abs(match.mean - number.value)
     return match.is_cut, not match.presets, len(match.changes), distance

@@ -30,14 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the metrics that agreed best with each online metric; write all rows to `--csv`."""
     from concord.metrics_core.analyses.calibrate import calibrate_experiments
-    from concord.metrics_core.analyses.calibrate_experiments import read_experiment_file
+    from concord.metrics_core.analyses.calibrate_experiments import load_experiments
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.arguments import refuse_folder, write_output_table
     from concord.pipeline.terminal.table import print_result
 
     refuse_folder("--csv", arguments.csv)
-    experiments = read_experiment_file(Path(arguments.file))
+    experiments = load_experiments(Path(arguments.file))
     params = read_params()
     current = load_comparison(params)
     revisions = _revision_comparisons(experiments, current)

@@ -30,6 +30,7 @@ from concord.pipeline.commands import (
     stage,
     study,
     validate,
+    verify,
 )
 from concord.pipeline.terminal.parser import PROGRAM, Parser, Version, add_evaluation
 
@@ -60,6 +61,7 @@ COMMANDS: Mapping[str, Command] = {  # in the order of help
     "explain": explain,
     "cases": cases,
     "reconcile": reconcile,
+    "verify": verify,
     "audit": audit,
     "diff": diff,
     "history": history,

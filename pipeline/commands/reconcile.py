@@ -9,6 +9,7 @@ from concord.pipeline.terminal.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
     from concord.metrics_core.evaluation.panel import Definition
+    from concord.pipeline.params.model import Params
 
 HELP = "find the definitions that give a number from elsewhere"
 
@@ -23,11 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the definitions that give the number; return 0 if there are any, else 1."""
     from concord.metrics_core.analyses.reconcile import PrintedNumber, search
     from concord.metrics_core.errors import refuse
-    from concord.metrics_core.evaluation.accumulator import definition_mean
-    from concord.metrics_core.evaluation.partition import Task
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.stages.evaluate import choose_executor, model_data
     from concord.pipeline.terminal.arguments import argument_error, model_files, parse_label
     from concord.pipeline.terminal.table import print_result
 
@@ -45,18 +43,30 @@ def run(arguments: argparse.Namespace) -> int:
         raise argument_error(error, "write it as it was printed, such as 0.330") from None
 
     def compute_means(definitions: "Sequence[Definition]") -> list[float]:
-        task = Task((), params.parsed_conventions, definitions=definitions)
-        parts = choose_executor(params)(model_data(params, model), task)
-        frames = [part.values for part in parts]
-        return [definition_mean(frames, definition) for definition in definitions]
+        return definition_means(params, model, definitions)
 
-    result = search(value, label, params.parsed_conventions, compute_means, _grades(truth))
+    grades = positive_grades(truth)
+    result = search(value, label, params.parsed_conventions, compute_means, grades)
     warn_if_stale(params)
     print_result(result)
     return 0 if result.matches else 1
 
 
-def _grades(truth: Path) -> list[float]:
+def definition_means(
+    params: "Params", model: str, definitions: "Sequence[Definition]"
+) -> list[float]:
+    """Return the mean of each definition for a model."""
+    from concord.metrics_core.evaluation.accumulator import definition_mean
+    from concord.metrics_core.evaluation.partition import Task
+    from concord.pipeline.stages.evaluate import choose_executor, model_data
+
+    task = Task((), params.parsed_conventions, definitions=definitions)
+    parts = choose_executor(params)(model_data(params, model), task)
+    frames = [part.values for part in parts]
+    return [definition_mean(frames, definition) for definition in definitions]
+
+
+def positive_grades(truth: Path) -> list[float]:
     """Return the distinct positive grades of the ground truth."""
     from concord.metrics_core.data.relations import connect
 

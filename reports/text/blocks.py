@@ -46,6 +46,7 @@ _VIEWS = {  # class of a result -> module of this package that describes it
     "Reconciliation": "reconcile",
     "Split": "split",
     "Study": "study",
+    "Verification": "verify",
 }
 
 

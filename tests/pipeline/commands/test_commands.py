@@ -1,5 +1,6 @@
-"""`concord explain` and `reconcile` on a copy of the project with loaded lists."""
+"""`concord explain`, `reconcile` and `verify` on a copy of the project with loaded lists."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -131,9 +132,38 @@ def test_reconcile_names_the_nearest_value_without_a_match(project: Path) -> Non
     assert "Other lists, another ground truth or another cutoff" in output
 
 
+def test_verify_explains_a_table_by_its_preset(project: Path, tmp_path: Path) -> None:
+    labels = ["P@5", "nDCG@10"]
+    result = cc.evaluate(*load_data(project), metrics=labels, conventions=cc.preset("rectools"))
+    rows = [f"{MODEL},{label},{result[label]:.4f}" for label in labels]
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["model,metric,value", *rows]))
+
+    done = attempt(project, "concord", "verify", str(table), COLUMNS="200")
+    content = json.loads(attempt(project, "concord", "verify", str(table), "--json").stdout)
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "1 of 2 published means agree:" in done.stdout
+    assert "All 2 means have a joint explanation: preset rectools" in done.stdout
+    assert [each["agrees"] for each in content["values"]] == [True, False]
+    assert content["explanations"][0] == {"preset": "rectools", "changes": {}, "n_values": 2}
+
+
+def test_verify_succeeds_if_every_mean_agrees(project: Path, tmp_path: Path) -> None:
+    result = cc.evaluate(*load_data(project), metrics=["P@5"], conventions=cc.preset("standard"))
+    table = tmp_path / "table.csv"
+    table.write_text(f"model,metric,value\n{MODEL},P@5,{result['P@5']:.4f}\n")
+
+    assert "1 of 1 published means agree:" in run_concord(project, "verify", str(table))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            ("verify", "missing.csv"),
+            "missing.csv: there is no such file",
+        ),
         (
             ("reconcile", "abc", "--metric", "P@5", "--model", MODEL),
             "'abc' is not a number: write the number",

@@ -1,0 +1,105 @@
+"""The result of `verify`: published means beside recomputed ones."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.reconcile import ConventionMatch
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class PublishedMean:
+    """A published mean and the recomputed one.
+
+    Attributes
+    ----------
+    model, label : str
+        Model and metric.
+    value : str
+        The mean as printed.
+    published : float
+        Its value: 0.33 if `value` is "33%".
+    mean : float
+        The mean under the given conventions.
+    agrees : bool
+        True if `mean` is printed as `value`.
+    definitions : tuple of ConventionMatch
+        Definitions that give `value`, best first; those that also give other published means of
+        the table come before others.
+    """
+
+    model: str
+    label: str
+    value: str
+    published: float
+    mean: float
+    agrees: bool
+    definitions: tuple[ConventionMatch, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Conventions that give published means of a table.
+
+    Attributes
+    ----------
+    preset : str
+        Name of a preset; empty for the given conventions with changes.
+    changes : dict
+        Conventions that differ from the given ones; empty for a preset.
+    n_values : int
+        Number of published means that they give.
+    """
+
+    preset: str
+    changes: Mapping[str, Any]
+    n_values: int
+
+
+@dataclass(frozen=True, repr=False)
+class Verification(BaseResult):
+    """Published means beside recomputed ones, and the conventions that explain the differences.
+
+    Attributes
+    ----------
+    values : tuple of PublishedMean
+        Rows of the table.
+    explanations : tuple of Explanation
+        Presets, and changes of the given conventions, that give the most published means; presets
+        first, then few changes. Empty if every mean agrees or none can be explained.
+    """
+
+    values: tuple[PublishedMean, ...]
+    explanations: tuple[Explanation, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """True if the given conventions give every published mean."""
+        return all(each.agrees for each in self.values)
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return one row per published mean, with presets and changes of its best definition."""
+        import polars as pl
+
+        schema: dict[str, Any] = {
+            "model": pl.String,
+            "metric": pl.String,
+            "value": pl.String,
+            "published": pl.Float64,
+            "mean": pl.Float64,
+            "agrees": pl.Boolean,
+            "presets": pl.List(pl.String),
+            "changes": pl.List(pl.String),
+        }
+        rows = []
+        for each in self.values:
+            best = each.definitions[0] if each.definitions else None
+            presets = None if best is None else [*best.presets]
+            changes = None if best is None else [f"{k}: {v}" for k, v in best.changes.items()]
+            numbers = (each.value, each.published, each.mean, each.agrees)
+            rows.append((each.model, each.label, *numbers, presets, changes))
+        return pl.DataFrame(rows, schema=schema, orient="row")

@@ -1,0 +1,57 @@
+"""`concord verify`: published means beside recomputed ones, and what closes each gap."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from concord.pipeline.terminal.parser import FilePath
+
+if TYPE_CHECKING:
+    from concord.metrics_core.evaluation.panel import Definition
+    from concord.metrics_core.metrics.label import Label
+
+HELP = "compare a table of published means with this evaluation, and explain the gaps"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("table", type=FilePath, help="CSV file: model, metric, value as printed")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table; return 0 if the conventions of params.yaml give every mean, else 1."""
+    from concord.metrics_core.analyses.verify import read_published, verify_rows
+    from concord.pipeline.commands.reconcile import definition_means, positive_grades
+    from concord.pipeline.dvc.current_results import warn_if_stale
+    from concord.pipeline.params.read import read_params
+    from concord.pipeline.terminal.arguments import model_files
+    from concord.pipeline.terminal.table import print_result
+
+    params = read_params(needs_lists=True)
+    rows = read_published(Path(arguments.table), params.models, _parse_per_user)
+    truths = {model_files(params, row.model)[1] for row in rows}
+
+    def compute_means(model: str, definitions: "Sequence[Definition]") -> list[float]:
+        return definition_means(params, model, definitions)
+
+    grades = sorted({grade for truth in truths for grade in positive_grades(truth)})
+    result = verify_rows(rows, params.parsed_conventions, compute_means, grades)
+    warn_if_stale(params)
+    if arguments.json:
+        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print_result(result)
+    return 0 if result.agrees else 1
+
+
+def _parse_per_user(text: str) -> "Label":
+    """Return the label; raise a ValueError if it is one number over all users."""
+    from concord.metrics_core.metrics.label import parse
+
+    label = parse(text)
+    if label.metric.is_aggregate:
+        msg = f"{label} is one number over all users, which verify cannot search"
+        raise ValueError(msg)
+    return label
