@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from concord.metrics_core.evaluation.panel import Definition
     from concord.metrics_core.metrics.label import Label
 
-HELP = "compare a table of published means with this evaluation, and explain the gaps"
+HELP = "compare a table of published means with this evaluation"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
