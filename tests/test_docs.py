@@ -179,6 +179,22 @@ def test_the_examples_of_the_library_page_run() -> None:
     assert "result" in _names_after(ROOT / "docs" / "how-to" / "library.md")
 
 
+def test_the_examples_of_the_notebook_page_run_and_show_what_it_quotes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    page = ROOT / "docs" / "get-started" / "notebook.md"
+    names: dict[str, Any] = {}
+    *examples, _ = _examples(page)  # the last one reads TREC files
+    for example in examples:
+        exec(example, names)
+    (reconcile,) = (each for each in examples if each.startswith("cc.reconcile"))
+
+    text = str(names["comparison"]).replace("\N{NO-BREAK SPACE}", " ")
+    assert text in page.read_text(encoding="utf-8")
+    assert "rectools" in eval(reconcile, names).matches[0].presets
+
+
 def test_the_examples_of_the_page_on_values_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
