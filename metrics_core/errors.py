@@ -83,7 +83,18 @@ def _printable(text: str) -> str:
 
 
 class InputError(ValueError):
-    """Invalid input or params.yaml; carries every problem that was found."""
+    """Invalid input or params.yaml; carries every problem that was found.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> try:
+    ...     cc.evaluate({"u1": ["a"]}, {"u1": ["a"]}, metrics=["RR@0"])
+    ... except cc.InputError as error:
+    ...     print(error)
+    metrics: metric 'RR@0': cutoffs start at 1
+      fix: `concord metrics` lists the metrics
+    """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)

@@ -121,6 +121,20 @@ def audit(
     Hidasi & Czapp (2023), RecSys.  arXiv:2307.14951
     Gusak, Volodkevich, Klenitskiy, Vasilev & Frolov (2025), RecSys.  arXiv:2507.16289
     Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4), 15.  doi:10.1145/2382577.2382579
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> demo = cc.datasets.load_demo()
+    >>> audit = cc.audit(
+    ...     {"als": demo.models["als"]},
+    ...     demo.truth,
+    ...     train=demo.train,
+    ...     metrics=["nDCG@10"],
+    ...     columns={"truth": {"time": "time"}, "train": {"time": "time"}},
+    ... )
+    >>> [check.name for check in audit.findings]
+    ['cold_users', 'cold_items']
     """
     tables = {"train": train, "items": items, "users": None}
     parsed = parse_list_arguments(

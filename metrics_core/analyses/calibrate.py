@@ -69,6 +69,20 @@ def calibrate(experiments: Data, comparisons: Comparison | Mapping[str, Comparis
     Garcin et al. (2014), RecSys, 169-176.  doi:10.1145/2645710.2645745
     Rossetti, Stella & Zanker (2016), RecSys, 31-34.  doi:10.1145/2959100.2959176
     Jeunen, Potapov & Ustimenko (2024), KDD.  doi:10.1145/3637528.3671687
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> import polars as pl
+    >>> truth = {"u1": ["a"], "u2": ["b"]}
+    >>> models = {"old": {"u1": ["b"], "u2": ["a"]}, "new": {"u1": ["a"], "u2": ["c", "b"]}}
+    >>> comparison = cc.compare(models, truth, metrics=["RR@2"], baseline="old", panel=False)
+    >>> experiments = pl.DataFrame(
+    ...     {"experiment": ["may"], "control": ["old"], "treatment": ["new"], "clicks": [0.3]}
+    ... )
+    >>> calibration = cc.calibrate(experiments, comparison)
+    >>> calibration.to_frame().select("online", "label", "agree", "n").rows()
+    [('clicks', 'RR@2', 1, 1)]
     """
     if isinstance(comparisons, Comparison):
         comparisons = {"": comparisons}

@@ -57,6 +57,17 @@ def check_metric(
     ------
     ValueError
         If the metric is unknown, or belongs to the catalogue.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> @cc.metric(high=float("inf"))
+    ... def hits(lists, k):
+    ...     '''hits@k = number of relevant items in the top k.'''
+    ...     return lists.count(k)
+    ...
+    >>> cc.check_metric("hits").holds
+    True
     """
     label = parse(metric, allow_missing_cutoff=True)
     if label.metric.family != FAMILY:

@@ -78,6 +78,24 @@ def study(
     ------
     InputError
         If conventions differ, or a label, model or baseline is missing from a data set.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> demo = cc.datasets.load_demo()
+    >>> models = {name: demo.models[name] for name in ("als", "ease")}
+    >>> comparisons = {
+    ...     country: cc.compare(
+    ...         models,
+    ...         demo.truth.join(users, on="user", how="semi"),
+    ...         metrics=["nDCG@10"],
+    ...         baseline="als",
+    ...         panel=False,
+    ...     )
+    ...     for (country,), users in demo.users.group_by("country", maintain_order=True)
+    ... }
+    >>> cc.study(comparisons).answers[0].winners
+    ('ease',)
     """
     _check_arguments(comparisons, {"primary": primary, "models": models}, min_effect)
     _refuse_different_conventions(comparisons)

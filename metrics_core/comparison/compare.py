@@ -142,6 +142,19 @@ def compare(
     InputError
         The data or arguments are invalid; all problems at once, each with what to do.
         Nothing is dropped or filled silently.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> demo = cc.datasets.load_demo()
+    >>> models = {name: demo.models[name] for name in ("als", "ease")}
+    >>> comparison = cc.compare(
+    ...     models, demo.truth, metrics=["nDCG@10"], baseline="als", min_effect="2%", panel=False
+    ... )
+    >>> comparison.verdicts[0]
+    'ease beats als on nDCG@10.'
+    >>> comparison.leaderboard["model"].to_list()
+    ['als', 'ease']
     """
     tables = {"train": train, "items": items, "users": users}
     parsed = parse_list_arguments(

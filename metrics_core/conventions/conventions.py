@@ -70,6 +70,15 @@ class Conventions:
         "RR@k" applies to its labels with a cutoff and takes precedence.
     own_metrics : Mapping[str, str]
         SHA-256 of the code of each user-defined metric, by name; set by Concord.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> conventions = cc.preset("standard", relevance_threshold=4)
+    >>> isinstance(conventions, cc.Conventions)
+    True
+    >>> conventions.relevance_threshold, conventions.gain
+    (4, 'linear')
     """
 
     preset: str

@@ -142,6 +142,16 @@ def evaluate(
     ValueError
         If the data or arguments are invalid; the message names each problem and its fix.
         No row is dropped or filled silently.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> recs = {"u1": ["a", "b"], "u2": ["c"]}
+    >>> result = cc.evaluate(recs, {"u1": ["b"], "u2": ["c"]}, metrics=["RR", "P@1"])
+    >>> result["RR"]
+    0.75
+    >>> result.per_user.rows()
+    [('u1', 0.5, 0.0), ('u2', 1.0, 1.0)]
     """
     labels = parse_labels(metrics)
     pinned = with_own_metrics(parse_conventions(conventions), (label.name for label in labels))

@@ -118,6 +118,18 @@ def metric(
     ------
     InputError
         If the function or an argument is invalid; all problems at once.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> @cc.metric(high=float("inf"))
+    ... def hits(lists, k):
+    ...     '''hits@k = number of relevant items in the top k.'''
+    ...     return lists.count(k)
+    ...
+    >>> result = cc.evaluate({"u1": ["a", "b", "c"]}, {"u1": ["b", "c"]}, metrics=["hits@2"])
+    >>> result["hits@2"]
+    1.0
     """
 
     def register(function: Function) -> Function:

@@ -44,6 +44,18 @@ class Judged:
         Numeric columns of the catalogue by name, for the hits and for the rows of the ground truth.
     weights : (array, array), optional
         Inverse propensities of hits and of rows of the ground truth; None if all weights are 1.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> @cc.metric()
+    ... def tophit(lists: cc.Judged, k):
+    ...     '''tophit@k = 1 if the first item is relevant, else 0.'''
+    ...     return lists.count(1)
+    ...
+    >>> result = cc.evaluate({"u1": ["a", "b"]}, {"u1": ["a"]}, metrics=["tophit@2"])
+    >>> result["tophit@2"]
+    1.0
     """
 
     users: NDArray[Any]

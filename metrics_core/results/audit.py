@@ -175,6 +175,14 @@ class Audit(BaseResult):
         Every check, in the order of execution.
     times_fix : str
         How to give times to train and truth.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> lists, truth, train = {"u1": ["a", "b"]}, {"u1": ["b", "c"]}, {"u1": ["b"]}
+    >>> audit = cc.audit({"als": lists}, truth, train=train, metrics=["RR@2"])
+    >>> audit["truth_in_train"].count.rows
+    1
     """
 
     models: tuple[str, ...]

@@ -129,6 +129,20 @@ class Calibration(BaseResult):
         Experiments needed to distinguish a share of 0.7 from 0.5 with 80 % power.
     online : tuple of OnlineMetric
         One for each online metric.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> import polars as pl
+    >>> truth = {"u1": ["a"], "u2": ["b"]}
+    >>> models = {"old": {"u1": ["b"], "u2": ["a"]}, "new": {"u1": ["a"], "u2": ["c", "b"]}}
+    >>> comparison = cc.compare(models, truth, metrics=["RR@2"], baseline="old", panel=False)
+    >>> experiments = pl.DataFrame(
+    ...     {"experiment": ["may"], "control": ["old"], "treatment": ["new"], "clicks": [0.3]}
+    ... )
+    >>> calibration = cc.calibrate(experiments, comparison)
+    >>> calibration.experiments, calibration.experiments_needed
+    (('may',), 54)
     """
 
     experiments: tuple[str, ...]

@@ -20,6 +20,20 @@ class PropertyCheck:
         Random cases that were tried.
     counterexample : str
         The first case without the property; empty if there is none.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> @cc.metric(high=float("inf"))
+    ... def misses(lists, k):
+    ...     '''misses@k = number of other items in the top k.'''
+    ...     return lists.n_listed - lists.count(k)
+    ...
+    >>> check = cc.check_metric("misses").properties[-1]
+    >>> check.name
+    'a relevant item in place of another never hurts'
+    >>> check.holds
+    False
     """
 
     name: str
@@ -34,7 +48,20 @@ class PropertyCheck:
 
 @dataclass(frozen=True, repr=False)
 class MetricCheck(BaseResult):
-    """The properties of a custom metric, in the order in which they were checked."""
+    """The properties of a custom metric, in the order in which they were checked.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> @cc.metric(high=float("inf"))
+    ... def hits(lists, k):
+    ...     '''hits@k = number of relevant items in the top k.'''
+    ...     return lists.count(k)
+    ...
+    >>> check = cc.check_metric("hits")
+    >>> check.holds, len(check.properties)
+    (True, 6)
+    """
 
     metric: str
     properties: tuple[PropertyCheck, ...]

@@ -91,6 +91,17 @@ class Comparison(BaseResult):
         Models with replicates; None if every model was trained once.
     unit : Unit or None
         The evaluated unit; None if it is a user.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> demo = cc.datasets.load_demo()
+    >>> models = {name: demo.models[name] for name in ("als", "ease")}
+    >>> comparison = cc.compare(models, demo.truth, metrics=["nDCG@10"], baseline="als")
+    >>> comparison.verdicts[0]
+    'ease beats als on nDCG@10.'
+    >>> comparison.differences.select("a", "b", "verdict").rows()
+    [('ease', 'als', 'better')]
     """
 
     title: str

@@ -169,6 +169,14 @@ class Cases(BaseResult):
         since only the lists of the example users were read.
     n_without_list : int
         Of `n_users`, users without a list from a or b; they are no examples.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> models = {"als": {"ann": ["a", "b"]}, "ease": {"ann": ["b", "a"]}}
+    >>> cases = cc.cases(models, {"ann": ["b"]}, model="als", versus="ease", metrics=["RR@2"])
+    >>> cases.n_behind, cases.rbo
+    (1, 0.9)
     """
 
     title: str

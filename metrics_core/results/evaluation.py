@@ -75,6 +75,16 @@ class Evaluation(BaseResult):
     ----------
     warnings : tuple of DataWarning
         Signs of a doubtful evaluation, the most serious first.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> recs = {"u1": ["a", "b"], "u2": ["c"]}
+    >>> result = cc.evaluate(recs, {"u1": ["b"], "u2": ["c"]}, metrics=["RR"])
+    >>> result["RR"]
+    0.75
+    >>> result.to_frame().columns
+    ['metric', 'mean', 'ci_low', 'ci_high', 'n_users', 'n_undefined']
     """
 
     conventions: Conventions

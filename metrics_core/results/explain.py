@@ -49,6 +49,15 @@ class Derivation(BaseResult):
         The list up to the cutoff.
     sums : tuple of str
         The formula with its numbers, line by line.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> derivation = cc.explain({"u1": ["a", "b"]}, {"u1": ["b"]}, user="u1", metric="RR")
+    >>> derivation.value, derivation.n_relevant
+    (0.5, 1)
+    >>> derivation.sums
+    ('RR = 1 / 2  (the first hit)',)
     """
 
     user: Any
@@ -107,7 +116,16 @@ class ConventionPath:
 
 @dataclass(frozen=True, repr=False)
 class ExplanationDiff(BaseResult):
-    """Two derivations of the same value, and the conventions that make them differ."""
+    """Two derivations of the same value, and the conventions that make them differ.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> recs, truth = {"u1": ["a", "b"]}, {"u1": {"b": 2, "c": 1}}
+    >>> diff = cc.explain(recs, truth, user="u1", metric="nDCG@2", versus="rectools")
+    >>> round(diff.ours.value, 4), round(diff.theirs.value, 4)
+    (0.4796, 0.3869)
+    """
 
     ours: Derivation
     theirs: Derivation

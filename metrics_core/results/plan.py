@@ -28,6 +28,14 @@ class VarianceComponents:
         Between seeds, each averaged over users; 0 if the lists are fixed.
     sd_residual : float
         Residual of a user's difference with one seed.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> components = cc.VarianceComponents(sd_users=0.2, sd_seeds=0.01, sd_residual=0.05)
+    >>> plan = cc.plan(sd=components, users=1000, seeds=5, effect=0.02)
+    >>> round(plan.differences[0].power, 3)
+    0.624
     """
 
     sd_users: float
@@ -211,6 +219,15 @@ class Plan(BaseResult):
         The model that the gate compares with.
     undecided_passes : bool
         True if undecided guardrails let a model pass.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> plan = cc.plan(sd=0.2, users=1000, effect=0.02)
+    >>> plan.differences[0].users_needed
+    787
+    >>> round(plan.differences[0].power, 3)
+    0.885
     """
 
     power: float

@@ -51,7 +51,15 @@ def convention_values(conventions: Conventions) -> list[ConventionValue]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PresetConventions(BaseResult, Conventions):
-    """Conventions that `preset` returns; any argument `conventions` accepts them."""
+    """Conventions that `preset` returns; any argument `conventions` accepts them.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> rectools = cc.preset("rectools")
+    >>> rectools.preset, rectools.ideal
+    ('rectools', 'full_k')
+    """
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Conventions) and vars(self) == vars(other)
@@ -92,7 +100,15 @@ class PresetDescription:
 
 @dataclass(frozen=True, repr=False)
 class PresetList(BaseResult, Sequence[PresetName]):
-    """The names of all presets, with their descriptions."""
+    """The names of all presets, with their descriptions.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> presets = cc.presets()
+    >>> presets[0], len(presets)
+    ('standard', 49)
+    """
 
     descriptions: tuple[PresetDescription, ...]
 
@@ -146,6 +162,11 @@ def preset(name: "PresetName", **overrides: "Unpack[ConventionOptions]") -> "Pre
 
 def presets() -> "PresetList":
     """Return the names of all presets, with their descriptions.
+
+    Returns
+    -------
+    PresetList
+        A sequence of names; shown, it describes each.
 
     Examples
     --------

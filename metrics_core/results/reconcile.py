@@ -24,6 +24,14 @@ class ConventionMatch:
         True if the mean is printed as the number.
     is_cut : bool
         True if the further digits of the mean were cut off, not rounded.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> lists, truth = {"u1": ["a", "b"]}, {"u1": ["b"]}
+    >>> match = cc.reconcile(lists, truth, value="0.5", metric="P@2").matches[0]
+    >>> match.mean, match.matches
+    (0.5, True)
     """
 
     mean: float
@@ -43,6 +51,13 @@ class Reconciliation(BaseResult):
         The number as printed, and the metric.
     definitions : tuple of ConventionMatch
         Those that match, then the nearest of those that do not.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> result = cc.reconcile({"u1": ["a", "b"]}, {"u1": ["b"]}, value="0.5", metric="P@2")
+    >>> result.matches[0].presets[:2]
+    ('standard', 'bellei')
     """
 
     value: str

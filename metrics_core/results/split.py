@@ -31,6 +31,15 @@ class Split(BaseResult):
     manifest : dict
         Input, method, rows, users, items and times of each side, and how many rows are on no side,
         by reason. The content of manifest.json without `notes`, which are in `summary`.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> import polars as pl
+    >>> clicks = pl.DataFrame({"user": [1, 1, 2], "item": [10, 11, 10], "time": [1, 2, 3]})
+    >>> split = cc.split(clicks, "leave-last-out")
+    >>> split.train.rows(), split.truth.rows()
+    ([(1, 10, 1.0), (2, 10, 3.0)], [(1, 11, 2.0)])
     """
 
     train: "pl.DataFrame"

@@ -252,6 +252,16 @@ class Study(BaseResult):
         Models with replicates on some data set.
     grade_conventions : tuple of GradeConvention
         Conventions of grades that differ between data sets.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> truth = {"u1": ["a"], "u2": ["b"]}
+    >>> models = {"old": {"u1": ["b"], "u2": ["a"]}, "new": {"u1": ["a"], "u2": ["c", "b"]}}
+    >>> comparison = cc.compare(models, truth, metrics=["RR@2"], baseline="old", panel=False)
+    >>> study = cc.study({"books": comparison, "films": comparison})
+    >>> study.answers[0].winners
+    ('new',)
     """
 
     title: str

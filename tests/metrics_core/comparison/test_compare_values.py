@@ -1,6 +1,5 @@
 """`cc.compare_values`: the same result as from the lists, and messages for invalid values."""
 
-import doctest
 import json
 import math
 from typing import Any
@@ -349,9 +348,3 @@ def test_bounds_may_be_open_at_one_end() -> None:
     comparison = cc.compare_values({"a": frame}, baseline="a", bounds={"DCG": (0, math.inf)})
 
     assert comparison.score("a", "DCG").mean == 1.75
-
-
-def test_the_example_of_the_docstring_holds() -> None:
-    (example,) = doctest.DocTestFinder(recurse=False).find(cc.compare_values, "compare_values")
-
-    assert doctest.DocTestRunner().run(example).failed == 0
