@@ -188,7 +188,7 @@ def _refuse_different_conventions(comparisons: Comparisons) -> None:
     raise_problems(problems)
 
 
-_SAME_PARAMS = "set the same in both params.yaml, then `dvc repro`"
+_SAME_PARAMS = "set the same in both params.yaml, then evaluate both again"
 
 
 def _setting_differences(a: Comparison, b: Comparison) -> Iterator[str]:

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.analyses.audit import audit_evaluations, refuse_unit
     from concord.metrics_core.comparison.inputs import ComparisonInput
     from concord.metrics_core.comparison.replicated_models import with_replicates
-    from concord.metrics_core.errors import ParamsKeys, raise_problems, refuse
+    from concord.metrics_core.errors import ParamsKeys, raise_problems, refuse, rerun_command
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     times = [ParamsKeys(key).columns("time") for key in ("data.truth", "background.train")]
     result = audit_evaluations(
         ComparisonInput(config, with_replicates(lists, config), data),
-        times_fix=f"set {' and '.join(times)} and run `dvc repro`",
+        times_fix=f"set {' and '.join(times)} and run `{rerun_command()}`",
     )
     if arguments.csv is not None:
         write_output_table("--csv", arguments.csv, result.effects, force=arguments.force)
@@ -69,9 +69,9 @@ def run(arguments: argparse.Namespace) -> None:
 def _missing_files(data: "EvaluationData") -> "Iterator[Problem]":
     """Yield a problem for each table of params.yaml that no stage has written."""
     from concord.metrics_core.data.relations import file_paths
-    from concord.metrics_core.errors import Problem
+    from concord.metrics_core.errors import Problem, rerun_command
 
     tables = (data.truth, *data.folds.values(), data.train, data.items)
     for path in dict.fromkeys(file_paths(table for table in tables if table is not None)):
         if not path.is_file():
-            yield Problem(str(path), "there is no such file", "run `dvc repro`")
+            yield Problem(str(path), "there is no such file", f"run `{rerun_command()}`")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from concord.pipeline.stages.specs import StageSpec
 
 HELP = "run the stages whose inputs have changed, without DVC"
-STATE, LOCK = "concord-run.json", ".concord-run.lock"  # beside the folder of the comparison
+LOCK = ".concord-run.lock"  # beside the folder of the comparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def _run_stages(params: "Params", specs: Sequence["StageSpec"], *, force: bool) 
     from concord.pipeline.running.outputs import remove_background, remove_models
     from concord.pipeline.running.signals import without_garbage_collection
     from concord.pipeline.running.stage import run_timed
-    from concord.pipeline.stages.run_state import RunState
+    from concord.pipeline.stages.run_state import STATE, RunState
 
     folder, changed = Path(params.results.comparison).parent, []
     with _only_run(folder):

@@ -1,23 +1,26 @@
-"""Results on disk: the comparison, and whether anything has changed since, by dvc.lock."""
+"""Results on disk: the comparison, and whether anything has changed since it was made."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from concord.metrics_core.data.hashes import hash_content
-from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.errors import InputError, Problem, refuse, rerun_command
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
+from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.dvc.lock import LOCK, DvcLock, to_lock_values
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.paths import input_paths
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_files import read_yaml, value_at
 from concord.pipeline.running.messages import LOG
-from concord.pipeline.running.outputs import RERUN_FIX, unreadable_results
+from concord.pipeline.running.outputs import rerun_fix, unreadable_results
+from concord.pipeline.stages.run_state import STATE, RunState
+from concord.pipeline.stages.specs import select_stages, stage_specs
 
 
 def load_comparison(params: Params) -> Comparison:
-    """Return the comparison that `dvc repro` wrote.
+    """Return the comparison that the last evaluation wrote.
 
     Raises
     ------
@@ -26,7 +29,7 @@ def load_comparison(params: Params) -> Comparison:
     """
     file = Path(params.results.comparison) / "comparison.json"
     if not file.exists():
-        raise refuse(str(file), "does not exist yet", "run `dvc repro` first")
+        raise refuse(str(file), "does not exist yet", f"run `{rerun_command()}` first")
     return read_comparison(file)
 
 
@@ -35,16 +38,29 @@ def stale_message(params: Params) -> str | None:
 
     Changes of `gate` do not count: a decision always uses the current gate.
     """
-    lock = _read_lock()
-    if lock.fault is not None:
-        return f"{LOCK} {lock.fault}: run `dvc repro` once it is resolved"
-    keys = [key for key in _changed_keys(lock) if key != "gate"]
-    changed = [f"{PARAMS} ({', '.join(keys)})"] if keys else []
-    changed += _changed_files(params, lock)
+    state = Path(params.results.comparison).parent / STATE
+    changed = _changed_since_run(state) if state.is_file() else None
+    if changed is None or (changed and Path(LOCK).is_file()):
+        lock = _read_lock()
+        if lock.fault is not None:
+            return f"{LOCK} {lock.fault}: run `{rerun_command()}` once it is resolved"
+        changed = _describe(_changed_keys(lock), [*_changed_files(params, lock)])
     if not changed:
         return None
     have = "has" if len(changed) == 1 else "have"
-    return f"{' and '.join(changed)} {have} changed since these results were made: run `dvc repro`"
+    message = f"{join_names(changed)} {have} changed since these results were made"
+    return f"{message}: run `{rerun_command()}`"
+
+
+def _describe(keys: Sequence[str], paths: Sequence[str]) -> list[str]:
+    keys = [key for key in keys if key.partition(".")[0] != "gate"]
+    return [*([f"{PARAMS} ({', '.join(keys)})"] if keys else []), *paths]
+
+
+def _changed_since_run(state: Path) -> list[str]:
+    """Return what has changed since the last `concord run`, by its record."""
+    specs = select_stages(stage_specs(read_yaml(PARAMS).content), ["compare"])
+    return _describe(*RunState(state).changes(specs))
 
 
 def warn_if_stale(params: Params) -> str | None:
@@ -76,10 +92,10 @@ def _changed_results(params: Params, message: str) -> Iterator[Problem]:
         path = Path(name)
         if not path.exists():
             if name in message:  # other files may be missing because they were never made
-                yield Problem(name, "there is no such file", RERUN_FIX)
+                yield Problem(name, "there is no such file", rerun_fix())
         elif hash_content(path).md5 != entry.get("md5"):
             problem = f"is damaged: its content does not match its hash in {LOCK}"
-            yield Problem(name, problem, RERUN_FIX)
+            yield Problem(name, problem, rerun_fix())
 
 
 def _changed_keys(lock: DvcLock) -> list[str]:

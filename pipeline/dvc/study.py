@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from concord.metrics_core.analyses.study import study
 from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect
-from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse, rerun_command
 from concord.metrics_core.files import is_address, open_file
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.frames import frame_of
@@ -171,7 +171,8 @@ def _read_comparison(project: Project) -> Comparison:
     file = results_folder(project, "comparison") / _COMPARISON
     if not file.is_file():
         problem = "there is no such file: this project is not evaluated"
-        raise refuse(str(file), problem, f"run `dvc repro` in {project.project}")
+        command = rerun_command(folder=Path(project.project))
+        raise refuse(str(file), problem, f"run `{command}` in {project.project}")
     return read_comparison(file)
 
 

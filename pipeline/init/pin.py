@@ -8,7 +8,7 @@ from typing import Any
 
 from concord.metrics_core.conventions.presets import differs_in_scale
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.errors import Problem, raise_problems, refuse
+from concord.metrics_core.errors import Problem, raise_problems, refuse, rerun_command
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import run_hint
@@ -149,7 +149,7 @@ def _print_changes(
     for key, value in changed.items():
         old = _text(current[key]) if key in current else "(was missing)"
         terminal.print(f"{key}: {old} → {_text(value)}", soft_wrap=True)
-    next_step = "fix these problems" if problems else "dvc repro"
+    next_step = "fix these problems" if problems else rerun_command()
     terminal.print(f"pinned {name} in {PARAMS}; next: {next_step}")
     for problem in problems:
         terminal.print(str(problem), soft_wrap=True)

@@ -22,6 +22,7 @@ from concord.metrics_core.errors import (
     Problem,
     format_count,
     raise_problems,
+    rerun_command,
 )
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import (
@@ -74,8 +75,7 @@ def validate() -> None:
         problems += file_problems or _joint_problems(copy, names, is_valid=not problems)
     raise_problems(problems)
     condition = " once the missing files exist" if missing else ""
-    command = "dvc repro" if Path("dvc.yaml").is_file() else "concord run"
-    print(f"no problem found: `{command}` evaluates{condition}")
+    print(f"no problem found: `{rerun_command()}` evaluates{condition}")
 
 
 def _unfetched_problems(missing: Sequence[MissingInput]) -> Iterator[Problem]:

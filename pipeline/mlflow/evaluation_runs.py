@@ -36,7 +36,7 @@ from concord.pipeline.mlflow.shared_view import PLACE_TAG, shared_view
 from concord.pipeline.mlflow.training_runs import TRAINING_RUN, training_run_ids
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.result_files import ModelFiles
-from concord.pipeline.running.outputs import RERUN_FIX
+from concord.pipeline.running.outputs import rerun_fix
 from concord.reports.text.numbers import (
     confidence_level,
     number,
@@ -122,8 +122,8 @@ def model_run(
         If a result is missing.
     """
     files = ModelFiles.of_model(params.results, model)
-    summary = load_json(files.summary, RERUN_FIX)
-    means = {parse(label): value for label, value in load_json(files.metrics, RERUN_FIX).items()}
+    summary = load_json(files.summary, rerun_fix())
+    means = {parse(label): value for label, value in load_json(files.metrics, rerun_fix()).items()}
     points = [*_scalars(means), *_curves(means), *_intervals(summary["metrics"], params.primary)]
     return RunContent(
         name=model,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from concord.metrics_core.errors import InputError, format_count, refuse
+from concord.metrics_core.errors import InputError, format_count, refuse, rerun_command
 from concord.metrics_core.files import load_json
 from concord.pipeline.mlflow.client import (
     LOG_AGAIN,
@@ -223,12 +223,13 @@ def log_status(params: Params) -> str:
     """Return whether the results were logged, and how to find them."""
     receipt = read_receipt(params)
     if receipt is None:
-        return f"not logged: run `dvc repro`, or `{LOG_AGAIN}` if it failed there"
+        return f"not logged: run `{rerun_command()}`, or `{LOG_AGAIN}` if it failed there"
     server = f"MLflow at {receipt['tracking_uri']}"
     if not receipt.get("logged"):
         return f"not logged: {server} {receipt.get('reason', '')}; run `{LOG_AGAIN}`"
     if receipt["comparison"] != evaluation_runs(params).comparison.fingerprint:
-        return "not logged: the results here differ from those that were logged; run `dvc repro`"
+        problem = "the results here differ from those that were logged"
+        return f"not logged: {problem}; run `{rerun_command()}`"
     database = Tracking(params.mlflow.tracking_uri).database
     if database is not None and not database.exists():
         return (

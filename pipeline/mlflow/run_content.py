@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from concord.metrics_core.errors import refuse
+from concord.metrics_core.errors import refuse, rerun_command
 from concord.metrics_core.metrics.label import Label, parse
 
 
@@ -141,7 +141,8 @@ def fingerprint_of(content: Json) -> str:
 def existing_file(file: Path) -> Path:
     """Return the file; raise InputError if it is missing."""
     if not file.is_file():
-        raise refuse(str(file), "there is no such file", "run `dvc repro`, which writes it")
+        fix = f"run `{rerun_command()}`, which writes it"
+        raise refuse(str(file), "there is no such file", fix)
     return file
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TRAINING_RUN = "concord.training_run"  # tag: id of the run that trained the model
 MAX_BYTES = 1_000_000
 MAX_ID = 250  # characters
-_WRITE = "let the training write the id of its MLflow run there, and run `dvc repro`"
+_WRITE = "let the training write the id of its MLflow run there, and evaluate again"
 
 
 def training_run_ids(params: Params) -> dict[str, str]:

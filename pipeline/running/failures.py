@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from concord.metrics_core.errors import InputError, Problem, missing_extra_error
+from concord.metrics_core.errors import InputError, Problem, missing_extra_error, rerun_command
 
 # A password may contain `/`, which SQLAlchemy accepts; digits after the colon are a port.
 _USER = re.compile(r"//(?:[^/\s'\"<>]*|[^/@\s'\"<>]*:(?!\d+/)[^\s'\"<>]*)@")
@@ -77,7 +77,7 @@ def _disk_full_message(path: Path, temporary: Path, reason: str) -> str:
     free = format_bytes(shutil.disk_usage(folder).free)
     return (
         f"{path}: {reason}: {free} are free, {format_bytes(written)} were written and more is "
-        "needed; nothing half-written is left; fix: free space there, then `dvc repro`"
+        f"needed; nothing half-written is left; fix: free space there, then `{rerun_command()}`"
     )
 
 
@@ -85,7 +85,7 @@ def _permission_message(path: Path, error: OSError) -> str:
     reason = os.strerror(error.errno or 0)
     return (
         f"{path}: cannot be written: {reason}; fix: make it writable for the user who runs "
-        "`dvc repro`, or name another folder under `results:` in params.yaml"
+        f"`{rerun_command()}`, or name another folder under `results:` in params.yaml"
     )
 
 
@@ -148,7 +148,7 @@ def error_message(error: BaseException) -> str:
     if disk_error_number(error) is not None:
         return _spill_message(message) if name == "IOException" else f"{message}; fix: free space"
     if isinstance(error, OSError):
-        fix = "; fix: give the user who runs `dvc repro` the right to it"
+        fix = f"; fix: give the user who runs `{rerun_command()}` the right to it"
         return message + (fix if error.errno in PERMISSION_ERRORS else "")
     return f"{message} (this is a bug in Concord: please report what `{DEBUG}` prints)"
 

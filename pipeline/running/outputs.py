@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.errors import InputError, Problem, format_count
+from concord.metrics_core.errors import InputError, Problem, format_count, rerun_command
 from concord.metrics_core.files import SIDE_TABLES, load_json
 from concord.pipeline.params.model import MODEL_NAME, Params, Results
 from concord.pipeline.params.result_files import ModelFiles
@@ -83,7 +83,9 @@ def _remove(path: Path) -> None:
             path.unlink()
 
 
-RERUN_FIX = "run `dvc repro`, which makes it again"
+def rerun_fix() -> str:
+    """Return the fix of a result that is missing or damaged."""
+    return f"run `{rerun_command()}`, which makes it again"
 
 
 def prepare_folders(results: Results, *folders: str) -> None:
@@ -161,7 +163,7 @@ def _has_files(path: Path) -> bool:
 def _read_problem(path: Path) -> Problem | None:
     try:
         if path.suffix == ".json":
-            load_json(path, RERUN_FIX)
+            load_json(path, rerun_fix())
         elif path.suffix == ".parquet":
             file = pq.ParquetFile(path)
             for group in range(file.num_row_groups):
@@ -170,7 +172,7 @@ def _read_problem(path: Path) -> Problem | None:
         return error.problems[0]
     except (pa.ArrowException, OSError) as error:
         problem = f"is damaged: it is not valid parquet: {' '.join(str(error).split())}"
-        return Problem(str(path), problem, RERUN_FIX)
+        return Problem(str(path), problem, rerun_fix())
     return None
 
 

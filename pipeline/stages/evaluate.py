@@ -1,6 +1,6 @@
 """Stage `evaluate`: per-user values and summary of one model."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -21,7 +21,13 @@ from concord.metrics_core.data.relations import (
     share_id_types,
 )
 from concord.metrics_core.data.value_files import USER
-from concord.metrics_core.errors import InputError, ParamsKeys, raise_problems, refuse
+from concord.metrics_core.errors import (
+    InputError,
+    ParamsKeys,
+    raise_problems,
+    refuse,
+    rerun_command,
+)
 from concord.metrics_core.evaluation.accumulator import build_panels, build_task, pinned_content
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
@@ -55,9 +61,9 @@ from concord.pipeline.params.result_files import (
 from concord.pipeline.running.connections import duckdb_settings, read_only_connection
 from concord.pipeline.running.messages import Progress
 from concord.pipeline.running.outputs import (
-    RERUN_FIX,
     prepare_folders,
     remove_background,
+    rerun_fix,
     spill_folder,
     write_json,
 )
@@ -189,11 +195,11 @@ def evaluate(params: Params, model: str) -> str:
     data, files = model_data(params, model), ModelFiles.of_model(params.results, model)
     check_grades(params, data)
     id_overlap = check_model_ids(params, data)
-    lists_quality = load_json(files.quality, RERUN_FIX)
-    truth_quality = load_json(truth_quality_file(params), RERUN_FIX)
+    lists_quality = load_json(files.quality, rerun_fix())
+    truth_quality = load_json(truth_quality_file(params), rerun_fix())
     if (fold := params.models[model].fold) is not None:
         truth_quality = truth_quality["folds"][fold]
-    _check_unit(params, {"load-truth": truth_quality, f"load@{model}": lists_quality})
+    _check_unit(params, (truth_quality, lists_quality))
     primary = params.primary if params.evaluation.panel else []
     conventions = params.parsed_conventions
     panels = build_panels(params.labels, primary, conventions)
@@ -214,7 +220,7 @@ def evaluate(params: Params, model: str) -> str:
                 "lists": content_ids(lists_quality),
                 **{
                     name: content_ids(
-                        load_json(Path(params.results.data) / f"{name}.json", RERUN_FIX)
+                        load_json(Path(params.results.data) / f"{name}.json", rerun_fix())
                     )
                     for name in params.background
                 },
@@ -232,7 +238,7 @@ def evaluate_values(params: Params, model: str) -> str:
     pinned = pinned_content(model, params.parsed_conventions)
     table = pl.read_parquet(files.lists, glob=False)
     summary = summarise_values(table, labels, confidence=params.comparison.confidence)
-    quality = load_json(files.quality, RERUN_FIX)
+    quality = load_json(files.quality, rerun_fix())
     names = list(map(str, labels))
     with per_user_writer(files.per_user, pa.string(), names, pinned) as writer:
         writer.write(table.select(USER, *names))
@@ -241,12 +247,12 @@ def evaluate_values(params: Params, model: str) -> str:
     return f"{len(labels)} metrics for {table.height:,} users"
 
 
-def _check_unit(params: Params, qualities: Mapping[str, Mapping[str, Any]]) -> None:
+def _check_unit(params: Params, qualities: Iterable[Mapping[str, Any]]) -> None:
     """Raise InputError for lists or ground truth that were loaded with another `data.unit`."""
-    for stage, quality in qualities.items():
+    for quality in qualities:
         if (unit := quality.get("unit", [])) != params.data.unit:
             problem = f"is {params.data.unit}, and {quality['path']} was read with {unit}"
-            fix = f"run `dvc repro --single-item --force {stage}`, then `dvc repro`"
+            fix = f"run `{rerun_command()}`, which reads it again"
             raise refuse(f"{PARAMS}: data.unit", problem, fix)
 
 

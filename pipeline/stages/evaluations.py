@@ -17,7 +17,7 @@ from concord.metrics_core.comparison.replicate_config import sort_by_number
 from concord.metrics_core.comparison.value_models import no_lists_data, with_missing_users
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.errors import Problem, raise_problems
+from concord.metrics_core.errors import Problem, raise_problems, rerun_command
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import content_id, content_id_text, load_json
 from concord.metrics_core.metrics.label import Label
@@ -33,7 +33,7 @@ from concord.pipeline.params.result_files import (
 )
 from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.running.messages import LOG
-from concord.pipeline.running.outputs import RERUN_FIX
+from concord.pipeline.running.outputs import rerun_fix
 from concord.pipeline.running.tables import read_metadata
 
 
@@ -62,7 +62,9 @@ def read_evaluations(
     """
     files = {model: ModelFiles.of_model(params.results, model) for model in params.models}
     raise_problems(
-        Problem(str(path), "there is no such file", f"run `dvc repro`: it evaluates {model}")
+        Problem(
+            str(path), "there is no such file", f"run `{rerun_command()}`: it evaluates {model}"
+        )
         for model, paths in files.items()
         for path in (paths.per_user, paths.summary, paths.quality)
         if not path.is_file()
@@ -72,8 +74,8 @@ def read_evaluations(
             paths.per_user,
             paths.panel,
             paths.lists,
-            load_json(paths.summary, RERUN_FIX),
-            load_json(paths.quality, RERUN_FIX),
+            load_json(paths.summary, rerun_fix()),
+            load_json(paths.quality, rerun_fix()),
         )
         for model, paths in files.items()
     }
@@ -94,7 +96,8 @@ def read_evaluations(
         results = with_missing_users(results)
     excluded = {label: reason for labels in departures.values() for label, reason in labels.items()}
     for reason, names in group_by_reason(excluded).items():
-        LOG.warning("warning: left out: %s, evaluated with %s; run `dvc repro`", names, reason)
+        message = "warning: left out: %s, evaluated with %s; run `%s`"
+        LOG.warning(message, names, reason, rerun_command())
     return results, config.without(excluded)
 
 
@@ -108,7 +111,7 @@ def evaluation_data(params: Params) -> EvaluationData:
         train=side_data_file(params, "train"),
         items=side_data_file(params, "items"),
         users=side_data_file(params, "users"),
-        truth_quality=load_json(truth_quality_file(params), RERUN_FIX),
+        truth_quality=load_json(truth_quality_file(params), rerun_fix()),
         connect=read_only_connection,
         folds=folds,
     )
@@ -137,7 +140,7 @@ def _departure_problems(
     refused = {label: reason for label, reason in departures.items() if label in required}
     for reason, labels in group_by_reason(refused).items():
         problem = f"{labels} of {model} was evaluated with {reason}"
-        yield Problem(str(per_user), problem, f"run `dvc repro evaluate@{model}`")
+        yield Problem(str(per_user), problem, f"run `{rerun_command(f'evaluate@{model}')}`")
 
 
 def _missing_labels(
@@ -150,7 +153,7 @@ def _missing_labels(
             section = "metrics" if params.has_values else "evaluation"
             key = "comparison.primary" if str(label) in params.primary else section
             problem = f"has no {label}, which {key} in {PARAMS} names"
-            yield Problem(str(per_user), problem, f"run `dvc repro evaluate@{model}`")
+            yield Problem(str(per_user), problem, f"run `{rerun_command(f'evaluate@{model}')}`")
 
 
 def _truth_problems(results: Mapping[str, ModelResult]) -> Iterator[Problem]:
@@ -162,7 +165,7 @@ def _truth_problems(results: Mapping[str, ModelResult]) -> Iterator[Problem]:
         if content_id(truths[model]) != content_id(truths[first]):
             ids = f"{content_id_text(truths[model], 12)}, {content_id_text(truths[first], 12)}"
             problem = f"{model} was evaluated on another ground truth than {first} ({ids})"
-            fix = "run `dvc repro`, so that all models have the same ground truth"
+            fix = f"run `{rerun_command()}`, so that all models have the same ground truth"
             yield Problem(str(result.values), problem, fix)
 
 

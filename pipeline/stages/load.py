@@ -37,7 +37,7 @@ from concord.metrics_core.data.paths import AnyPath, RemotePath, existing_object
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds, size_text
 from concord.metrics_core.data.value_files import USER, read_value_file
-from concord.metrics_core.errors import ParamsKeys, ValuesKeys, format_count, refuse
+from concord.metrics_core.errors import ParamsKeys, ValuesKeys, format_count, refuse, rerun_command
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile, ValuesFile
 from concord.pipeline.params.paths import check_inside
@@ -72,7 +72,7 @@ def refuse_changes(path: AnyPath) -> Iterator[None]:
         yield
     finally:
         if before != (after := _file_states(path)):
-            fix = "wait until the file is written, then `dvc repro`"
+            fix = f"wait until the file is written, then `{rerun_command()}`"
             raise refuse(str(path), _describe_change(before, after), fix)
 
 

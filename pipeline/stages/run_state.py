@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from concord.pipeline.running.outputs import write_json
 from concord.pipeline.stages.specs import StageSpec
 
 PACKAGE = Path(concord.__file__).parent
+STATE = "concord-run.json"  # beside the folder of the comparison
 
 
 class RunState:
@@ -41,8 +42,22 @@ class RunState:
 
     def is_current(self, spec: StageSpec) -> bool:
         """True if neither inputs nor outputs have changed since the stage last succeeded."""
-        recorded = {"inputs": self._inputs(spec), "outputs": self._outputs(spec)}
-        return bool(self._stages.get(spec.name) == recorded)
+        return bool(self._stages.get(spec.name) == self._inputs(spec) | self._outputs(spec))
+
+    def changes(self, specs: Sequence[StageSpec]) -> tuple[list[str], list[str]]:
+        """Return the keys of params.yaml and the local paths that changed since stages succeeded.
+
+        A section or folder is left out if a part of it is named.
+        """
+        keys: list[str] = []
+        paths: list[str] = []
+        for spec in specs:
+            known = self._stages.get(spec.name, {"params": {}, "files": {}, "outputs": {}})
+            keys += [key for key, value in known["params"].items() if spec.params.get(key) != value]
+            hashes = known["files"] | known["outputs"]
+            existing = [path for path in hashes if Path(path).exists()]
+            paths += [path for path in existing if self._hash(path) != hashes[path]]
+        return _innermost(keys, "."), _innermost(paths, "/")
 
     @contextmanager
     def record(self, spec: StageSpec) -> Iterator[None]:
@@ -54,24 +69,23 @@ class RunState:
             if _is_result_folder(out):
                 shutil.rmtree(out)  # files of the last run that this one does not write
         yield
-        self._stages[spec.name] = {"inputs": inputs, "outputs": self._outputs(spec)}
+        self._stages[spec.name] = inputs | self._outputs(spec)
         self._write()
 
     def _write(self) -> None:
         files = {path: entry for path, entry in self._files.items() if Path(path).exists()}
         write_json(self._path, {"stages": self._stages, "files": files})
 
-    def _inputs(self, spec: StageSpec) -> str:
-        content = {
+    def _inputs(self, spec: StageSpec) -> dict[str, Any]:
+        return {
             "version": version("concord-eval"),
-            "code": [_hash_code(path) for path in spec.code],
+            "code": _digest([_hash_code(path) for path in spec.code]),
             "params": spec.params,
             "files": {path: self._hash(path) for path in spec.files},
         }
-        return _digest(content)
 
-    def _outputs(self, spec: StageSpec) -> str:
-        return _digest({path: self._hash(path) for path in spec.outs})
+    def _outputs(self, spec: StageSpec) -> dict[str, Any]:
+        return {"outputs": {path: self._hash(path) for path in spec.outs}}
 
     def _hash(self, text: str) -> str | None:
         """Return the hash of a file, a folder or an object in a store; None if it is missing."""
@@ -95,6 +109,15 @@ def _is_result_folder(path: Path) -> bool:
     """True for a folder that Concord wrote: the comparison, or ground truth of folds."""
     has_comparison = (path / "comparison.json").is_file()
     return path.is_dir() and (has_comparison or path.suffix == ".parquet")
+
+
+def _innermost(names: Sequence[str], separator: str) -> list[str]:
+    """Return the names, each once, without those that contain another one."""
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if not any(other.startswith(name + separator) for other in names)
+    ]
 
 
 @cache

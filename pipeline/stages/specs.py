@@ -1,5 +1,6 @@
 """Stages of the template of dvc.yaml, with the paths and values of params.yaml."""
 
+import json
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -28,7 +29,7 @@ class StageSpec:
     files, code : tuple of str
         Paths that it reads: of data, and of Concord's code inside the package.
     params : dict
-        The keys of params.yaml that it reads, with their values.
+        The keys of params.yaml that it reads, with their values as in JSON.
     outs : tuple of str
         Paths that it writes.
     """
@@ -114,7 +115,7 @@ def _spec(
         words,
         tuple(_path(dep, values) for dep in stage["deps"] if dep not in code),
         tuple(code),
-        {key: value_at(values, key) for key in keys},
+        json.loads(json.dumps({key: value_at(values, key) for key in keys}, default=str)),
         tuple(outs),
     )
 

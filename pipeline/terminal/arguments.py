@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import preset, presets
 from concord.metrics_core.conventions.validation import suggest
-from concord.metrics_core.errors import InputError, refuse
+from concord.metrics_core.errors import InputError, refuse, rerun_command
 from concord.metrics_core.metrics.label import Label, parse, suggest_label, to_result_spelling
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
@@ -30,7 +30,7 @@ def model_files(params: Params, model: str) -> tuple[Path, Path]:
     truth = truth_file(params, params.models[model].fold)
     for path in (lists, truth):
         if not path.exists():
-            raise refuse(str(path), "does not exist yet", "run `dvc repro` first")
+            raise refuse(str(path), "does not exist yet", f"run `{rerun_command()}` first")
     return lists, truth
 
 

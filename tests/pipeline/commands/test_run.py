@@ -108,6 +108,15 @@ def _other_title(project: Path) -> None:
     change_params(project, {"report.title": "Shop"})
 
 
+def _other_ties(project: Path) -> None:
+    change_params(project, {"conventions.ties": "item_desc"})
+
+
+def _other_lists_evaluated(project: Path) -> None:
+    _other_lists(project)
+    stages_run(project, "evaluate")
+
+
 def _damaged_values(project: Path) -> None:
     (project / "results/per_user/als.parquet").write_bytes(b"PAR1")
 
@@ -138,6 +147,37 @@ def test_a_change_runs_the_stages_that_it_affects(
 
     assert stages_run(project) == expected
     assert stages_run(project) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "changed"),
+    [
+        (_other_lists, "../out/als.csv has"),
+        (_other_cutoff, "params.yaml (evaluation) has"),
+        (_other_ties, "params.yaml (conventions.ties) has"),
+        (_damaged_values, "results/per_user/als.parquet has"),
+        (_other_lists_evaluated, "results/lists, results/summary and results/quality have"),
+    ],
+)
+def test_results_that_are_out_of_date_are_named(
+    project: Path, change: Callable[[Path], None], changed: str
+) -> None:
+    change(project)
+    output = run(project, "concord", "leaderboard", COLUMNS="200")
+
+    assert output.startswith(
+        f"warning: {changed} changed since these results were made: run `concord run`\n"
+    )
+
+
+def test_results_of_run_are_current_although_dvc_lock_is_older(project: Path) -> None:
+    (project / "dvc.lock").write_text(
+        "schema: '2.0'\nstages:\n  compare:\n    cmd: concord\n    params:\n"
+        "      params.yaml:\n        report.title: Older\n    outs:\n"
+        "    - path: results/comparison\n      md5: 00.dir\n"
+    )
+
+    assert run(project, "concord", "leaderboard").startswith("nDCG@1 ")
 
 
 def test_another_version_of_concord_runs_every_stage(
