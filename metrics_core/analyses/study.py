@@ -98,8 +98,10 @@ def study(
     ('ease',)
     """
     _check_arguments(comparisons, {"primary": primary, "models": models}, min_effect)
+    _refuse_lists_and_values(comparisons)
     _refuse_different_conventions(comparisons)
     labels = _choose_labels(comparisons, primary)
+    _refuse_different_directions(comparisons, labels)
     compared, missing = _choose_models(comparisons, models)
     base = _choose_baseline(comparisons, compared, baseline)
     first, same_truth = next(iter(comparisons.values())), _same_truth(comparisons)
@@ -175,6 +177,31 @@ def _check_arguments(comparisons: Any, lists: Mapping[str, Any], min_effect: Any
     if len(comparisons) < MIN_COUNT:
         problem = f"a study needs {MIN_COUNT} data sets or more, got {len(comparisons)}"
         raise refuse("datasets", problem, "add one")
+
+
+def _refuse_lists_and_values(comparisons: Comparisons) -> None:
+    names: dict[bool, list[str]] = {True: [], False: []}
+    for name, comparison in comparisons.items():
+        names[comparison.has_lists].append(name)
+    if names[True] and names[False]:
+        problem = (
+            f"{join_names(names[True])} evaluated lists, {join_names(names[False])} compared "
+            "values of another tool, whose definitions are unknown"
+        )
+        raise refuse("datasets", problem, "evaluate lists in all of them, or values in all")
+
+
+def _refuse_different_directions(comparisons: Comparisons, labels: Sequence[str]) -> None:
+    """Raise InputError for labels of which high values are better on some data sets only."""
+    problems = []
+    for label in labels:
+        lower = [n for n, each in comparisons.items() if not each.metric(label).higher_is_better]
+        if 0 < len(lower) < len(comparisons):
+            problem = f"lower is better in {join_names(lower)}, and higher in the others"
+            problems.append(
+                Problem(f"primary: {label}", problem, "set higher_is_better the same in all")
+            )
+    raise_problems(problems)
 
 
 def _refuse_different_conventions(comparisons: Comparisons) -> None:

@@ -24,13 +24,15 @@ from concord.metrics_core.comparison.user_values import (
     unknown_metric,
 )
 from concord.metrics_core.comparison.value_models import no_lists_data, with_missing_users
+from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.convention import format_value
-from concord.metrics_core.errors import ArgumentNames, Problem, raise_problems
+from concord.metrics_core.errors import ArgumentNames, InputError, Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.value_summary import VALUE_CONVENTIONS, summarise_values
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.metrics.value_metric import value_cutoffs, value_label
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Acknowledgement
 
 
 class _ValueNames(ArgumentNames):
@@ -52,6 +54,7 @@ def compare_values(
     resamples: int = 2000,
     seed: int = 1,
     max_missing_lists: float = MAX_MISSING_LISTS,
+    acknowledge: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Comparison:
     """Compare models by values per user that any tool computed.
 
@@ -94,6 +97,10 @@ def compare_values(
         Number of bootstrap resamples and sign flips, and the seed that they start at.
     max_missing_lists : float
         Share of the users without a value, above which a model is not compared.
+    acknowledge : dict, optional
+        Code of a warning -> why it is accepted, and up to which extent if it has one:
+        {"user_sets_differ": {"reason": "both timed out on some", "up_to": "5%"}}.
+        It is not serious then, and comes last.
 
     Returns
     -------
@@ -137,6 +144,11 @@ def compare_values(
         )
         for name in tables.metrics
     ]
+    acknowledgements: dict[str, Acknowledgement] = {}
+    try:
+        acknowledgements = parse_acknowledgements(acknowledge or {})
+    except InputError as error:
+        problems += error.problems
     config = ComparisonConfig(
         labels=labels,
         ks=value_cutoffs(labels),
@@ -151,6 +163,7 @@ def compare_values(
         resamples=resamples,
         seed=seed,
         max_missing_lists=max_missing_lists,
+        acknowledge=acknowledgements,
         settings=_ValueNames("values"),
     ).validated(list(values), problems=problems)
     models = with_missing_users(

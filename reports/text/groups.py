@@ -19,7 +19,8 @@ def group_name(segmentation: Segmentation, group: str) -> str:
 
 def group_phrase(segmentation: Segmentation, groups: Sequence[str]) -> str:
     """Return groups in a sentence: `new users`, `channel “advert”`, `head and tail items`."""
-    if len(groups) > 1 and {*groups} == {group.name for group in segmentation.segments}:
+    with_users = {group.name for group in segmentation.segments if group.n_users}
+    if len(groups) > 1 and {*groups} == with_users:
         return f"every group of {segmentation.name}"
     if segmentation.by_activity:
         active = [group for group in groups if group != _NEW]

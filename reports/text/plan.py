@@ -41,7 +41,8 @@ def describe(plan: Plan) -> Iterator[Block]:
         rows = list(zip(*(cells for _, cells in columns), strict=True))
         yield TextTable([name for name, _ in columns], rows)
         yield ""
-    if segments := [each for each in plan.differences if each.segmentation is not None]:
+    segments = [each for each in plan.differences if each.segmentation and each.n_users]
+    if segments:
         yield Heading("In segments, corrected for all tests of a segmentation")
         yield _segment_table(segments)
         yield ""

@@ -100,6 +100,12 @@ def entries(comparison: Comparison) -> list[Segmentation]:
     return [entry for entry in comparison.segments if entry.cells]
 
 
+def cells_with_users(entry: Segmentation) -> list[SegmentCell]:
+    """Return the cells of groups that have users."""
+    names = {group.name for group in entry.segments if group.n_users}
+    return [cell for cell in entry.cells if cell.segment in names]
+
+
 def shows_shares(entry: Segmentation) -> bool:
     """True if the values are shares of lists, of which none is better."""
     return entry.kind == "recommended_item"

@@ -73,7 +73,7 @@ def test_a_damaged_result_is_named_by_every_command_that_reads_it(project: Path,
             reported = f"`{command}` with {file} {name}: {ended.code} {ended.err}"
             assert ended.code == 2, reported
             assert f"{file}: is damaged" in ended.err, reported
-            assert "fix: run `dvc repro" in ended.err, reported
+            assert "fix: run `concord run" in ended.err, reported
     Path(file).write_bytes(sound)
 
 
@@ -85,4 +85,4 @@ def test_damaged_receipt_counts_as_missing(project: Path, content: bytes) -> Non
     ended = run_command("log")
 
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith("not logged: run `dvc repro`")
+    assert ended.out.startswith("not logged: run `concord run`")

@@ -43,7 +43,7 @@ def test_a_full_disk_at_the_outputs(
     assert ended.code == 1
     assert ended.err.startswith(f"results/lists/first.parquet: {reason}: ")
     assert " are free, " in ended.err
-    assert ended.err.endswith("fix: free space there, then `dvc repro`\n")
+    assert ended.err.endswith("fix: free space there, then `concord run`\n")
     assert ended.err.count("\n") == 1
     assert parts(project) == []
     assert not lists.exists()

@@ -41,7 +41,7 @@ def _is_stopped() -> None:
 
 
 FAULTS: dict[str, tuple[Callable[[], None], int, str]] = {
-    "full disk": (_disk_is_full, 1, "; fix: free space there, then `dvc repro`"),
+    "full disk": (_disk_is_full, 1, "; fix: free space there, then `concord run`"),
     "I/O error": (_io_error, 1, "Input/output error"),
     "SIGTERM": (_is_stopped, 143, "stopped by SIGTERM; nothing half-written is left"),
 }

@@ -95,5 +95,5 @@ def test_an_input_that_changes_while_it_is_read(
     assert ended.code == 2, ended.err
     assert "data/first.csv: first.csv " in ended.err
     assert "while it was read" in ended.err
-    assert "fix: wait until the file is written, then `dvc repro`" in ended.err
+    assert "fix: wait until the file is written, then `concord run`" in ended.err
     assert not lists.exists()

@@ -1,6 +1,7 @@
 """Sections of the report: segments, gains, trade-offs, warnings, leaders, gates."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from concord.reports.charts.tradeoffs import dominators, sentence, tradeoff_char
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.page import render_markdown
 from concord.reports.text.costs import costs
+from concord.reports.text.groups import group_phrase
 from concord.reports.text.quality import Finding, findings, passed_checks
 from concord.reports.text.segments import entries, grids
 from concord.reports.text.summary import cautions, headline, thresholds
@@ -208,6 +210,29 @@ def test_one_model_has_its_means_by_group() -> None:
     assert "minus that of" not in section
     assert '<caption class="unseen">nDCG@10 of popularity by activity</caption>' in section
     assert "\n| nDCG@10 | popularity | Users |\n" in markdown(content)
+
+
+@pytest.mark.parametrize("make", [sample.one_model, sample.two_models])
+def test_a_group_without_users_is_left_out(make: Callable[[], sample.Content]) -> None:
+    content = make()
+    activity = content["segments"][0]
+    name = activity["segments"][0]["name"]
+    activity["segments"][0]["n_users"] = 0
+    for cell in activity["cells"]:
+        if cell["segment"] == name:
+            cell |= {"mean": None, "n_users": 0, "difference": None}
+
+    assert "new users" in html(make())
+    assert "new users" not in html(content)
+    assert "new users" not in markdown(content)
+
+
+def test_losses_in_all_groups_with_users_are_those_in_every_group() -> None:
+    (activity, *_) = from_content(sample.two_models()).segments
+    first, *others = activity.segments
+    activity = replace(activity, segments=(replace(first, n_users=0), *others))
+
+    assert group_phrase(activity, [group.name for group in others]) == "every group of activity"
 
 
 def test_serious_warnings_are_never_folded() -> None:

@@ -120,6 +120,14 @@ def test_segments_are_planned_on_request(comparison: cc.Comparison) -> None:
     assert (segment.smallest or 0) > (overall.smallest or 0)
 
 
+def test_a_segment_without_users_is_not_in_the_text(comparison: cc.Comparison) -> None:
+    plan = cc.plan(comparison, segments=True)
+    some = (replace(e, n_users=0) if e.segment == "no" else e for e in plan.differences)
+
+    assert "“no”" in plan.summary
+    assert "“no”" not in replace(plan, differences=tuple(some)).summary
+
+
 def test_users_needed_include_thirty_who_differ() -> None:
     """One user in a hundred differs, so thirty who differ need 3,000 users."""
     a = np.zeros(2000)

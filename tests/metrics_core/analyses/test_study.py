@@ -2,15 +2,18 @@
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import concord
 from concord.metrics_core.results.comparison_parts import InputFile, Provenance
 from concord.metrics_core.results.replicates import Replicates
 from concord.metrics_core.stats.verdict import difference_standard_error
+from concord.reports.study_page import render_study
 from concord.reports.text import study as text
 from tests.metrics_core.analyses.study_data import USERS, comparison_of
 from tests.metrics_core.defined import defined
@@ -184,6 +187,50 @@ def test_different_conventions_are_refused_one_by_one() -> None:
 
 
 OVERRIDES = {"overrides": {"nDCG": {"relevance_threshold": 4}, "RR": {"relevance_threshold": 3}}}
+
+
+def _latencies(seed: int, *, higher_is_better: bool = False) -> concord.Comparison:
+    rng = np.random.default_rng(seed)
+    means = {"base": 5.0, "a": 4.5, "c": 3.0}
+    return concord.compare_values(
+        {m: {"latency": dict(enumerate(rng.normal(mean, 1, 60)))} for m, mean in means.items()},
+        baseline="base",
+        higher_is_better={"latency": higher_is_better},
+        resamples=99,
+    )
+
+
+def test_values_of_another_tool_have_a_study_without_conventions() -> None:
+    study = concord.study({name: _latencies(seed) for seed, name in enumerate(("x", "y", "z"))})
+    page = render_study(study)
+
+    assert study.answers[0].winners == ("c",)
+    assert "The values are those of another tool, whose conventions are unknown." in page
+    assert "<dt>Conventions</dt>" not in page
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (
+            lambda: comparison_of({"base": 0.1, "a": 0.15, "c": 0.2}),
+            "datasets: y evaluated lists, x compared values of another tool, whose definitions "
+            "are unknown\n  fix: evaluate lists in all of them, or values in all",
+        ),
+        (
+            lambda: _latencies(2, higher_is_better=True),
+            "primary: latency: lower is better in x, and higher in the others\n"
+            "  fix: set higher_is_better the same in all",
+        ),
+    ],
+)
+def test_values_that_cannot_be_pooled_are_refused(
+    other: Callable[[], concord.Comparison], message: str
+) -> None:
+    with pytest.raises(concord.InputError) as refused:
+        concord.study({"x": _latencies(1), "y": other()})
+
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize(

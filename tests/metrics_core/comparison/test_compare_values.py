@@ -213,6 +213,21 @@ def test_users_without_values_of_a_model_are_a_warning() -> None:
     )
 
 
+def test_a_warning_is_acknowledged_up_to_its_extent() -> None:
+    some = {topic: value for n, (topic, value) in enumerate(HIGH.items()) if n >= 6}
+    values = {"dense": {"AP": some}, "bm25": {"AP": LOW}}
+    serious = {
+        up_to: cc.compare_values(
+            values,
+            baseline="bm25",
+            acknowledge={"user_sets_differ": {"reason": "timed out", "up_to": up_to}},
+        ).serious
+        for up_to in ("10%", "9%")
+    }
+
+    assert {up_to: len(warnings) for up_to, warnings in serious.items()} == {"10%": 0, "9%": 1}
+
+
 @pytest.mark.parametrize("empty", [math.nan, None])
 def test_a_user_without_a_value_does_not_count(empty: float | None) -> None:
     values: dict[str, Any] = {**HIGH, "t3": empty}
@@ -327,6 +342,8 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
         "no two values of AP are further apart than 1"),
     "effect": ({"a": _FRAME}, {"min_effect": "much"}, "min_effect: is 'much'"),
     "confidence": ({"a": _FRAME}, {"confidence": 2}, "confidence: is 2"),
+    "acknowledge": ({"a": _FRAME}, {"acknowledge": {"user_sets": {"reason": "x"}}},
+        "user_sets: is not the code of a warning"),
     "adjustment": ({"a": _FRAME}, {"adjustment": "none"}, "adjustment: is 'none'"),
 }  # fmt: skip
 

@@ -109,7 +109,7 @@ def test_missing_results_are_reported(project: Path) -> None:
 
     assert done.returncode == 2
     assert done.stderr == (
-        "results/comparison/comparison.json: does not exist yet\n  fix: run `dvc repro` first\n"
+        "results/comparison/comparison.json: does not exist yet\n  fix: run `concord run` first\n"
     )
 
 
@@ -143,6 +143,7 @@ stages:
 def test_report_of_stale_results_names_the_changed_params(
     project: Path, lock: str, changed: str | None
 ) -> None:
+    (project / "dvc.yaml").touch()
     (project / "dvc.lock").write_text(lock, encoding="utf-8")
     output = run(project, "concord", "leaderboard", COLUMNS="200").splitlines()[0]
 

@@ -69,7 +69,7 @@ def test_pin_changes_only_values_and_pinning_back_restores_all_bytes(
     assert params is not None
     problems = refusal.problems if refusal else ()  # metrics that the preset rules out
     assert all("evaluation.metrics" in each.where and str(each) in output for each in problems)
-    assert ("next: dvc repro" in output) is (not problems and bool(set(after) - set(before)))
+    assert ("next: concord run" in output) is (not problems and bool(set(after) - set(before)))
     pinned, conventions = params.parsed_conventions, cc.preset(name)
     actual = {
         convention
@@ -191,7 +191,7 @@ def test_changes_and_next_step_are_printed(
         "duplicates: error → keep\n"
         "discount: {log: 2} → {jk: 2}\n"
         "ideal: truth_at_k → retrieved\n"
-        "pinned recohut_method0 in params.yaml; next: dvc repro\n"
+        "pinned recohut_method0 in params.yaml; next: concord run\n"
     )
 
 
@@ -205,7 +205,7 @@ def test_a_change_of_the_name_alone_is_reported(
 
     assert capsys.readouterr().out == (
         "preset: custom → standard\n"
-        "pinned standard in params.yaml; next: dvc repro\n"
+        "pinned standard in params.yaml; next: concord run\n"
         "params.yaml already has every value of standard.\n"
     )
 

@@ -108,8 +108,8 @@ def _other_title(project: Path) -> None:
     change_params(project, {"report.title": "Shop"})
 
 
-def _other_ties(project: Path) -> None:
-    change_params(project, {"conventions.ties": "item_desc"})
+def _other_policy(project: Path) -> None:
+    change_params(project, {"input.nan_score": "last"})
 
 
 def _other_lists_evaluated(project: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_change_runs_the_stages_that_it_affects(
     [
         (_other_lists, "../out/als.csv has"),
         (_other_cutoff, "params.yaml (evaluation) has"),
-        (_other_ties, "params.yaml (conventions.ties) has"),
+        (_other_policy, "params.yaml (input.nan_score) has"),
         (_damaged_values, "results/per_user/als.parquet has"),
         (_other_lists_evaluated, "results/lists, results/summary and results/quality have"),
     ],

@@ -140,7 +140,7 @@ def test_all_projects_that_are_not_evaluated_are_named(working_folder: Path) -> 
         "books, books/results/comparison/comparison.json: there is no such file: this project "
         "is not evaluated"
     ) in message
-    assert "run `dvc repro` in books" in message
+    assert "run `concord run` in books" in message
     assert (
         "films, films/params.yaml: there is no such file: this folder is not a project" in message
     )

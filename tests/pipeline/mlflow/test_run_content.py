@@ -132,7 +132,8 @@ def test_missing_result_is_named(project: Path) -> None:
     (project / "results/report/report.html").unlink()
 
     assert refusal_of(lambda: evaluation_runs(params_of(project))) == (
-        "results/report/report.html: there is no such file\n  fix: run `dvc repro`, which writes it"
+        "results/report/report.html: there is no such file\n"
+        "  fix: run `concord run`, which writes it"
     )
 
 
