@@ -125,6 +125,11 @@ def refuse_special(path: Path, fix: str) -> None:
         raise refuse(str(path), message, fix)
 
 
+def count_items(quality: Mapping[str, Any]) -> int:
+    """Return the number of items of a train or catalogue, from its description."""
+    return int(quality.get("items", quality["rows"]))
+
+
 def load_json(path: Path, fix: str) -> dict[str, Any]:
     """Return the JSON object in a file.
 

@@ -25,7 +25,12 @@ from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs, un
 from concord.metrics_core.evaluation.item_lists import number_items, read_ranked_lists
 from concord.metrics_core.evaluation.join_truth import join_truth
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
-from concord.metrics_core.evaluation.side_data import NO_SIDE_DATA, SideData, refuse_missing
+from concord.metrics_core.evaluation.side_data import (
+    NO_SIDE_DATA,
+    SideData,
+    refuse_missing,
+    with_catalogue_size,
+)
 from concord.metrics_core.metrics.label import Label, parse_supported
 from concord.metrics_core.metrics.scope import affected_metrics
 from concord.metrics_core.metrics.steps import Steps
@@ -128,8 +133,11 @@ def explain(
     RR = 0.5
     """
     label = parse_supported(metric, feature="explain", also=_LIST_METRICS)
-    conventions = resolve_conventions(conventions)
-    other = None if versus is None else resolve_conventions(versus)
+    tables = {"train": train, "items": items}
+    conventions = with_catalogue_size(resolve_conventions(conventions), tables, columns)
+    other = None
+    if versus is not None:
+        other = with_catalogue_size(resolve_conventions(versus), tables, columns)
     if other is not None and isinstance(versus, str):
         other = with_data_conventions(other, conventions)
     with in_memory() as connection:

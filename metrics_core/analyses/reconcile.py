@@ -25,6 +25,7 @@ from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import Definition, changed_conventions, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.score import definition_problem
+from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.metrics.label import Label, parse_supported
 from concord.metrics_core.metrics.scope import affected_metrics
 from concord.metrics_core.results.reconcile import ConventionMatch, Reconciliation
@@ -126,7 +127,7 @@ def reconcile(
     0.5
     """
     label = parse_supported(metric, feature="reconcile")
-    conventions = resolve_conventions(conventions)
+    conventions = with_catalogue_size(resolve_conventions(conventions), {}, columns)
     PrintedNumber.parse(value)
     refuse_other_tables(conventions, "reconcile")
     with in_memory() as connection:

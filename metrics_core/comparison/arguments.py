@@ -23,6 +23,7 @@ from concord.metrics_core.evaluation.evaluate import (
     refuse_unread_columns,
 )
 from concord.metrics_core.evaluation.inputs import refuse_unit
+from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label, with_own_metrics
 from concord.metrics_core.results.gate import Gate
@@ -122,6 +123,9 @@ def parse_list_arguments(
     if parsed_conventions is not None:
         parsed.conventions = with_own_metrics(
             parsed_conventions, (label.name for label in parsed.labels)
+        )
+        parsed.conventions = parsed.parse(
+            with_catalogue_size, parsed.conventions, tables, columns, default=parsed.conventions
         )
         if unit is not None:
             parsed.parse(refuse_unit, unit, parsed.conventions, default=None)

@@ -20,7 +20,7 @@ class Key(NamedTuple):
         How to write the value.
     schema : Mapping[str, Any]
         JSON Schema of a number, with `maximum` and `minimum` or `exclusiveMinimum`.
-        Empty if `words` are allowed.
+        Empty if only `words` are allowed.
     words : Mapping[str, str]
         Allowed words and their meaning.
     is_required : bool
@@ -34,7 +34,7 @@ class Key(NamedTuple):
 
     def allows(self, value: Value) -> bool:
         """True if the key may have this value."""
-        if self.words:
+        if isinstance(value, str) or not self.schema:
             return isinstance(value, str) and value in self.words
         if not (type(value) is int if self.schema["type"] == "integer" else is_number(value)):
             return False
@@ -44,9 +44,10 @@ class Key(NamedTuple):
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the key's values."""
-        return {"description": self.form, **self.schema} | (
-            {"enum": list(self.words)} if self.words else {}
-        )
+        words = [{"enum": list(self.words)}] if self.words else []
+        schemas = [self.schema, *words] if self.schema else words
+        schema = {"anyOf": schemas} if len(schemas) > 1 else schemas[0]
+        return {"description": self.form, **schema}
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import NamedTuple, Self
 
@@ -148,6 +148,19 @@ class Conventions:
         if problems:
             raise ConventionError(problems)
         return cls(**{**optional, **mapping})
+
+    def with_catalogue_size(self, count: Callable[[str], int]) -> Self:
+        """Return the conventions with a number where `candidates` names the table of its items.
+
+        Parameters
+        ----------
+        count : callable
+            Returns the number of items of the table `items` or `train`.
+        """
+        if self.candidates is None or not isinstance(self.candidates["catalogue"], str):
+            return self
+        size = count(self.candidates["catalogue"])
+        return replace(self, candidates={**self.candidates, "catalogue": size})
 
     def preset_values(self) -> dict[str, Value]:
         """Return the conventions that presets set, by name, in documented order."""

@@ -25,7 +25,7 @@ CORRECTED_METRICS = ("P", "R", "F1", "Hit", "AP", "RR", "CG", "DCG", "nDCG", "Rp
 
 def _candidates_problem(value: Mapping[str, Any]) -> Problem | None:
     negatives, catalogue = value["negatives"], value["catalogue"]
-    if negatives < catalogue:
+    if isinstance(catalogue, str) or negatives < catalogue:
         return None
     problem = f"{negatives:,} are not less than the {catalogue:,} items of the catalogue"
     return "candidates.negatives", problem, "name how many items were ranked in all"
@@ -66,8 +66,10 @@ DATA_CONVENTIONS: tuple[Convention, ...] = (
                 is_required=True,
             ),
             "catalogue": Key(
-                f"how many items a full ranking holds, from 2 to {MAX_CATALOGUE:,}",
+                f"how many items a full ranking holds, from 2 to {MAX_CATALOGUE:,}, or the table "
+                "to count them in: items or train",
                 {"type": "integer", "minimum": 2, "maximum": MAX_CATALOGUE},
+                {"items": "the items of the catalogue", "train": "the items of the train"},
                 is_required=True,
             ),
             "sampling": Key(

@@ -63,7 +63,7 @@ class CandidateOptions(TypedDict):
     """The value of the convention `candidates`."""
 
     negatives: int
-    catalogue: int
+    catalogue: int | Literal["items", "train"]
     sampling: Literal["uniform"]
 
 

@@ -27,6 +27,7 @@ from concord.metrics_core.evaluation.evaluate_model import evaluated_label
 from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.evaluation.join_truth import PROPENSITY
 from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.evaluation.spark.frames import is_spark
 from concord.metrics_core.evaluation.summary import CONFIDENCE, Summary
 from concord.metrics_core.evaluation.warnings.data import none_relevant_warnings
@@ -156,6 +157,7 @@ def evaluate(
     labels = parse_labels(metrics)
     pinned = with_own_metrics(parse_conventions(conventions), (label.name for label in labels))
     refuse_unread_columns(columns, labels, pinned)
+    pinned = with_catalogue_size(pinned, {"train": train, "items": items}, columns)
     config = EvaluationConfig.of_one_model(labels, pinned)
     if is_spark(recs) or is_spark(truth):
         from concord.metrics_core.evaluation.spark.evaluate import evaluate_frames

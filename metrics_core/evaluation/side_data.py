@@ -8,10 +8,16 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import Table, create_view, read_frame, scan
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.data.argument_types import Data, TableColumns
+from concord.metrics_core.data.arguments import check_columns, open_table
+from concord.metrics_core.data.load_tables import LOADERS
+from concord.metrics_core.data.relations import Table, create_view, in_memory, read_frame, scan
+from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.item_lists import Features, Groups, number_items
 from concord.metrics_core.evaluation.join_truth import PROPENSITY
 from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.files import count_items
 from concord.metrics_core.metrics.elementary import exp2, log2
 
 
@@ -159,6 +165,31 @@ def popularity_propensities(train: Table, exponent: float) -> pl.DataFrame:
     n = items["n"].to_numpy().astype(np.float64)
     values = exp2(exponent * log2(n / n.max(initial=1.0)))
     return pl.DataFrame({"item": items["item"], PROPENSITY: values})
+
+
+def with_catalogue_size(
+    conventions: Conventions, tables: Mapping[str, Data | None], columns: TableColumns | None
+) -> Conventions:
+    """Return the conventions with a number where `candidates` names the table of its items.
+
+    Raises
+    ------
+    InputError
+        If the table is not given or invalid.
+    ConventionError
+        If the number does not fit the number of negatives.
+    """
+
+    def count(role: str) -> int:
+        if (data := tables.get(role)) is None:
+            problem = f"is {role}, and `{role}` is not given"
+            fix = f"give `{role}`, or write the number of items"
+            raise refuse("conventions: candidates.catalogue", problem, fix)
+        table = replace(open_table(role, data, check_columns(columns or {})), is_hashed=False)
+        with in_memory() as connection:
+            return count_items(LOADERS[role](connection, table).quality)
+
+    return conventions.with_catalogue_size(count)
 
 
 def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) -> None:

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     params = read_params(needs_lists=True)
     label, model, markdown = parse_label(arguments.metric), arguments.model, arguments.markdown
     versus = arguments.versus and with_data_conventions(
-        find_preset(arguments.versus), params.parsed_conventions
+        find_preset(arguments.versus), params.resolved_conventions
     )
     replicates = params.replicate_names.get(model)
     if replicates is None:
@@ -80,7 +80,7 @@ def _derivation(
             truth,
             user=user,
             metric=str(label),
-            conventions=params.parsed_conventions,
+            conventions=params.resolved_conventions,
             versus=versus,
             background=SideData(**tables),
         )

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         return definition_means(params, model, definitions)
 
     grades = positive_grades(truth)
-    result = search(value, label, params.parsed_conventions, compute_means, grades)
+    result = search(value, label, params.resolved_conventions, compute_means, grades)
     warn_if_stale(params)
     print_result(result)
     return 0 if result.matches else 1

@@ -210,7 +210,7 @@ def _missing_background(params: Params) -> Iterator[Problem]:
     """Yield a problem if a metric needs a table that `background` does not name."""
     items = side_data_file(params, "items")
     catalogue = None if items is None else build_catalogue(pl.read_parquet(items, glob=False))
-    task = Task(params.labels, params.parsed_conventions)
+    task = Task(params.labels, params.resolved_conventions)
     try:
         refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)
         with_item_columns(task, lambda: catalogue, lambda: side_data_file(params, "train"))

@@ -125,6 +125,7 @@ def params_problems(params: Params) -> list[Problem]:
     conventions = preset("standard") if invalid_conventions else params.parsed_conventions
     problems = [
         *invalid_conventions,
+        *_catalogue_problems(params, conventions),
         *_unit_problems(params),
         *_label_problems(params, labels),
         *_pattern_problems(params),
@@ -192,6 +193,15 @@ def _uncomputable_problems(params: Params) -> Iterator[Problem]:
                 "needs `conventions.preset: custom`"
             )
             yield Problem(_METRICS, f"{join_names(names)}: {reason}", fix)
+
+
+def _catalogue_problems(params: Params, conventions: Conventions) -> Iterator[Problem]:
+    """Yield a problem if `candidates.catalogue` names a table that is missing."""
+    role = (conventions.candidates or {}).get("catalogue")
+    if isinstance(role, str) and role not in params.background:
+        fix = f"name the table under `background.{role}`, or write the number of items"
+        problem = f"is {role}, and `background` has no {role}"
+        yield Problem(("conventions", "candidates", "catalogue"), problem, fix)
 
 
 def _unit_problems(params: Params) -> Iterator[Problem]:

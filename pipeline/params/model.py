@@ -42,8 +42,17 @@ from concord.metrics_core.comparison.segmentation import (
 )
 from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_problems
-from concord.metrics_core.errors import ParamsKeys, ValuesKeys, refuse
+from concord.metrics_core.errors import (
+    InputError,
+    ParamsKeys,
+    Problem,
+    ValuesKeys,
+    refuse,
+    rerun_command,
+)
+from concord.metrics_core.files import count_items, load_json
 from concord.metrics_core.metrics.label import (
     MAX_K,
     Label,
@@ -428,6 +437,28 @@ class Params(_Section):
         return with_own_metrics(conventions, map(metric_name, self.evaluation.metrics))
 
     @property
+    def resolved_conventions(self) -> Conventions:
+        """Conventions with the size of the loaded table that `candidates.catalogue` names.
+
+        Raises
+        ------
+        InputError
+            If the table is not loaded, or has too few items for the negatives.
+        """
+
+        def count(role: str) -> int:
+            file = Path(self.results.data) / f"{role}.json"
+            return count_items(load_json(file, f"run `{rerun_command()}`"))
+
+        try:
+            return self.parsed_conventions.with_catalogue_size(count)
+        except ConventionError as error:
+            raise InputError(
+                Problem(f"{PARAMS}: conventions.{key}", problem, fix)
+                for key, problem, fix in error.problems
+            ) from None
+
+    @property
     def has_values(self) -> bool:
         """True if the models have values of another tool instead of recommendations."""
         return any(isinstance(entry, ValuesFile) for entry in self.models.values())
@@ -506,7 +537,7 @@ class Params(_Section):
         InputError
             If it is invalid.
         """
-        return self.build_config(self.labels, self.parsed_conventions)
+        return self.build_config(self.labels, self.resolved_conventions)
 
     def build_config(self, labels: Sequence[Label], conventions: Conventions) -> ComparisonConfig:
         """Return the configuration of a comparison of these labels.

@@ -201,7 +201,7 @@ def evaluate(params: Params, model: str) -> str:
         truth_quality = truth_quality["folds"][fold]
     _check_unit(params, (truth_quality, lists_quality))
     primary = params.primary if params.evaluation.panel else []
-    conventions = params.parsed_conventions
+    conventions = params.resolved_conventions
     panels = build_panels(params.labels, primary, conventions)
     task = build_task(params.labels, conventions, panels, has_users="users" in params.background)
     with (
@@ -235,7 +235,7 @@ def evaluate(params: Params, model: str) -> str:
 def evaluate_values(params: Params, model: str) -> str:
     """Write the per-user values, summary and means of a model; return counts as text."""
     files, labels = ModelFiles.of_model(params.results, model), params.labels
-    pinned = pinned_content(model, params.parsed_conventions)
+    pinned = pinned_content(model, params.resolved_conventions)
     table = pl.read_parquet(files.lists, glob=False)
     summary = summarise_values(table, labels, confidence=params.comparison.confidence)
     quality = load_json(files.quality, rerun_fix())

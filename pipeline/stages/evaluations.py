@@ -80,7 +80,9 @@ def read_evaluations(
         for model, paths in files.items()
     }
     departures = {
-        model: _departures(params.parsed_conventions, files[model].per_user, result, config.labels)
+        model: _departures(
+            params.resolved_conventions, files[model].per_user, result, config.labels
+        )
         for model, result in results.items()
     }
     problems = [

@@ -394,7 +394,7 @@ def test_plan_without_results_has_a_fix(tmp_path: Path) -> None:
     process = attempt(tmp_path, "concord", "plan")
 
     assert process.returncode == 2
-    assert "comparison.json: does not exist yet\n  fix: run `dvc repro` first" in process.stderr
+    assert "comparison.json: does not exist yet\n  fix: run `concord run` first" in process.stderr
 
 
 @pytest.mark.whole
