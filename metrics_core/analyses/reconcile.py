@@ -127,7 +127,7 @@ def reconcile(
     0.5
     """
     label = parse_supported(metric, feature="reconcile")
-    conventions = with_catalogue_size(resolve_conventions(conventions), {}, columns)
+    conventions = resolve_conventions(conventions)
     PrintedNumber.parse(value)
     refuse_other_tables(conventions, "reconcile")
     with in_memory() as connection:
@@ -145,7 +145,8 @@ def reconcile(
 
 
 def refuse_other_tables(conventions: Conventions, feature: str) -> None:
-    """Raise an InputError if propensities come from another table than the ground truth."""
+    """Raise an InputError if a convention reads another table than the ground truth."""
+    with_catalogue_size(conventions, {}, None)
     if (conventions.propensity or {"column": "truth"}).get("column") != "truth":
         raise refuse(
             "conventions: propensity",

@@ -60,7 +60,7 @@ def definition_means(
     from concord.metrics_core.evaluation.partition import Task
     from concord.pipeline.stages.evaluate import choose_executor, model_data
 
-    task = Task((), params.parsed_conventions, definitions=definitions)
+    task = Task((), params.resolved_conventions, definitions=definitions)
     parts = choose_executor(params)(model_data(params, model), task)
     frames = [part.values for part in parts]
     return [definition_mean(frames, definition) for definition in definitions]

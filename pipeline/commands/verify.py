@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         return definition_means(params, model, definitions)
 
     grades = sorted({grade for truth in truths for grade in positive_grades(truth)})
-    result = verify_rows(rows, params.parsed_conventions, compute_means, grades)
+    result = verify_rows(rows, params.resolved_conventions, compute_means, grades)
     warn_if_stale(params)
     if arguments.json:
         print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))

@@ -1,6 +1,6 @@
 """Small lists of sampled candidates."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -30,7 +30,9 @@ def truth(users: int, grades: tuple[float, ...] = (1.0,)) -> pl.DataFrame:
 
 
 def conventions(
-    negatives: int = NEGATIVES, catalogue: int = CATALOGUE, **options: Any
+    negatives: int = NEGATIVES,
+    catalogue: int | Literal["items", "train"] = CATALOGUE,
+    **options: Any,
 ) -> cc.Conventions:
     """Standard, with candidates."""
     declaration: CandidateOptions = {

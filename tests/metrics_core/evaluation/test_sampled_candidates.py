@@ -2,8 +2,9 @@
 
 import re
 from fractions import Fraction
+from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,7 @@ from concord.metrics_core.evaluation.sampled_candidates import GAMMA, UNBIASED, 
 from concord.metrics_core.metrics.catalogue import CATALOGUE as METRICS
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.metric import Metric
+from concord.metrics_core.results.stored import to_json
 from tests.metrics_core.evaluation.sampled_data import (
     CATALOGUE,
     NEGATIVES,
@@ -203,6 +205,7 @@ def test_users_whose_rank_is_not_known_are_refused(
         ({"negatives": 30, "catalogue": 30, "sampling": "uniform"}, "candidates.negatives"),
         ({"negatives": True, "catalogue": 30, "sampling": "uniform"}, "candidates.negatives"),
         ({"negatives": 4, "catalogue": 3.5, "sampling": "uniform"}, "candidates.catalogue"),
+        ({"negatives": 4, "catalogue": "truth", "sampling": "uniform"}, "candidates.catalogue"),
         ({"negatives": 4, "catalogue": 30, "sampling": "popularity"}, "candidates.sampling"),
     ],
 )
@@ -223,6 +226,49 @@ def test_conventions_without_candidates_are_what_they_were() -> None:
     assert declaration.preset == "standard"
     assert declaration.fingerprint != standard.fingerprint
     assert Conventions.from_mapping(declaration.as_dict()) == declaration
+
+
+ITEMS = pl.DataFrame({"item": range(CATALOGUE)})
+SIDE_DATA = {
+    "items": ITEMS,
+    "train": pl.concat([ITEMS.with_columns(user=pl.lit(user)) for user in ("a", "b")]),
+}
+
+
+@pytest.mark.parametrize("role", ["items", "train"])
+def test_the_size_of_a_table_gives_the_same_as_the_number(role: Literal["items", "train"]) -> None:
+    known: dict[str, Any] = {"metrics": ["nDCG@3"], role: SIDE_DATA[role]}
+    models = {"a": lists(RANKS), "b": lists(RANKS[::-1])}
+    number, name = ({"conventions": conventions(catalogue=each)} for each in (CATALOGUE, role))
+
+    of_number, of_name = (
+        cc.compare(models, truth(6), baseline="b", resamples=99, **known, **each)
+        for each in (number, name)
+    )
+    assert to_json(of_name) == to_json(of_number)
+    evaluated = cc.evaluate(lists(RANKS), truth(6), **known, **name)
+    assert evaluated.conventions == conventions()
+    explained = cc.explain(
+        lists(RANKS), truth(6), user="u1", metric="nDCG@3", **{role: known[role]}, **name
+    )
+    assert "among 4 of 29 others" in str(explained)
+
+
+def test_a_table_that_is_missing_or_too_small_is_refused() -> None:
+    evaluate = partial(cc.evaluate, lists(RANKS), truth(6), metrics=["nDCG@3"])
+
+    with pytest.raises(cc.InputError) as missing:
+        evaluate(conventions=conventions(catalogue="train"), items=ITEMS)
+    with pytest.raises(ConventionError) as small:
+        evaluate(conventions=conventions(catalogue="items"), items=ITEMS.head(4))
+
+    assert str(missing.value) == (
+        "conventions: candidates.catalogue: is train, and `train` is not given\n"
+        "  fix: give `train`, or write the number of items"
+    )
+    assert "candidates.negatives: 4 are not less than the 4 items of the catalogue" in str(
+        small.value
+    )
 
 
 def test_explain_shows_how_the_value_came_about() -> None:

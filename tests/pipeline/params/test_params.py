@@ -685,3 +685,14 @@ def test_metrics_without_a_value_under_the_conventions_are_refused(
     assert any(each.startswith(begins("Novelty@5 and Novelty@10")) for each in refused)
     assert any(each.startswith(begins("Coverage@10")) for each in refused)
     assert all("| remove them, or change what is named" in each for each in refused)
+
+
+def test_a_catalogue_of_candidates_needs_its_table(tmp_path: Path) -> None:
+    candidates = "  candidates: {negatives: 100, catalogue: items, sampling: uniform}\n  overrides:"
+    items = DEMO[DEMO.index("  items: #") : DEMO.index("  users: {path")]
+    refused = refused_problems(tmp_path, ("  overrides:", candidates), (items, ""))
+
+    assert (
+        "conventions.candidates.catalogue: is items, and `background` has no items | name the "
+        "table under `background.items`, or write the number of items"
+    ) in refused
