@@ -209,12 +209,12 @@ def test_again_logs_missing_results_once(
 
     assert not_logged["logged"] is False
     assert lines == [
-        "not logged: run `dvc repro`, or `concord log --again` if it failed there",
+        "not logged: run `concord run`, or `concord log --again` if it failed there",
         f"not logged: MLflow at sqlite:///mlflow.db {not_logged['reason']}; run `concord log "
         "--again`",
         "logged: 2 models, experiment demo, MLflow at sqlite:///mlflow.db",
         "to find this comparison and its models: tags.`concord.newest` = 'demo'",
-        "not logged: the results here differ from those that were logged; run `dvc repro`",
+        "not logged: the results here differ from those that were logged; run `concord run`",
     ]
     assert_logged_once(client)
 
