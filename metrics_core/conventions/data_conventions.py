@@ -69,7 +69,7 @@ DATA_CONVENTIONS: tuple[Convention, ...] = (
                 f"how many items a full ranking holds, from 2 to {MAX_CATALOGUE:,}, or the table "
                 "to count them in: items or train",
                 {"type": "integer", "minimum": 2, "maximum": MAX_CATALOGUE},
-                {"items": "the items of the catalogue", "train": "the items of the train"},
+                {"items": "the items of the catalogue", "train": "the items of the training set"},
                 is_required=True,
             ),
             "sampling": Key(

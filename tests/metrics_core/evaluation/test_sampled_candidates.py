@@ -239,18 +239,17 @@ SIDE_DATA = {
 def test_the_size_of_a_table_gives_the_same_as_the_number(role: Literal["items", "train"]) -> None:
     known: dict[str, Any] = {"metrics": ["nDCG@3"], role: SIDE_DATA[role]}
     models = {"a": lists(RANKS), "b": lists(RANKS[::-1])}
-    number, name = ({"conventions": conventions(catalogue=each)} for each in (CATALOGUE, role))
+    named = conventions(catalogue=role)
 
     of_number, of_name = (
-        cc.compare(models, truth(6), baseline="b", resamples=99, **known, **each)
-        for each in (number, name)
+        cc.compare(models, truth(6), baseline="b", resamples=99, conventions=each, **known)
+        for each in (conventions(), named)
     )
     assert to_json(of_name) == to_json(of_number)
-    evaluated = cc.evaluate(lists(RANKS), truth(6), **known, **name)
+    evaluated = cc.evaluate(lists(RANKS), truth(6), conventions=named, **known)
     assert evaluated.conventions == conventions()
-    explained = cc.explain(
-        lists(RANKS), truth(6), user="u1", metric="nDCG@3", **{role: known[role]}, **name
-    )
+    known["metric"] = known.pop("metrics")[0]
+    explained = cc.explain(lists(RANKS), truth(6), user="u1", conventions=named, **known)
     assert "among 4 of 29 others" in str(explained)
 
 
