@@ -7,10 +7,28 @@ work in the site as on GitHub. Markdown beside docs/ is a page; other linked fil
 import posixpath
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import concord
+
+
+def _public_classes() -> dict[str, str]:
+    values = {name: getattr(concord, name) for name in concord.__all__}
+    return {name: f"concord.{name}" for name, value in values.items() if isinstance(value, type)}
+
+
+def _parts() -> dict[str, str]:
+    """Return the types of the attributes of results, each with its full name."""
+    page = Path(__file__).with_name("reference") / "api" / "parts.md"
+    names = {}
+    for module in re.findall(r"automodule:: (\S+)", page.read_text(encoding="utf-8")):
+        for name, value in vars(import_module(module)).items():
+            if isinstance(value, type) and value.__module__ == module:
+                names[name] = f"{module}.{name}"
+    return names
+
 
 project = "Concord"
 author = "The Concord authors"
@@ -49,11 +67,13 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 
 autosummary_generate = True
+add_module_names = False
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # docstrings name the types
 default_role = "code"
 numpydoc_show_class_members = False  # the template of a class lists them
 numpydoc_xref_param_type = True
-numpydoc_xref_aliases = {name: f"concord.{name}" for name in concord.__all__ if name[0].isupper()}
+numpydoc_xref_aliases = {**_parts(), **_public_classes()}
 numpydoc_xref_ignore = "all"  # but the aliases
 nitpicky = True
 
@@ -88,6 +108,7 @@ def setup(app: Any) -> None:
     app.connect("config-inited", link_own_types_only, priority=900)  # after numpydoc
     app.connect("source-read", add_toctree)
     app.connect("autodoc-process-signature", hide_signature)
+    app.connect("autodoc-skip-member", skip_functions)
     app.connect("doctree-read", remove_mail_links)
 
 
@@ -99,9 +120,16 @@ def link_own_types_only(_app: Any, config: Any) -> None:
 def hide_signature(
     _app: Any, _what: str, _name: str, thing: Any, _options: Any, signature: str, returns: str
 ) -> tuple[str, str]:
-    """Hide how results are made: functions return them, nobody calls their classes."""
-    is_result = isinstance(thing, type) and "Parameters\n---" not in (thing.__doc__ or "")
+    """Hide how results are made, whose attributes are listed: functions return them."""
+    is_result = isinstance(thing, type) and "Attributes\n    ---" in (thing.__doc__ or "")
     return ("", "") if is_result else (signature, returns)
+
+
+def skip_functions(
+    _app: Any, what: str, _name: str, thing: Any, _skip: bool, _options: Any
+) -> bool | None:
+    """Skip the functions of the modules on the page on parts of results."""
+    return True if what == "module" and not isinstance(thing, type) else None
 
 
 def remove_mail_links(_app: Any, tree: Any) -> None:
