@@ -32,7 +32,7 @@ from concord.metrics_core.evaluation.side_data import (
     with_catalogue_size,
 )
 from concord.metrics_core.metrics.label import Label, parse_supported
-from concord.metrics_core.metrics.scope import affected_metrics
+from concord.metrics_core.metrics.scope import depends_on
 from concord.metrics_core.metrics.steps import Steps
 from concord.metrics_core.results.explain import (
     ConventionPath,
@@ -313,7 +313,7 @@ def _path(label: Label, start: Conventions, end: Conventions, compute: Compute) 
     values = {
         name: (getattr(start, name), getattr(end, name))
         for name in [*start.preset_values(), "candidates"]
-        if label.name in affected_metrics(name)
+        if depends_on(label.metric, name)
     }
     changed = {name: pair for name, pair in values.items() if pair[0] != pair[1]}
     before, after = compute(start), compute(end)

@@ -27,7 +27,7 @@ from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.score import definition_problem
 from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.metrics.label import Label, parse_supported
-from concord.metrics_core.metrics.scope import affected_metrics
+from concord.metrics_core.metrics.scope import depends_on
 from concord.metrics_core.results.reconcile import ConventionMatch, Reconciliation
 
 MAX_THRESHOLDS = 10  # relevance thresholds that are tried
@@ -266,7 +266,7 @@ def _alternatives(
     """Return the alternative values of each convention that affects the label."""
     choices = {}
     for each in PRESET_CONVENTIONS:
-        if each.sets_ranking or label.name not in affected_metrics(each.name):
+        if each.sets_ranking or not depends_on(label.metric, each.name):
             continue
         values = [*each.values, *_MORE_VALUES.get(each.name, ())]
         if each.name == "relevance_threshold":

@@ -20,7 +20,7 @@ from concord.metrics_core.conventions.presets import (
 from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
 from concord.metrics_core.evaluation.score import definition_problem
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.metrics.scope import affected_metrics
+from concord.metrics_core.metrics.scope import depends_on
 
 GIVEN_ORDER = "truth_given_order_at_k"
 
@@ -108,7 +108,7 @@ def changed_conventions(
         each.name: getattr(new, each.name)
         for each in CONVENTIONS
         if getattr(new, each.name) != getattr(old, each.name)
-        and label.name in affected_metrics(each.name)
+        and depends_on(label.metric, each.name)
     }
 
 
@@ -134,6 +134,6 @@ def _content(label: Label, conventions: Conventions) -> str:
     relevant = {
         name: value
         for name, value in values.items()
-        if label.name in affected_metrics(name) and not CONVENTION[name].sets_ranking
+        if depends_on(label.metric, name) and not CONVENTION[name].sets_ranking
     }
     return json.dumps(relevant, sort_keys=True, default=str)
