@@ -78,6 +78,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
             {"mlflow", "polars", "duckdb"},
         ),
         ("concord.pipeline.stages.report", {"polars", "duckdb"}),
+        ("concord.pipeline.stages.load", {"polars"}),
         (
             "concord.pipeline.commands.leaderboard, concord.pipeline.stages.run_state, "
             "concord.pipeline.stages.load, concord.pipeline.stages.evaluate, "

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
@@ -30,7 +29,7 @@ from concord.metrics_core.data.read_source import (
     stream_source,
 )
 from concord.metrics_core.data.relations import only_row, second_cursor, separate_schema
-from concord.metrics_core.data.side_data import read_items, read_table, read_train, read_truth
+from concord.metrics_core.data.side_data import read_train, read_truth
 from concord.metrics_core.data.sorted_reader import (
     BatchChecker,
     ListChecker,
@@ -238,6 +237,10 @@ def load_items(
     connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
 ) -> SideData:
     """Load item [, categories, vector, title]; raises as `load_recommendations`."""
+    import polars as pl  # slow to import, and lists and ground truth do not need it
+
+    from concord.metrics_core.data.feature_tables import read_items
+
     frame, source = read_items(connection, table, progress=progress)
     if "title" in frame.columns:
         frame = frame.with_columns(pl.col("title").cast(pl.String))
@@ -252,6 +255,10 @@ def load_users(
     connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
 ) -> SideData:
     """Load user and all columns without lists, for segments; raises as `load_recommendations`."""
+    import polars as pl
+
+    from concord.metrics_core.data.feature_tables import read_table
+
     frame, source = read_table(connection, table, progress=progress)
     # Selected as series: names such as `^.*$` and `*` would be patterns.
     others = [column for column in frame if not column.dtype.is_nested() and column.name != "user"]

@@ -1,16 +1,20 @@
 """Tables in DuckDB: locked connections, and tables that are files or frames."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 import duckdb
-import polars as pl
 from duckdb import DuckDBPyConnection
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def only_row(
@@ -153,18 +157,22 @@ def _columns_with_shared_id_types(schemas: Mapping[str, Mapping[str, Any]]) -> d
     return columns
 
 
-Table = Path | pl.DataFrame
+Table = Union[Path, "pl.DataFrame"]
 # Opens a connection that can read only these files.
 OpenConnection = Callable[[Iterable[Path]], AbstractContextManager[DuckDBPyConnection]]
 
 
 def scan(table: Table) -> pl.LazyFrame:
     """Return the table as a lazy frame."""
+    import polars as pl  # takes 0.1 s, and the stages that load lists do not need it
+
     return pl.scan_parquet(table, glob=False) if isinstance(table, Path) else table.lazy()
 
 
 def read_column(table: Table, name: str) -> pl.Series:
     """Return one column; a name such as `^.*$` is not a pattern."""
+    import polars as pl
+
     if isinstance(table, Path):
         return pl.read_parquet(table, columns=[name], glob=False)[name]
     return table[name]
@@ -172,11 +180,15 @@ def read_column(table: Table, name: str) -> pl.Series:
 
 def read_frame(table: Table) -> pl.DataFrame:
     """Return the whole table."""
+    import polars as pl
+
     return pl.read_parquet(table, glob=False) if isinstance(table, Path) else table
 
 
 def schema_of(table: Table) -> Mapping[str, pl.DataType]:
     """Return {column: type}."""
+    import polars as pl
+
     return pl.read_parquet_schema(table) if isinstance(table, Path) else table.schema
 
 

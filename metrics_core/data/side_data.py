@@ -1,23 +1,16 @@
-"""Read and check ground truth, train, catalogue and users."""
+"""Read and check ground truth, interactions and ids of users."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-
-import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.formats import FORMATS
-from concord.metrics_core.data.input_table import ITEMS_COLUMNS, InputTable, ambiguous_columns
+from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.policies import Policies, PolicyChanges, apply_truth_policies
 from concord.metrics_core.data.read_source import Progress, Source, no_progress, read_source
 from concord.metrics_core.data.relations import only_row
-from concord.metrics_core.data.small_tables import read_cells
 from concord.metrics_core.data.unit_detection import with_unit_hint
 from concord.metrics_core.data.value_checks import (
     DROP_ROW,
     RowCheck,
     duplicate_judgements,
-    duplicate_rows,
     id_checks,
     list_checks,
     time_checks,
@@ -25,17 +18,7 @@ from concord.metrics_core.data.value_checks import (
     valid_rows,
     value_problems,
 )
-from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
-
-CATEGORY_SEPARATOR = "|"  # in text
-MAX_GROUPS = 100
-_LIST_FIXES = {
-    "categories": "write a list of text, or text with `|` between categories; "
-    "leave it empty for an item without categories",
-    "vector": "write a list of finite numbers, of the same length for every item; "
-    "leave it empty for an item without a vector",
-}
-_GROUP_FIX = "write one text for each item; leave it empty for an item without a group"
+from concord.metrics_core.errors import InputError, raise_problems, refuse
 
 
 def read_train(
@@ -131,180 +114,3 @@ def no_rows_left_error(table: InputTable) -> InputError:
     """Return the error for ground truth whose rows the policies all remove."""
     message = "has no rows left: every grade is negative"
     return refuse(table.name, message, f"set {table.settings.input('negative_grade', 'zero')}")
-
-
-def read_items(
-    connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
-) -> tuple[pl.DataFrame, Source]:
-    """Return a frame of item [, categories, vector, title, group, numbers].
-
-    Raises
-    ------
-    InputError
-        As `read_table`, or if a column has another type or an invalid value.
-    """
-    frame, source = read_table(connection, table, progress=progress)
-    if frame.schema.get("categories") == pl.String:
-        text = pl.col("categories")
-        is_blank = text.str.strip_chars() == ""
-        frame = frame.with_columns(pl.when(~is_blank).then(text.str.split(CATEGORY_SEPARATOR)))
-    if frame.schema.get("categories") == pl.List(pl.String):
-        stripped = pl.col("categories").list.eval(pl.element().str.strip_chars())
-        frame = frame.with_columns(stripped)
-    has_group = "group" in table.columns
-    if has_group and not frame.schema["group"].is_nested():
-        group = pl.col("group").cast(pl.String).str.strip_chars()
-        frame = frame.with_columns(pl.when(group != "").then(group).alias("group"))
-    numbers = [name for name in table.columns if name not in (*table.required, *ITEMS_COLUMNS[1])]
-    frame = frame.with_columns(_as_number(frame, name) for name in numbers)
-    raise_problems(_feature_problems(source, frame, numbers))
-    features = ("item", "categories", "vector", "title", *(["group"] if has_group else []))
-    return frame.select(*(name for name in features if name in frame.columns), *numbers), source
-
-
-def read_table(
-    connection: DuckDBPyConnection, file: InputTable, *, progress: Progress = no_progress
-) -> tuple[pl.DataFrame, Source]:
-    """Return the table under our names, with checked ids; `file.required` is the column of ids.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read as a table, or an id is missing, invalid or duplicate.
-    """
-    (key,) = file.required
-    if file.format == "trec":
-        *others, last = (name for name in FORMATS if name != "trec")
-        fix = f"give it as {', '.join(others)} or {last}"
-        raise refuse(file.name, "is a TREC file, which has no such columns", fix)
-    source = read_source(connection, replace(file, optional=()), progress=progress)
-    other = "item" if key == "user" else "user"
-    connection.execute(f"ALTER TABLE source ADD COLUMN {other} VARCHAR")
-    problems = value_problems(connection, source, id_checks(source, key))
-    rows = f"(SELECT * FROM source WHERE {key} IS NOT NULL)"
-    count, ids, row_names = duplicate_rows(connection, source, rows, (key,))
-    if count:
-        location = f"{file.name}: {' and '.join(row_names)}"
-        message = f"{key} {ids[0]!r} occurs more than once; {format_count(count, 'row')} affected"
-        problems.append(Problem(location, message, f"keep one row for each {key}"))
-    raise_problems(problems)
-    query = f"SELECT {key} FROM source ORDER BY position"
-    key_column = pl.DataFrame(connection.sql(query).to_arrow_table())[key]
-    frame, unusable, names = read_cells(file)
-    fix = "write it as text or numbers"
-    raise_problems(
-        Problem(f"{file.name}: column {name!r}", f"is of type {kind}", fix)
-        for name, kind in unusable.items()
-        if name in file.requested
-    )
-    raise_problems(_name_problems(file, frame.columns, names))
-    if len(frame) != len(key_column):
-        message = f"is damaged: {len(key_column)} ids, but {len(frame)} rows"
-        raise refuse(file.name, message, "write or copy the file again")
-    if unusable:
-        columns = ", ".join(f"{name!r} ({kind})" for name, kind in unusable.items())
-        note = f"left out, as they are neither text nor numbers: {columns[:300]}"
-        source = replace(source, notes=(*source.notes, note))
-    frame = frame.rename({column: name for name, column in file.columns.items()})
-    return frame.with_columns(key_column.alias(key)), source
-
-
-def _name_problems(file: InputTable, read: list[str], names: list[str]) -> Iterator[Problem]:
-    """Yield problems of mapped names that are missing, and of names that differ only in case.
-
-    DuckDB ignores the case of names.
-    """
-    message = f"is missing; the columns are: {', '.join(names)}"
-    fix = f"change {file.settings.all_columns}"
-    for column in dict.fromkeys(file.columns.values()):
-        if column not in names:
-            yield Problem(f"{file.name}: column {column!r}", message, fix)
-    yield from ambiguous_columns(file, file.columns)
-    our_names = {column: name for name, column in file.columns.items()}
-    first: dict[str, str] = {}
-    for column in read:
-        other = first.setdefault(our_names.get(column, column).lower(), column)
-        if other != column:
-            message = (
-                f"and {other!r} would be one column: they differ only in case, "
-                "or one is mapped to the other"
-            )
-            location = f"{file.name}: column {column!r}"
-            yield Problem(location, message, "rename or remove one of them")
-
-
-def _feature_problems(
-    source: Source, frame: pl.DataFrame, numbers: Sequence[str]
-) -> Iterator[Problem]:
-    """Yield the problems of features of items; missing numbers are allowed."""
-    file, schema = source.file, frame.schema
-    for name in ("categories", "vector"):
-        if name in schema:
-            yield from _list_problems(file.location(name), frame, name)
-    if "title" in schema and schema["title"].is_nested():
-        message = f"is of type {schema['title']}"
-        yield Problem(file.location("title"), message, "write titles as text")
-    if "group" in file.columns:
-        yield from _group_problems(file.location("group"), frame["group"])
-    fix = "write a finite number for every item of the ground truth"
-    for name in numbers:
-        if schema[name] != pl.Float64:
-            yield Problem(file.location(name), f"is of type {schema[name]}", fix)
-            continue
-        invalid = frame.filter(pl.col(name).is_not_null() & ~pl.col(name).is_finite())
-        yield from _item_problem(file.location(name), invalid, "is not a finite number", fix)
-
-
-def _group_problems(location: str, groups: pl.Series) -> Iterator[Problem]:
-    if groups.dtype.is_nested():
-        yield Problem(location, f"is of type {groups.dtype}", _GROUP_FIX)
-    elif (n := groups.n_unique()) > MAX_GROUPS + 1:  # one of them may be empty
-        message = f"has {n:,} different values, but at most {MAX_GROUPS} groups are allowed"
-        yield Problem(location, message, "write a coarser column")
-    elif groups.null_count() == len(groups):
-        yield Problem(location, "is empty for every item", _GROUP_FIX)
-
-
-def _list_problems(location: str, frame: pl.DataFrame, name: str) -> Iterator[Problem]:
-    """Yield the problems of lists of text (`categories`) or of numbers (`vector`)."""
-    kind, fix, is_text = frame.schema[name], _LIST_FIXES[name], name == "categories"
-    if kind == pl.Null:
-        return
-    inner = kind.inner if isinstance(kind, pl.List | pl.Array) else None
-    if inner is None or not (
-        inner == pl.Null or (inner == pl.String if is_text else inner.is_numeric())
-    ):
-        yield Problem(location, f"is of type {kind}", fix)
-        return
-    values = pl.col(name).arr.to_list() if isinstance(kind, pl.Array) else pl.col(name)
-    lists = frame.select("item", values.alias("values")).filter(pl.col("values").list.len() > 0)
-    cells = lists.explode("values").cast({"values": pl.String if is_text else pl.Float64})
-    value = pl.col("values")
-    if is_text:
-        is_blank = value.is_null() | (value.str.strip_chars() == "")
-        yield from _item_problem(location, cells.filter(is_blank), "a category is blank", fix)
-        return
-    invalid = cells.filter(value.is_null() | ~value.is_finite())
-    yield from _item_problem(location, invalid, "a number is missing or not finite", fix)
-    lengths = lists.select("item", value.list.len().alias("n"))
-    invalid = lengths.filter(pl.col("n") != pl.col("n").first())
-    message = f"vectors have different lengths: {lengths['n'].unique().sort().to_list()[:5]}"
-    yield from _item_problem(location, invalid, message, fix)
-
-
-def _item_problem(
-    location: str, invalid: pl.DataFrame, message: str, fix: str
-) -> Iterator[Problem]:
-    if not invalid.is_empty():
-        items = format_count(invalid["item"].n_unique(), "item")
-        first = f"{location} (item {invalid['item'][0]!r})"
-        yield Problem(first, f"{message}; {items} affected", fix)
-
-
-def _as_number(frame: pl.DataFrame, name: str) -> pl.Expr:
-    """Return a column as float64; text that is not a number becomes NaN."""
-    if frame.schema[name] == pl.String:
-        text = pl.col(name).str.strip_chars()
-        nan = pl.when(text.is_not_null()).then(float("nan"))
-        return text.cast(pl.Float64, strict=False).fill_null(nan).alias(name)
-    return pl.col(name).cast(pl.Float64) if frame.schema[name].is_numeric() else pl.col(name)

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.data.feature_tables import read_table
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.quality import describe_table
 from concord.metrics_core.data.read_source import Progress, no_progress
-from concord.metrics_core.data.side_data import read_table
 from concord.metrics_core.errors import (
     InputError,
     Problem,

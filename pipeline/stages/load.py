@@ -9,7 +9,6 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import duckdb
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from duckdb import DuckDBPyConnection
@@ -36,7 +35,6 @@ from concord.metrics_core.data.load_tables import (
 from concord.metrics_core.data.paths import AnyPath, RemotePath, existing_object_states, parse_path
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds, size_text
-from concord.metrics_core.data.value_files import USER, read_value_file
 from concord.metrics_core.errors import ParamsKeys, ValuesKeys, format_count, refuse, rerun_command
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile, ValuesFile
@@ -254,6 +252,8 @@ def _load_values(
     connection: DuckDBPyConnection, params: Params, model: str, entry: ValuesFile
 ) -> str:
     """Write a model's values and data quality, or neither; return counts as text."""
+    from concord.metrics_core.data.value_files import read_value_file
+
     table, files = _values_table(params, model, entry), ModelFiles.of_model(params.results, model)
     bounds = {name: metric.range for name, metric in params.metrics.items()}
     with refuse_changes(table.path):
@@ -271,6 +271,8 @@ def _values_table(params: Params, model: str, entry: ValuesFile) -> InputTable:
     InputError
         If the file is missing, empty or outside the repository, or if its format is unknown.
     """
+    from concord.metrics_core.data.value_files import USER
+
     key, path = f"models.{model}", parse_path(entry.values)
     settings = ValuesKeys(key)
     check_inside(key, path, allow_outside=params.input.allow_outside, part="values")
@@ -301,6 +303,8 @@ def load_background(connection: DuckDBPyConnection, params: Params, name: str) -
 
 def _load_metrics(params: Params) -> str:
     """Write the text of the user's own metrics, so that DVC sees every change."""
+    import polars as pl
+
     file, data = Path(params.background["metrics"].path), Path(params.results.data)
     check_metric_file(params, file)
     with refuse_changes(file):

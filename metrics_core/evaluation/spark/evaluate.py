@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from concord.metrics_core.data.argument_types import TableColumns
 from concord.metrics_core.data.arguments import Columns, check_columns, names_in_table, open_table
+from concord.metrics_core.data.feature_tables import read_items
 from concord.metrics_core.data.id_matching import IdMatchContext, match_id_sets, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.policies import Policies, parse_policies
 from concord.metrics_core.data.read_source import read_source
 from concord.metrics_core.data.relations import in_memory
-from concord.metrics_core.data.side_data import no_rows_left_error, read_items, read_users
+from concord.metrics_core.data.side_data import no_rows_left_error, read_users
 from concord.metrics_core.errors import ArgumentNames, InputError, raise_problems, refuse
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.evaluate_model import (
