@@ -150,6 +150,7 @@ def _own_process_state(
             patch("concord.pipeline.running.signals.prepare_process"),
             patch("concord.pipeline.running.signals._stop_signals", []),
             patch("concord.pipeline.running.stage.raise_on_signal"),
+            patch("concord.pipeline.running.stage.end_process", sys.exit),
         ):
             yield
     finally:

@@ -4,76 +4,15 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn
 
-from concord.pipeline.commands import (
-    audit,
-    calibrate,
-    cases,
-    check_metric,
-    comment,
-    completion,
-    diff,
-    explain,
-    gate,
-    history,
-    init,
-    leaderboard,
-    log,
-    metrics,
-    pin,
-    plan,
-    presets,
-    reconcile,
-    run,
-    split,
-    stage,
-    study,
-    validate,
-    verify,
-)
+from concord.pipeline.commands import stage
 from concord.pipeline.terminal.parser import PROGRAM, Parser, Version, add_evaluation
 
 if TYPE_CHECKING:
     from concord.metrics_core.errors import Problem
+    from concord.pipeline.commands.registry import Command
 
-
-class Command(Protocol):
-    """Module of a command."""
-
-    HELP: str
-
-    def add_arguments(self, parser: argparse.ArgumentParser, /) -> None: ...
-
-    def run(self, arguments: argparse.Namespace, /) -> int | None: ...
-
-
-COMMANDS: Mapping[str, Command] = {  # in the order of help
-    "init": init,
-    "validate": validate,
-    "run": run,
-    "split": split,
-    "metrics": metrics,
-    "check-metric": check_metric,
-    "presets": presets,
-    "pin": pin,
-    "leaderboard": leaderboard,
-    "explain": explain,
-    "cases": cases,
-    "reconcile": reconcile,
-    "verify": verify,
-    "audit": audit,
-    "diff": diff,
-    "history": history,
-    "gate": gate,
-    "comment": comment,
-    "plan": plan,
-    "study": study,
-    "calibrate": calibrate,
-    "log": log,
-    "stage": stage,
-    "completion": completion,
-}
 # Commands that need no evaluation, or run only in its folder.
 WITHOUT_EVALUATION = ("init", "split", "check-metric", "study", "stage", "completion")
 DECISION_COMMANDS = ("gate", "comment")  # exit codes 0, 1 and 3 are decisions
@@ -86,8 +25,12 @@ VERBOSITY = {
 }
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+def build_parser(commands: "Mapping[str, Command] | None" = None) -> argparse.ArgumentParser:
+    """Return the parser of these commands; by default, of all."""
+    if commands is None:
+        from concord.pipeline.commands.registry import COMMANDS
+
+        commands = COMMANDS
     parser = Parser(
         prog=PROGRAM,
         description="Evaluate top-N recommendations with fixed, reproducible and explained "
@@ -96,11 +39,12 @@ def build_parser() -> argparse.ArgumentParser:
     _add_verbosity(parser, "output_flags")
     parser.add_argument("--version", action=Version, nargs=0, help="print the version")
     parser.set_defaults(parser=parser, output_flags=[], command_flags=[])
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="name")
-    for name, command in COMMANDS.items():
-        command_parser = commands.add_parser(name, help=command.HELP, description=command.HELP)
+    parsers = parser.add_subparsers(title="commands", metavar="COMMAND", dest="name")
+    for name, command in commands.items():
+        command_parser = parsers.add_parser(name, help=command.HELP, description=command.HELP)
         # With a common `dest`, flags after the command would replace those before it.
         _add_verbosity(command_parser, "command_flags")
+        command_parser.set_defaults(run=command.run)
         command.add_arguments(command_parser)
         if name not in WITHOUT_EVALUATION:
             add_evaluation(command_parser)
@@ -122,7 +66,8 @@ def _add_verbosity(parser: argparse.ArgumentParser, dest: str) -> None:
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the arguments; `output_flags` are those before and after the command."""
-    arguments = build_parser().parse_args(argv)
+    is_stage = argv[:1] == ["stage"]  # one of many processes: it imports no other command
+    arguments = build_parser({"stage": stage} if is_stage else None).parse_args(argv)
     arguments.output_flags = [*arguments.output_flags, *arguments.command_flags]
     return arguments
 
@@ -187,7 +132,8 @@ def _run_command(arguments: argparse.Namespace) -> int | None:
     has_evaluation = arguments.name not in WITHOUT_EVALUATION
     work_folder = in_evaluation(arguments) if has_evaluation else nullcontext()
     with work_folder, report_damaged_results(_damaged_results):
-        return COMMANDS[arguments.name].run(arguments)
+        code: int | None = arguments.run(arguments)
+        return code
 
 
 def _damaged_results(error: Exception) -> "list[Problem]":

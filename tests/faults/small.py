@@ -109,6 +109,7 @@ def _as_they_were() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(signals, "die_with_parent", lambda: None)
         patch.setattr(os, "_exit", _leave)
+        patch.setattr("concord.pipeline.running.stage.end_process", _leave)
         yield
     LOG.handlers[:], LOG.propagate, logging.raiseExceptions = log[0], log[1], log[3]
     LOG.setLevel(log[2])
