@@ -12,6 +12,7 @@ PHONE, DESK = 390, 1440
 PAGES = [
     "docs/index",
     "docs/why",
+    "docs/tutorials/compare-models",
     "docs/get-started/read-the-report",
     "docs/how-to/gate",
     "docs/reference/presets",
