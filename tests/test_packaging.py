@@ -1,0 +1,129 @@
+"""What is published beside the code: metadata, recipe, hook, workflows and templates."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from ruamel.yaml import YAML
+
+from tests.project import ROOT, attempt, change_params, copied
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CONDA_NAMES = {"duckdb": "python-duckdb"}
+
+
+def _yaml(path: str | Path) -> Any:
+    return YAML(typ="safe").load((ROOT / path).read_text(encoding="utf-8"))
+
+
+CITATION = _yaml("CITATION.cff")
+RECIPE = _yaml("packaging/conda/recipe.yaml")
+WORKFLOWS = sorted(path.name for path in (ROOT / ".github" / "workflows").glob("*.yml"))
+TEMPLATES = sorted(path.name for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+
+
+def test_versions_agree() -> None:
+    assert CITATION["version"] == RECIPE["context"]["version"] == PROJECT["version"]
+
+
+def test_metadata_agree() -> None:
+    source, about = PROJECT["urls"]["Source"], RECIPE["about"]
+
+    assert set(PROJECT["urls"]) == {"Homepage", "Documentation", "Source", "Changelog", "Issues"}
+    assert all(url.startswith("https://") for url in PROJECT["urls"].values())
+    assert CITATION["repository-code"] == about["repository"] == about["homepage"] == source
+    assert about["documentation"] == PROJECT["urls"]["Documentation"]
+    assert PROJECT["authors"] == CITATION["authors"] == [{"name": "The Concord authors"}]
+    assert CITATION["license"] == about["license"] == PROJECT["license"]
+    assert CITATION["abstract"] == about["summary"] == PROJECT["description"]
+
+
+def test_the_recipe_needs_what_the_package_with_the_command_needs() -> None:
+    extras = PROJECT["optional-dependencies"]
+    required = [*PROJECT["dependencies"], *extras.pop("report")]
+    optional = [need for needs in extras.values() for need in needs if "concord-eval" not in need]
+    needs = RECIPE["requirements"]
+
+    assert _conda(required) == {*map(_spec, needs["run"])} - {_spec("python >=3.11")}
+    assert _conda(optional) == {*map(_spec, needs["run_constraints"])}
+    assert _spec("python >=3.11") == ("python", frozenset({PROJECT["requires-python"]}))
+
+
+def _conda(requirements: list[str]) -> set[tuple[str, frozenset[str]]]:
+    parsed = map(Requirement, requirements)
+    return {
+        (CONDA_NAMES.get(need.name, need.name), frozenset(map(str, need.specifier)))
+        for need in parsed
+    }
+
+
+def _spec(line: str) -> tuple[str, frozenset[str]]:
+    name, _, specifier = line.partition(" ")
+    return name, frozenset(specifier.split(","))
+
+
+def test_the_hook_of_pre_commit_checks_an_evaluation(tmp_path: Path) -> None:
+    (hook,) = _yaml(".pre-commit-hooks.yaml")
+    project = copied(tmp_path)
+    command = hook["entry"].split()
+
+    assert attempt(project, *command).returncode == 0
+    change_params(project, {"models.als.path": "data/demo/other.run.gz"})
+    assert attempt(project, *command).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "starts"),
+    [
+        ("params.yaml", True),
+        ("evaluation/params.yaml", True),
+        ("evaluation/dvc.lock", True),
+        ("other_params.yaml", False),
+        ("src/train.py", False),
+    ],
+)
+def test_the_hook_of_pre_commit_runs_if_an_evaluation_changes(changed: str, starts: bool) -> None:
+    (hook,) = _yaml(".pre-commit-hooks.yaml")
+
+    assert bool(re.search(hook["files"], changed)) == starts
+    assert hook["pass_filenames"] is False
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_a_workflow_has_jobs_with_time_limits_and_may_only_read(name: str) -> None:
+    workflow = _yaml(f".github/workflows/{name}")
+
+    assert workflow["permissions"] == {"contents": "read"}
+    assert all("timeout-minutes" in job for job in workflow["jobs"].values())
+
+
+def test_only_the_last_job_of_a_release_may_publish_what_was_checked() -> None:
+    build, publish = _yaml(".github/workflows/release.yml")["jobs"].values()
+
+    assert "permissions" not in build
+    assert publish["needs"] == "build"
+    assert publish["permissions"] == {"id-token": "write"}
+    assert not [step for step in publish["steps"] if "run" in step]
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_template_of_issues_has_questions(name: str) -> None:
+    template = _yaml(f".github/ISSUE_TEMPLATE/{name}")
+
+    if name != "config.yml":
+        assert {"name", "description", "labels", "body"} == set(template)
+        ids = [question["id"] for question in template["body"]]
+        assert len({*ids}) == len(ids)
+
+
+def test_the_development_container_installs_what_make_installs() -> None:
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    makefile = (ROOT / "Makefile").read_text()
+
+    assert container["postCreateCommand"] == ".ci/install && make .venv/installed"
+    assert "VENV := .venv\n" in makefile
+    assert "INSTALLED := $(VENV)/installed\n" in makefile
