@@ -65,6 +65,11 @@ def repro(project: Path, *words: str) -> Measured:
     return command(project, "dvc", "repro", *words, **_environment(project))
 
 
+def run(project: Path, *words: str) -> Measured:
+    """Return the cost of `concord run`."""
+    return command(project, "concord", "run", *words, **_environment(project))
+
+
 def log(project: Path, times: int = 3) -> Measured:
     """Return the best cost of `concord stage log` into a new MLflow database."""
 

@@ -32,7 +32,7 @@ def concord_comparison(pytestconfig: pytest.Config) -> "Comparison":
     """Return the comparison of the nearest evaluation, or of that of `--concord-dir`.
 
     Its gate is the decision of `concord gate`, by the gate that params.yaml has now. Missing
-    results are an error; a UserWarning names what has changed since `dvc repro`.
+    results are an error; a UserWarning names what has changed since they were made.
 
     Examples
     --------
