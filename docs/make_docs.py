@@ -26,6 +26,7 @@ from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.metrics.scope import affected_metrics
 from concord.metrics_core.results.stored import json_schema
 from concord.pipeline.dvc.study import study_schema
+from docs.cheat_sheet import cheat_sheet
 from docs.errata import ERRATA, Erratum
 from docs.params_schema import params_schema
 from docs.robustness_page import robustness_page
@@ -88,6 +89,7 @@ def _pages() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "conventions.md", conventions_page()
     yield REFERENCE / "presets.md", _presets_page()
     yield REFERENCE / "errata.md", _errata_page()
+    yield REFERENCE.parent / "cheat-sheet.md", _text([HEADER, *cheat_sheet()])
     yield REFERENCE / "robustness.md", _text([HEADER, *robustness_page(collected())])
     schema = json.dumps(params_schema(), indent=2, ensure_ascii=False)
     yield REFERENCE / "params.schema.json", f"{schema}\n"

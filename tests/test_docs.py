@@ -13,9 +13,13 @@ from nbclient import NotebookClient
 
 import concord
 from concord.metrics_core.conventions.data_conventions import CORRECTED_METRICS
+from concord.metrics_core.conventions.preset_table import PRESETS
 from concord.metrics_core.metrics.catalogue import CATALOGUE
+from concord.metrics_core.metrics.label import parse
+from docs.cheat_sheet import cheat_sheet, read_labels
 from docs.conf import contents
 from docs.robustness_rows import BAD_INPUTS, FAULTS, collected
+from tests.parity import measure
 from tests.project import ROOT
 
 README = ROOT / "README.md"
@@ -213,6 +217,24 @@ def test_lists_of_metrics_are_those_of_the_catalogue() -> None:
 
     assert re.findall(r"^\| (?:accuracy|agreement|beyond).* \| (.*) \|$", concepts, re.M) == names
     assert f"- **{', '.join(CORRECTED_METRICS)}** have" in sampled
+
+
+def test_the_cheat_sheet_has_every_library_that_is_compared() -> None:
+    headings = re.findall(r"^## (\S+ [\d.]+)\n", "\n".join(cheat_sheet()), re.MULTILINE)
+
+    assert sorted(headings) == sorted({p.package for p in PRESETS.values() if p.package})
+
+
+def test_names_of_libraries_are_those_of_the_parity_scripts_and_their_presets() -> None:
+    scripts = {
+        preset: (measure.SCRIPTS / f"with_{library}.py").read_text(encoding="utf-8")
+        for library in measure.LIBRARIES
+        for preset in measure.presets(library)
+    }
+    for preset, theirs, ours in read_labels():
+        words = re.findall(r"\w+", theirs.partition("(")[0])
+        assert [word for word in words if word not in scripts[preset]] == []
+        assert parse(ours).metric.name in PRESETS[preset].metrics.split()
 
 
 def test_the_example_of_sampled_candidates_gives_the_numbers_of_its_page() -> None:
