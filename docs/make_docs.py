@@ -60,6 +60,31 @@ NOTES = {  # what a page says of a convention in addition to its row in the regi
     "fairness_target": "AWRF raises an error without it: [fairness](../how-to/fairness.md).",
 }
 
+PRESET_NOTES = {  # what a page says of a preset in addition to its definition
+    "polimi": """\
+The library is no package. Formulas in plain Python (`tests/parity/libraries/with_polimi.py`) \
+gave the values of its own code on all cases. Its metrics in Concord:
+
+| its name | Concord |
+|---|---|
+| PRECISION, RECALL, F1, MRR, NDCG, COVERAGE_ITEM | P, R, F1, RR, nDCG, Coverage |
+| MAP | AP; the authors' later code calls this division MAP_MIN_DEN |
+| PRECISION_RECALL_MIN_DEN | P under `polimi_min_den` |
+| HIT_RATE | Hit, which counts the hits |
+| SHANNON_ENTROPY | Entropy |
+| DIVERSITY_MEAN_INTER_LIST | Personalization, if every list has k items |
+| NOVELTY | Novelty × k / items of the catalogue, if every list has k items; \
+with `novelty_population: interactions` and `cold_item: zero` |
+| AVERAGE_POPULARITY | ARP / interactions of the most popular item |
+| DIVERSITY_GINI | 1 - Gini × n / (n + 1), for n items of the catalogue |
+| ROC_AUC | none: every item of the list that is not relevant is negative, judged or not |
+| ARHR | none: the sum of 1 / rank over all hits |
+| DIVERSITY_HERFINDAHL, DIVERSITY_SIMILARITY, COVERAGE_USER | none |
+
+Its metrics of all lists read only the lists of users with a relevant item; Concord reads all lists.
+""",
+}
+
 
 def main() -> None:
     """Write all pages, or compare them with what stands there."""
@@ -278,6 +303,8 @@ def _preset(name: str, preset: Preset) -> Iterator[str]:
     for row in residue(name):
         yield f"- no convention expresses ({row['labels']}, case `{row['cases']}`): {row['reason']}"
     yield ""
+    if name in PRESET_NOTES:
+        yield PRESET_NOTES[name]
 
 
 def _errata_page() -> str:

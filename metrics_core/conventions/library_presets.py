@@ -64,6 +64,18 @@ _ELLIOT = {
     "gain": "exp2_above_threshold",
     "user_no_recs": "drop",
 }
+# No package: its formulas in plain Python were compared with its own code.
+_POLIMI_SOURCE = "a plain-Python version of its Base/Evaluation, commit f5618c65"
+_POLIMI = {
+    **_LIBRARY,
+    "ties": "given",
+    "precision_denominator": "len",
+    "f1_aggregate": "of_means",
+    "hit_kind": "count",
+    "ap_denominator": "min_len_relevant",
+    "gain": "exp2",
+    "ideal": "truth",
+}
 
 LIBRARY_PRESETS: Mapping[str, Preset] = {
     "ranx": Preset(
@@ -238,6 +250,20 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
         {**_LIBRARY, "ap_denominator": "min_k_relevant", "round": {"mean": 4}},
         metrics="P R Hit AP RR nDCG",
         package="recbole 1.2.1",
+    ),
+    "polimi": Preset(
+        "Evaluator of Ferrari Dacrema et al. 2019 (RecSys2019_DeepLearning_Evaluation): "
+        "the ideal of nDCG is not cut at k.",
+        _POLIMI,
+        metrics="P R F1 Hit AP RR nDCG Coverage Entropy Personalization",
+        package=_POLIMI_SOURCE,
+    ),
+    "polimi_min_den": Preset(
+        "Ferrari Dacrema et al. 2019, PRECISION_RECALL_MIN_DEN: "
+        "divided by min(length of the list, relevant items).",
+        {**_POLIMI, "precision_denominator": "min_len_relevant"},
+        metrics="P",
+        package=_POLIMI_SOURCE,
     ),
     "recpack": Preset(
         "RecPack: HitK counts the hits.",

@@ -84,6 +84,7 @@ METRIC_CONVENTIONS: tuple[Convention, ...] = (
             "k": "the cutoff k; without one the items in the list",
             "len": "the items in the list, at most k",
             "min_k_relevant": "min(k, relevant items); without a cutoff the relevant items",
+            "min_len_relevant": "min(items in the list up to k, relevant items)",
         },
     ),
     Convention(

@@ -44,6 +44,8 @@ PresetName = Literal[
     "elliot",
     "elliot_rendle2020",
     "recbole",
+    "polimi",
+    "polimi_min_den",
     "recpack",
     "recpack_calibrated",
     "cornac",
@@ -94,7 +96,7 @@ class ConventionOptions(TypedDict, total=False):
     ]
     duplicates: Literal["keep", "first", "drop", "error"]
     score_dtype: Literal["float64", "float32"]
-    precision_denominator: Literal["k", "len", "min_k_relevant"]
+    precision_denominator: Literal["k", "len", "min_k_relevant", "min_len_relevant"]
     precision_aggregate: Literal["macro", "micro"]
     recall_denominator: Literal["relevant", "min_k_relevant"]
     f1_aggregate: Literal["per_user", "of_means"]

@@ -41,6 +41,7 @@ def precision_divisor(lists: Judged, k: int | None, precision_denominator: str) 
         "k": lists.cutoff(k),
         "len": lists.length(k),
         "min_k_relevant": lists.reachable(k),
+        "min_len_relevant": np.minimum(lists.length(k), lists.reachable(None)),
     }[precision_denominator]
 
 

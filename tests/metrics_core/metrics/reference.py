@@ -311,6 +311,7 @@ def _precision_denominator(user: User) -> int:
         "k": user.cutoff,
         "len": min(user.cutoff, user.n),
         "min_k_relevant": user.reachable,
+        "min_len_relevant": min(user.cutoff, user.n, len(user.relevant)),
     }[user.pinned.precision_denominator]
 
 

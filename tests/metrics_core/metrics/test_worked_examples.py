@@ -106,6 +106,12 @@ CONVENTION_OPTIONS: list[tuple[dict[str, Any], str, tuple[List, Grades], float]]
     ({"precision_denominator": "len"}, "P@3", SHORT, 1 / 2),
     ({"precision_denominator": "min_k_relevant"}, "P@5", GRADED, 2 / 3),
     ({"precision_denominator": "min_k_relevant"}, "P@3", MANY, 2 / 3),
+    (
+        {"precision_denominator": "min_len_relevant"},
+        "P@9",
+        MANY,
+        3 / 4,
+    ),  # four items, five relevant
     ({"recall_denominator": "relevant"}, "R@3", MANY, 2 / 5),
     ({"recall_denominator": "min_k_relevant"}, "R@3", MANY, 2 / 3),
     ({"hit_kind": "indicator"}, "Hit@5", GRADED, 1),
