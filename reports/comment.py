@@ -35,7 +35,7 @@ _MAX_SEGMENTS = 3  # that are not folded
 _WORSE = {verdict for verdict in VERDICTS if verdict.startswith("worse")}
 _SIGNIFICANT = {verdict for verdict in VERDICTS if verdict.startswith(("better", "worse"))}
 _HEADS = "Metric;Verdict;>Then → now;>Difference (interval);>Users who differ"
-_OMITTED = "Left out, since a comment is too short for it: {}. The report has all of it."
+_OMITTED = "Left out, as the comment would be too long: {}. The report has everything."
 _ADDRESS_CHARACTERS = ":/?#@!$&'*+,;=%~-._"  # others are quoted in a link
 _OMITTED_LENGTH = 1000  # characters, at most
 
@@ -236,7 +236,7 @@ def _segments(comment: Comment, max_rows: int) -> str:
     if since is None:
         return _worse_than_baseline(comparison, max_rows)
     if not since.worse:
-        return "No segment is shown to be worse than it was." if since.segmented else ""
+        return "No segment is significantly worse than before." if since.segmented else ""
     overall = {(each.model, each.label): each for each in since.changes}
     ranked = sorted(since.worse, key=_loss)
     shown = [each for each in ranked if _deviates(each, overall.get((each.model, each.label)))]
@@ -256,7 +256,7 @@ def _segment_table(comparison: Comparison, changes: Sequence[Change], max_rows: 
     rows = [
         (
             each.model,
-            f"{each.segmentation} “{each.segment}”",
+            f"{each.segmentation}={each.segment}",
             each.label,
             *_numbers(comparison, each),
         )
@@ -282,7 +282,7 @@ def _worse_than_baseline(comparison: Comparison, max_rows: int) -> str:
     others = [*shown[_MAX_SEGMENTS:], *others]
     parts = []
     if shown:
-        parts.append(f"### For whom it is worse\n\n{bullets(shown[:_MAX_SEGMENTS], max_rows)}")
+        parts.append(f"### Segments that are worse\n\n{bullets(shown[:_MAX_SEGMENTS], max_rows)}")
     if others:
         title = f"{'Other s' if shown else 'S'}egments that are worse ({len(others):,})"
         parts.append(folded(title, bullets(others, max_rows)))
@@ -381,7 +381,7 @@ def _checks(comment: Comment, max_rows: int) -> str:
     heads = "Model;Metric;>Difference (interval);>Allowed;Decision"
     parts = [table(heads, rows, max_rows)] if rows else []
     if unchanged:
-        parts.append(sentence(f"Pass, for nothing has changed: {', '.join(unchanged)}."))
+        parts.append(sentence(f"Pass, as nothing has changed: {', '.join(unchanged)}."))
     return folded(f"What the gate checked ({len(lines):,})", "\n\n".join(parts))
 
 
@@ -430,10 +430,10 @@ _SECTIONS: Mapping[str, Callable[[Comment, int], str]] = {
     "warnings": _warnings,
     "changes": _changes,
     "segments": _segments,
-    "new trainings": _trainings,
+    "replicates": _trainings,
     "the leaderboard": _leaderboard,
     "what the gate checked": _checks,
     "changes of other metrics": _other_changes,
     "changed conventions and data": _inputs,
-    "how it was compared": _footer,
+    "how models were compared": _footer,
 }

@@ -323,8 +323,8 @@ def test_the_action_fails_as_the_gate_and_its_comment_says_why(
     )
     assert (done["comment"].returncode, method, url) == (0, "POST", POST)
     assert text.splitlines()[:3] == [MARKER, "", "## ❌ Gate: failed"]
-    assert "ease on nDCG@10 of activity “over 50”: −0.2" in text
-    assert "| ease | activity “over 50” | nDCG@10 | worse | 0.3" in text
+    assert "ease on nDCG@10 of segment activity=over 50: −0.2" in text
+    assert "| ease | activity=over 50 | nDCG@10 | worse | 0.3" in text
     assert f"Evaluated for {request_.head[:12]}." in text
     assert (tmp_path / "summary.md").read_text(encoding="utf-8") == text
 

@@ -21,7 +21,7 @@ ALSO_MIXED = {user: ["a", "x", "y"] if user % 4 > 1 else ["a", "b", "c"] for use
 WORSE = (
     "worse, against pop: als is worse.\n"
     "als on P@3: −0.500 (95 % interval −0.554 to −0.446), −0.020 (2 %) allowed: "
-    "the whole interval lies beyond what is allowed.\n"
+    "the whole interval is beyond the margin.\n"
     "Improve the model or leave it out; if this loss is intended, widen the margin in `gate:`. "
     "Checked: 1 guardrail of 1 model."
 )

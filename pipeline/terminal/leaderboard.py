@@ -18,7 +18,7 @@ STYLES = {"better": "green", "worse": "red", "even": "", "open": "dim"}
 MIN_LINES = 3  # of a metric: header, best model, baseline
 NARROW_LINES = 2  # of a model whose name is on a separate line
 Row = tuple[Text, Text, Text, Text]  # model, mean, difference, verdict
-REPLICATE_TITLE = "  new trainings"  # of the line with intervals over replicates
+REPLICATE_TITLE = "  replicates"  # of the line with intervals over replicates
 
 
 def print_leaderboard(

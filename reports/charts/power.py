@@ -56,12 +56,12 @@ def render_plan(
     styles = model_styles(order, pair.baseline)
     panels: list[tuple[str, Markup]] = []
     if pair.effect is not None:
-        heading = f"Power to find a difference of {exact(pair.effect)}, by users"
+        heading = f"Power to detect a difference of {exact(pair.effect)}, by users"
         panels.append((heading, _power_panel(curves, styles, plan.power, pair.n_users, heading)))
-    heading = f"Smallest difference found with {percent(plan.power)} power, by users"
+    heading = f"Smallest difference detected with {percent(plan.power)} power, by users"
     panels.append((heading, _difference_panel(curves, styles, pair.effect, pair.n_users, heading)))
     lines = f"Solid: corrected for {pair.tests:,} tests, dashed: not corrected. "
-    key = (lines if pair.tests > 1 else "") + f"Upright line: the {pair.n_users:,} users at hand."
+    key = (lines if pair.tests > 1 else "") + f"Upright line: the {pair.n_users:,} users available."
     return _svg_file([answer(plan, label), subject, key], panels)
 
 

@@ -1,4 +1,4 @@
-"""Interval plot of differences to the baseline, over users only and over new trainings."""
+"""Interval plot of differences to the baseline, over users only and over replicates."""
 
 from functools import partial
 
@@ -58,8 +58,8 @@ def replicate_chart(comparison: Comparison, label: str, *, narrow: bool) -> Mark
         layers.append(texts("users_only", 11, "ink-faint", dy=15))
     size = width, len(rows) * (66 if narrow else 48)
     title = (
-        f"{label}: difference of each model to {comparison.baseline}, over users only and over new "
-        "trainings"
+        f"{label}: difference of each model to {comparison.baseline}, over users only and over "
+        "replicates"
     )
     return render_svg(layers, size, margins, title, "; ".join(row["plain"] for row in rows))
 
@@ -75,7 +75,7 @@ def _row(i: int, difference: Difference, comparison: Comparison) -> Row:
     if users := signed_interval(difference.ci_low, difference.ci_high, digits):
         plain.append(f"users only {users}, {users_verdict.word}")
     if replicated and (both := signed_interval(replicated.ci_low, replicated.ci_high, digits)):
-        plain.append(f"new trainings, too: {both}, {verdict.word}")
+        plain.append(f"over replicates, too: {both}, {verdict.word}")
     return model_row(
         i,
         difference.a,
@@ -104,7 +104,7 @@ def _interval_layers(rows: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
             "row": row["row"],
             "difference": difference,
             "hover": tag(
-                f"{row['model']}, a single training: {signed(difference, row['digits'])}",
+                f"{row['model']}, a single replicate: {signed(difference, row['digits'])}",
                 row["model"],
             ),
         }

@@ -22,7 +22,7 @@ _CLOSED = {  # verdict on a model against the baseline -> its words, and a reaso
 _OPEN = {
     "undecided": ("undecided", ""),
     "no_interval": ("not tested", ""),
-    "too_few_users": ("not judged", _TOO_FEW),
+    "too_few_users": ("not testable", _TOO_FEW),
 }
 _LEVEL = {"identical", "equivalent"}
 _TIES = (  # verdicts between tied models -> their words, and a reason; the first that fits
@@ -227,7 +227,7 @@ def _top_clause(comparison: Comparison, models: Sequence[str], label: str) -> _C
     buts = [f"is not shown to be better than {_names(equals)}"] if equals else []
     if winners:
         verb = "beats" if len(winners) == 1 else "beat"
-        buts.append(f"{_names(winners)} {verb} it on the users whom both have values for")
+        buts.append(f"{_names(winners)} {verb} it on the users with values of both")
     return _Clause((leader,), "has the best mean", f", but {', and '.join(buts)}", (label,))
 
 

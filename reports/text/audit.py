@@ -35,45 +35,47 @@ _SOURCES: Mapping[str, str] = {
 }
 _EXAMPLES: Mapping[str, str] = {
     "truth_before_train": (
-        "user {user}: train has item {item} at {train_time}, the user's truth begins at "
+        "user {user}: training has item {item} at {train_time}, the user's ground truth begins at "
         "{truth_time}"
     ),
     "train_after_truth": (
-        "train has item {item} of user {user} at {train_time}, the truth begins at {truth_time}"
+        "training has item {item} of user {user} at {train_time}, the ground truth begins at "
+        "{truth_time}"
     ),
     "future_items": (
-        "a list of user {user} holds item {item}, which train first has at {train_time}, "
-        "after the user's last row of the truth at {truth_time}"
+        "a list of user {user} has item {item}, which first occurs in training at {train_time}, "
+        "after the user's last row of the ground truth at {truth_time}"
     ),
     "items_born_after": (
-        "item {item} is in the truth of user {user} at {truth_time}, and in train from "
+        "item {item} is in the ground truth of user {user} at {truth_time}, and in training from "
         "{train_time} on"
     ),
     "users_born_after": (
-        "user {user} is in the truth (item {item}) at {truth_time}, and in train from {train_time} "
-        "on"
+        "user {user} is in the ground truth (item {item}) at {truth_time}, and in training from "
+        "{train_time} on"
     ),
-    "truth_in_train": "user {user}, item {item}: in train and in the truth",
-    "item_copies": "user {user}: the truth has item {item}, train has its copy {copy}",
-    "user_copies": "user {user}: the truth has item {item}, train has it of {copy}, who is a copy",
-    "cold_users": "train lacks user {user}, who has item {item} in the truth",
-    "cold_items": "train lacks item {item}, which is in the truth of user {user}",
+    "truth_in_train": "user {user}, item {item}: in training and in the ground truth",
+    "item_copies": ("user {user}: the ground truth has item {item}, training has its copy {copy}"),
+    "user_copies": (
+        "user {user}: the ground truth has item {item}, training has it for the copy {copy}"
+    ),
+    "cold_users": "user {user} is not in training, but has item {item} in the ground truth",
+    "cold_items": "item {item} is not in training, but in the ground truth of user {user}",
 }
 _EVIDENCE = {
     "title": "the same title",
     "vector": "the same vector",
-    "users": "nearly the same users in train",
-    "items": "nearly the same items in train",
+    "users": "nearly the same users in training",
+    "items": "nearly the same items in training",
 }
 _NOTES = (
     "The change of a mean shows what the affected users contribute to it. They may differ from "
-    "the others in more than a leak: what the models would reach without it takes another split "
-    "and another training.",
-    "Touched users and others are different people, so a change has the interval of two "
-    "independent means (Welch's). Two models are compared on the same users, by paired t "
+    "the others in more than a leak: only a new split and training show the values without it.",
+    "Affected users and others are different people, so the interval of a change is that of two "
+    "independent means (Welch). Two models are compared on the same users, by paired t "
     "intervals. No interval is corrected for the number of checks.",
 )
-_NO_TIMES = "train or truth has no times"
+_NO_TIMES = "training set or ground truth has no times"
 
 
 def describe(audit: Audit) -> Iterator[Block]:
@@ -90,9 +92,9 @@ def describe(audit: Audit) -> Iterator[Block]:
     if labels:
         yield ""
         yield (
-            "Under a metric: how much a mean changes without these users, of the model that "
-            "changes most. reversal: the ranking of the models changes, too; reversal?: the "
-            "intervals do not settle whether it does."
+            "The column of a metric shows the model whose mean changes most without these users. "
+            "reversal: two models change places. reversal?: they change places, but an interval "
+            "contains 0."
         )
     for check in audit.findings:
         yield ""
@@ -210,28 +212,30 @@ def _sentence_and_fix(audit: Audit, check: AuditCheck) -> tuple[str, str]:
 def _count_finding(check: AuditCheck) -> tuple[str, str]:
     count = check.count
     if check.train_share_after is not None:
-        rows, verb = _rows(check, "train"), _verb(count.rows, "is", "are")
+        rows, verb = _rows(check, "the training set"), _verb(count.rows, "is", "are")
         sentence = (
-            f"{rows} {verb} later than the first row of the truth. When the truth of the median "
-            f"user begins, {percent(check.train_share_after)} of train is still to come: models "
-            "learned from what happened after it."
+            f"{rows} {verb} later than the first row of the ground truth. "
+            f"{percent(check.train_share_after)} of the training set is later than the start of "
+            "the median user's ground truth: models learned from the future."
         )
         return (
             sentence,
-            "train on what happened before the truth, with one split time for all users",
+            "train on rows before the ground truth, with one split time for all users",
         )
     if check.name == "cold_users":
         users = format_count(count.users or 0, "user")
         share = _percent_of(count.users, count.of_users)
-        sentence = f"{users} of the truth ({share}) have no row in train: a model cannot know them."
-        return sentence, "evaluate them apart, as a segment by activity with the edge 0"
-    rows, verb = _rows(check, "the truth"), _verb(count.rows, "holds", "hold")
+        sentence = (
+            f"{users} of the ground truth ({share}) have no training row: a model cannot know them."
+        )
+        return sentence, "evaluate them separately, as a segment by activity with the edge 0"
+    rows, verb = _rows(check, "the ground truth"), _verb(count.rows, "has", "have")
     items, share = format_count(count.items or 0, "item"), _percent_of(count.items, count.of_items)
     sentence = (
-        f"{rows} {verb} {items}, {share} of its items, that train lacks: no model that learns from "
-        "train alone finds them."
+        f"{rows} {verb} {items} ({share} of its items) without training rows: no model that learns "
+        "from interactions alone can recommend them."
     )
-    return sentence, "read means as lower bounds, or give models what is known of new items"
+    return sentence, "read means as lower bounds, or give models the features of new items"
 
 
 def _copies_finding(check: AuditCheck, copies: Copies) -> tuple[str, str]:
@@ -239,36 +243,38 @@ def _copies_finding(check: AuditCheck, copies: Copies) -> tuple[str, str]:
     pairs = ", ".join(
         f"{_EVIDENCE[sign]}: {format_count(n, 'pair')}" for sign, n in copies.pairs.items()
     )
-    evidence = f"{pairs}; of sets, those of at least {MIN_SET_SIZE}"
+    evidence = f"{pairs}; sets with fewer than {MIN_SET_SIZE} are not compared"
     if not copies.n_ids:
         return f"No {kind}s look like copies: {evidence}.", ""
     subject = f"{format_count(copies.n_ids, kind)} look like copies of others ({evidence})"
     if not check.count.rows:
         fix = f"if these {kind}s are the same, give them one id"
-        return f"{subject}; no row of the truth leaks through them.", fix
+        return f"{subject}; no row of the ground truth leaks through them.", fix
     leak = (
-        "of an item whose copy their user has in train"
+        "of an item whose copy the user has in training"
         if kind == "item"
-        else "in train under a copy of their user"
+        else "in training for a copy of the user"
     )
-    rows, verb = _rows(check, "the truth"), _verb(check.count.rows, "is", "are")
-    sentence = f"{subject}. {rows} {verb} {leak}: the answer is there under another id."
-    return sentence, f"give copies one id before the split, or leave such {kind}s out of the truth"
+    rows, verb = _rows(check, "the ground truth"), _verb(check.count.rows, "is", "are")
+    sentence = f"{subject}. {rows} {verb} {leak}: models have seen the answer under another id."
+    fix = f"give copies one id before the split, or remove such {kind}s from the ground truth"
+    return sentence, fix
 
 
 def _drift_finding(check: AuditCheck) -> tuple[str, str]:
     count = check.count
     by_chance = ""
     if count.bits_by_chance is not None:
-        by_chance = f"; divided at random, these rows would have {count.bits_by_chance:.3f}"
+        by_chance = f"; a random division of these rows has {count.bits_by_chance:.3f}"
     sentence = (
-        f"The items' shares in the truth are {count.bits:.3f} bits from those in train (0: alike, "
-        f"1: no item in common){by_chance}."
+        f"The items' shares of the ground truth differ by {count.bits:.3f} bits from those of "
+        f"training (Jensen-Shannon; 0: equal, 1: no item in common){by_chance}."
     )
     if count.rows:
         items = format_count(count.items or 0, "item")
-        sentence += f" {items} took at least {RISEN_FACTOR} times their share of train."
-    fix = "train on recent rows, and let popularity be counted up to the split"
+        verb = _verb(count.items, "has", "have")
+        sentence += f" {items} {verb} at least {RISEN_FACTOR} times the share of training."
+    fix = "train on recent rows, and count popularity up to the split"
     return sentence, fix if count.severity else ""
 
 
@@ -277,7 +283,7 @@ def _kind(check: AuditCheck) -> str:
 
 
 def _rows(check: AuditCheck, table: str) -> str:
-    """Return `2 rows of the truth (1 %)`."""
+    """Return `2 rows of the ground truth (1 %)`."""
     share = _percent_of(check.count.rows, check.count.of_rows)
     return f"{format_count(check.count.rows or 0, 'row')} of {table} ({share})"
 
@@ -295,7 +301,8 @@ def _examples(check: AuditCheck) -> Iterator[str]:
         texts = {name: _value(value) for name, value in example.items()}
         if check.name == "popularity_drift":
             train, truth = (float(example[name]) for name in ("train_share", "truth_share"))
-            yield f"item {texts['item']}: {percent(train)} of train, {percent(truth)} of the truth"
+            shares = f"{percent(train)} of training, {percent(truth)} of the ground truth"
+            yield f"item {texts['item']}: {shares}"
         elif check.copies is not None and not check.count.rows:
             kind = _kind(check)
             yield f"{kind}s {texts[kind]} and {texts['copy']} are copies"
@@ -325,7 +332,7 @@ def _effect_sentence(
     if n_left < MIN_USERS or not known:
         affected = f"all but {n_left:,} of" if n_left else "all of"
         users = format_count(n_users, "user")
-        return f"{affected} {users} are affected, so nothing can be said without them"
+        return f"{affected} {users} are affected, too many to compare the means without them"
     most = max(known, key=lambda each: abs(each.shift or 0.0))
     without = f"without {n_users - n_left:,} of {format_count(n_users, 'user')},"
     if not most.shift:
@@ -347,9 +354,7 @@ def _order_clause(audit: Audit, label: str, reversals: Sequence[Reversal]) -> st
         leader, other, sign = pair.b, pair.a, -1
     with_all = _difference(audit, sign, pair.difference, pair.ci_low, pair.ci_high)
     without = _difference(audit, sign, pair.difference_without, pair.low_without, pair.high_without)
-    certainty = (
-        "neither interval contains 0" if pair.is_significant else "the intervals do not settle it"
-    )
+    certainty = "neither interval contains 0" if pair.is_significant else "an interval contains 0"
     n_more = len(reversals) - 1
     more = (
         f"; {format_count(n_more, 'other pair')} {_verb(n_more, 'changes', 'change')}"

@@ -29,7 +29,7 @@ _DIGITS = 2
 _REASONS = {
     "conventions_differ": "control and treatment were evaluated under different conventions",
     "truths_differ": "control and treatment were evaluated on different ground truths",
-    "truths_unknown": "it is not known whether control and treatment share their ground truth",
+    "truths_unknown": "it is unknown whether control and treatment have the same ground truth",
     "unlike_other_experiments": "evaluated under other conventions than the other experiments",
 }
 
@@ -50,7 +50,7 @@ def describe(calibration: Calibration) -> Iterator[Block]:
         ]
         yield TextTable(header, visible_rows)
         if more := len(online.agreements) - len(visible_rows):
-            yield f"… {more} more: `to_frame()` and `--csv FILE` hold all"
+            yield f"… {more} more: `to_frame()` and `--csv FILE` have all rows"
         yield ""
         yield from _sentences(calibration, online)
 
@@ -71,8 +71,8 @@ def _sentences(calibration: Calibration, online: OnlineMetric) -> Iterator[str]:
     best = online.agreements[0] if online.agreements else None
     if best is None or not best.n:
         yield (
-            "No experiment has a settled online sign and an offline difference, so signs cannot be "
-            "compared."
+            "No experiment has both an online lift of known sign and an offline difference, so "
+            "signs cannot be compared."
         )
         return
     experiments, labels = format_count(best.n, "experiment"), len(online.agreements)
@@ -82,24 +82,25 @@ def _sentences(calibration: Calibration, online: OnlineMetric) -> Iterator[str]:
     )
     if online.n_as_good:
         yield (
-            f"{online.n_as_good} more did exactly as well: these experiments cannot separate them."
+            f"{online.n_as_good} more agreed equally often: these experiments cannot separate them."
         )
     yield (
-        f"With {experiments} even perfect agreement leaves {_percent(online.perfect_low)} to "
-        f"{_percent(1)}; to tell {_percent(SHARE_TO_FIND)} from {_percent(0.5)} takes "
-        f"{calibration.experiments_needed} experiments (power {_percent(POWER)})."
+        f"With {experiments}, even perfect agreement has the interval "
+        f"{_percent(online.perfect_low)} to {_percent(1)}; it takes "
+        f"{calibration.experiments_needed} experiments to distinguish {_percent(SHARE_TO_FIND)} "
+        f"from {_percent(0.5)} (power {_percent(POWER)})."
     )
     if best.p_sign_best is not None:
         yield (
-            f"It is the best of {labels}: if no label were related to {online.name}, the best "
+            f"It is the best of {labels}: if no metric were related to {online.name}, the best "
             f"would still agree this often with probability {p_value(best.p_sign_best)} "
-            f"(permutation); the best of {labels} independent coins with probability "
+            f"(permutation); the best of {labels} independent coin flips with probability "
             f"{p_value(online.p_coins)}."
         )
     if best.tau is not None and best.p_tau_best is not None:
         yield (
-            f"In order: tau {signed(best.tau, _DIGITS)}; the best of {labels} would reach it by "
-            f"chance with probability {p_value(best.p_tau_best)}."
+            f"Rank correlation: tau {signed(best.tau, _DIGITS)}; by chance, the best of {labels} "
+            f"would reach it with probability {p_value(best.p_tau_best)}."
         )
     if best.n_unsettled:
         yield (

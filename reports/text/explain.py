@@ -56,7 +56,8 @@ def _head(derivation: Derivation) -> str:
     threshold = derivation.threshold
     relevant = "any grade" if threshold is None else f"grade >= {threshold:g}"
     counts = (
-        f"{derivation.n_relevant} relevant item(s) in the truth, {derivation.n_listed} in the list"
+        f"relevant items: {derivation.n_relevant} in the ground truth, {derivation.n_listed} in "
+        "the list"
     )
     return f"relevant: {relevant}; {counts}"
 
@@ -92,7 +93,7 @@ def _value(value: float | None, missing: str = "left out") -> str:
 def path_sentences(path: ConventionPath) -> Iterator[str]:
     """Yield the effect of each decisive convention, then of all of them together."""
     if not path.changed:
-        yield "nothing: the two define this metric alike"
+        yield "nothing: both define this metric in the same way"
         return
     if not path.decisive:
         yield f"nothing on this list: both give {_value(path.ours)}"

@@ -27,7 +27,7 @@ _WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
 
 
 def headline(decision: Decision) -> str:
-    """Return `Gate failed: als on nDCG@10 of activity “0”.`."""
+    """Return `Gate failed: als on nDCG@10 of segment activity=0.`."""
     if not decision.models:
         return "Gate: no decision."
     title, outcome = f"Gate {head(decision)}", decision.outcome
@@ -120,9 +120,9 @@ def _is_identical(model: ModelDecision) -> bool:
 
 
 def metric_text(measured: MeasuredDifference) -> str:
-    """Return `nDCG@10`, or `nDCG@10 of activity “0”`."""
+    """Return `nDCG@10`, or `nDCG@10 of segment activity=0`."""
     segment = measured.segment
-    suffix = "" if segment is None else f" of {measured.segmentation} “{segment}”"
+    suffix = "" if segment is None else f" of segment {measured.segmentation}={segment}"
     return to_one_line(measured.label + suffix)
 
 
@@ -132,15 +132,15 @@ def digits_of(measured: MeasuredDifference) -> int:
 
 def allowed(guardrail: Guardrail) -> str:
     """Return the allowed loss with its setting: `−0.005`, or `−0.019 (5 %)`."""
-    asked = guardrail.margin_setting.replace("%", PERCENT)
+    setting = guardrail.margin_setting.replace("%", PERCENT)
     if guardrail.margin is None:
-        return asked
+        return setting
     sign = "" if not guardrail.margin else MINUS if guardrail.higher_is_better else "+"
-    if asked == guardrail.margin_setting != MIN_EFFECT:
+    if setting == guardrail.margin_setting != MIN_EFFECT:
         return f"{sign}{exact(guardrail.margin)}"
     _, _, exponent = f"{guardrail.margin:.0e}".partition("e")
     digits = max(digits_of(guardrail), -int(exponent))  # so that a small margin is not 0
-    return f"{sign}{numbers.number(guardrail.margin, digits)} ({asked})"
+    return f"{sign}{numbers.number(guardrail.margin, digits)} ({setting})"
 
 
 def missing_lists(measured: MeasuredDifference) -> str:

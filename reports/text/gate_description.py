@@ -34,7 +34,7 @@ from concord.reports.text.missing_lists import NEARLY_ALL
 _MAX_GUARDRAILS = 3  # in one sentence
 _MIN_WHOLE = 10  # times as many users, without decimals
 _MAX_TIMES = 1000  # times as many users: more are out of reach
-_RULE_EFFECTS = {"baseline": "holds them against the baseline", "ignore": "leaves them out"}
+_RULE_EFFECTS = {"baseline": "compares them with the baseline", "ignore": "leaves them out"}
 
 
 def describe(decision: Decision) -> Iterator[str]:
@@ -48,9 +48,9 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
     models, outcome = decision.models, decision.outcome
     reference, confidence = decision.reference, decision.confidence
     if not models:
-        yield f"{outcome}, against {reference}: there is no model beside it to decide on."
+        yield f"{outcome}, against {reference}: there is no other model to decide on."
         yield (
-            "A gate holds models against the baseline, or against their former selves: "
+            "A gate compares models with the baseline, or with their results at a revision: "
             "`concord gate HEAD`."
         )
         yield "Checked: nothing."
@@ -149,12 +149,12 @@ def _closest(models: Sequence[ModelDecision], confidence: float) -> str:
     if waived:
         more = f", and {len(waived) - 1} more" if len(waived) > 1 else ""
         first = _difference_text(*waived[0], confidence)
-        return f"Let pass though undecided: {first}: {waived[0][1].why}{more}.{better}"
+        return f"Passes although undecided: {first}: {waived[0][1].why}{more}.{better}"
     known = [(m.model, g) for m in models for g in m.guardrails if g.gain_low is not None]
     if known:
         closest = min(known, key=lambda pair: _distance_to_margin(pair[1]))
         return f"Closest: {_difference_text(*closest, confidence)}.{better}"
-    return better.strip() or "Every user has the same with both."
+    return better.strip() or "Every user has the same value with both."
 
 
 def _distance_to_margin(guardrail: Guardrail) -> float:
@@ -177,7 +177,7 @@ def _missing_success(model: ModelDecision, confidence: float) -> str:
     metrics = "; ".join(
         _success(model.model, each, confidence) for each in model.success[:_MAX_GUARDRAILS]
     )
-    return f"No success metric of {model.model} is shown to be better: {metrics}."
+    return f"No success metric of {model.model} is significantly better: {metrics}."
 
 
 def _other_findings(
@@ -191,7 +191,7 @@ def _other_findings(
         return f"{also}{undecided}Improve the model or leave it out; {intended}."
     if outcome == "undecided":
         return f"{also}{_more_users(deciding)}"
-    return "A pass is about these metrics, segments and margins alone."
+    return "A pass covers only these metrics, segments and margins."
 
 
 def _models_by_metric(checks: Sequence[tuple[str, Guardrail]]) -> str:
@@ -209,26 +209,26 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
 
     The width of the interval decreases with the square root of the number of users.
     """
-    ways = "a wider margin decides, too; `undecided: pass` lets what is undecided pass."
+    ways = "a wider margin also decides; `undecided: pass` lets undecided guardrails pass."
     if not deciding:
-        return "More users show smaller gains."
+        return "More users can show smaller gains."
     first = deciding[0][1]
     if first.n_unlisted is not None:
         return (
-            "Give every user a list, or name the share that may lack one: `max_missing_lists` of "
-            "the comparison."
+            "Give every user a list, or set the share of users that may lack one: "
+            "`comparison.max_missing_lists`."
         )
     if first.n_lost:
         return (
-            "Give every user a list, or let those without one count as 0, `user_no_recs: zero`; "
-            "`undecided: pass` lets what is undecided pass."
+            "Give every user a list, or count those without one as 0 (`user_no_recs: zero`); "
+            "`undecided: pass` lets undecided guardrails pass."
         )
     gain, low, high, margin = first.gain, first.gain_low, first.gain_high, first.margin
     if gain is None or low is None or high is None or margin is None:
         return f"More users are needed; {ways}"
     half, room = (high - low) / 2, abs(gain + margin)
     if half**2 >= _MAX_TIMES * room**2:
-        return f"The difference is about the margin, which no number of users decides; {ways}"
+        return f"The difference is close to the margin: no number of users decides; {ways}"
     times = max((half / room) ** 2, 1.1)
     return (
         f"With this difference, {times:{'.2g' if times < _MIN_WHOLE else ',.0f'}} times the users "
@@ -257,20 +257,20 @@ def reasons(guardrail: Guardrail) -> Iterator[str]:
 def _reason(guardrail: Guardrail) -> str:
     outcome, margin = guardrail.outcome, guardrail.margin
     if guardrail.identical:
-        return "every user has the same with both"
+        return "every user has the same value with both"
     if missing := _missing_users(guardrail, outcome):
         return missing
     if margin is None:
-        return "the margin is a share of a mean that does not exist"
+        return "the margin is a share of a mean that is undefined"
     low, high = guardrail.gain_low, guardrail.gain_high
     if low is None or high is None:
         return _without_interval(guardrail)
     if outcome == "undecided" and (low > -margin or high < -margin):
-        return f"{_differing(guardrail)}, and sign flips of so few do not confirm the interval"
+        return f"{_differing(guardrail)}: a sign-flip test of so few does not confirm the interval"
     return {
-        "pass": "the whole interval lies within what is allowed",
-        "worse": "the whole interval lies beyond what is allowed",
-        "undecided": "the interval reaches beyond what is allowed",
+        "pass": "the interval excludes a loss as large as the margin",
+        "worse": "the whole interval is beyond the margin",
+        "undecided": "the interval contains the margin",
     }[outcome]
 
 
@@ -287,7 +287,7 @@ def _without_interval(measured: MeasuredDifference) -> str:
     if measured.difference is None:
         return "no user has a value with both"
     if measured.test == "none":
-        return "such a number has no interval"
+        return "this metric has no interval"
     if measured.n_nonzero >= MIN_DIFFERING_USERS:
         return "there is no interval"
     return f"{_differing(measured)}, too few for an interval"

@@ -44,10 +44,10 @@ def explain_groups(segmentation: Segmentation) -> str:
     if segmentation.kind == "user":
         return ""
     meanings = {
-        "head": "the most popular items in train",
+        "head": "the most popular items in the training set",
         "middle": "the next ones",
         "tail": "all others",
-        "cold": "items that are not in train",
+        "cold": "items without training rows",
     }
     if segmentation.shares is not None:
         head, middle = segmentation.shares

@@ -158,7 +158,7 @@ def changed(revision: Revision, *, first: bool) -> str:
     """Return the inputs that changed at a revision, and why values are unknown or not compared."""
     inputs = changed_inputs(revision)
     if first and not inputs:
-        inputs = "the first shown"
+        inputs = "first revision shown"
     inputs = "; ".join(filter(None, (inputs, revision.gone))) or "the same inputs"
     if revision.gone or not revision.unpaired:
         return inputs
@@ -201,7 +201,7 @@ def _change_text(change: Change, digits: int) -> str:
 def change_since_previous(revision: Revision, standing: Standing, digits: int) -> str:
     """Return the change of a model since the revision before; empty if unknown."""
     if standing.model in revision.same:
-        return "the same for every user"
+        return "same values for every user"
     change = revision.change(standing.model, standing.label)
     return "" if change is None else _change_text(change, digits)
 
@@ -216,7 +216,7 @@ def headline(history: History) -> str:
     last = history.revisions[-1]
     when = "in the working tree" if last.name == WORKING_TREE else f"at {revision_name(last)}"
     if not last.labels:
-        return f"Nothing is known {when}"
+        return f"No results {when}"
     label = last.labels[0]
     best = last.standings_of(label)[0]
     text = f"{label} {when}: {_mean(best, decimals(history, label))}"
@@ -248,7 +248,7 @@ def describe_changes(
         yield from (_diff_sentence(revision, each) for each in different if each.label == label)
         same = [e.model for e in changes if e.label == label and e.verdict == "identical"]
         if same:
-            yield f"{label}: the same for every user: {', '.join(same)}"
+            yield f"{label}: same values for every user: {', '.join(same)}"
     yield from training_texts(training_params)
     if different:
         yield ""

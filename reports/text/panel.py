@@ -123,7 +123,7 @@ def _sentence(comparison: Comparison, definitions: Sequence[Definition]) -> str:
     n_same_order = sum(each.top_two_hold for each in definitions)
     n_same_verdicts = sum(not each.verdicts_changed for each in definitions)
     if len(comparison.models) == 1:
-        return f"{total} definitions, one model: there is no order to change."
+        return f"{total} definitions, one model: there is no ranking to change."
     uses_holm = all(pair.adjustment != "max_t" for pair in comparison.primary_pairs)
     correction = "" if uses_holm else ", here by Holm's correction"
     return (

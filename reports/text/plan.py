@@ -24,7 +24,7 @@ _GUARDRAIL_HEADER = (
     "users",
     "needed",
     "passes",
-    "would do",
+    "enough margin",
 )
 
 
@@ -62,7 +62,7 @@ def _segment_table(segments: Sequence[PlannedDifference]) -> TextTable:
     rows = [
         [
             each.label or "",
-            f"{each.segmentation} “{each.segment}”",
+            f"{each.segmentation}={each.segment}",
             each.model or "",
             count(each.n_users),
             _number(each.smallest_corrected),
@@ -74,25 +74,25 @@ def _segment_table(segments: Sequence[PlannedDifference]) -> TextTable:
 
 
 def answer(plan: Plan, label: str | None) -> str:
-    """Return `2 % power now to find 0.005; 20,400 to 25,500 users needed for 80 %`."""
+    """Return `2 % power now to detect 0.005; 20,400 to 25,500 users needed for 80 %`."""
     pairs = [
         each
         for each in plan.differences
         if each.label == label and each.segmentation is None and each.sd is not None
     ]
     if not pairs:
-        return "Too few users differ to plan with"
+        return "Too few users differ for a plan"
     target = percent(plan.power)
     if pairs[0].effect is None:
         smallest = _span([_number(each.smallest_corrected) for each in pairs])
-        return f"Finds {smallest} with {target} power now"
+        return f"These users can detect {smallest} with {target} power"
     by_power = sorted(each.power_corrected or 0.0 for each in pairs)
     now = _span([percent(round(each, 2) if each >= 0.01 else each) for each in by_power])  # noqa: PLR2004 - whole percents
     needed = sorted(e.users_needed_corrected for e in pairs if e.users_needed_corrected is not None)
     if not needed:
-        return f"{now} power now to find {_effect(pairs[0])}; no number of users gives {target}"
+        return f"{now} power now to detect {_effect(pairs[0])}; no number of users gives {target}"
     users = _span([f"{float(f'{each:.3g}'):,.0f}" for each in needed])
-    return f"{now} power now to find {_effect(pairs[0])}; about {users} users needed for {target}"
+    return f"{now} power now to detect {_effect(pairs[0])}; about {users} users needed for {target}"
 
 
 def _span(texts: Sequence[str]) -> str:
@@ -181,7 +181,7 @@ def _seeds(difference: PlannedDifference, needed: int | None) -> str:
 def _legend(plan: Plan) -> Iterator[str]:
     differences = plan.differences
     level = f"{percent(plan.power)} power at the {percent(1 - plan.confidence)} level"
-    yield f"smallest: the smallest true difference that these users find, with {level}."
+    yield f"smallest: the smallest true difference that these users can detect, with {level}."
     tests = {each.tests for each in differences if each.segmentation is None and each.tests > 1}
     if tests:
         names = join_names([f"{number:,}" for number in sorted(tests)], "or")
@@ -190,14 +190,11 @@ def _legend(plan: Plan) -> Iterator[str]:
         yield "better: gets the verdict better, so it is significant and above min_effect."
     if any(each.effect for each in differences):
         yield (
-            "users for: how many find it. equivalent: how many show that two equally good models "
-            "differ by less."
+            "users for: users needed to detect it. equivalent: users needed to show that two "
+            "equally good models differ by less."
         )
     if any(each.sd is None for each in differences):
-        yield (
-            f"{MISSING}: nothing to plan with, as too few users differ, or the mean is pooled over "
-            "users."
-        )
+        yield (f"{MISSING}: no plan, as too few users differ or the mean is pooled over users.")
     yield from dict.fromkeys(_seed_sentences(differences))
 
 
@@ -205,18 +202,18 @@ def _seed_sentences(differences: Sequence[PlannedDifference]) -> Iterator[str]:
     for each in differences:
         if each.seeds is None or each.effect is None:
             continue
-        yield "seeds for: how many seeds of each model find it with these users."
+        yield "seeds for: seeds of each model needed to detect it with these users."
         effect_of_model = f"{_effect(each)} of {each.model or 'a model'}"
         if each.users_needed is None:
             seeds = format_count(each.seeds, "seed")
             yield (
-                f"No number of users finds {effect_of_model} with {seeds}: seeds alone vary too "
+                f"No number of users can detect {effect_of_model} with {seeds}: seeds vary too "
                 "much."
             )
         if each.seeds_needed is None:
             users = format_count(each.n_users, "user")
             yield (
-                f"No number of seeds finds {effect_of_model} with {users}: users alone vary too "
+                f"No number of seeds can detect {effect_of_model} with {users}: users vary too "
                 "much."
             )
 
@@ -232,7 +229,7 @@ def gate_sentences(plan: Plan) -> Iterator[str]:
         yield f"Undecided guardrails let a model pass here, so {share} give little protection."
     if gains := list(_gains(plan.success)):
         yield (
-            f"Success is found with {percent(plan.power)} power from these gains on: "
+            f"Smallest gains that are a success with {percent(plan.power)} power: "
             f"{join_names(gains)}."
         )
 
@@ -243,15 +240,13 @@ def _hardest_sentence(plan: Plan) -> str:
     seldom = [each for each in plan.guardrails if each.outlook == "seldom"]
     if cannot:
         reason = _reason(hardest_first(cannot)[0])
-        return f"This gate can never pass {equally_good}, except by luck: {reason}."
+        return f"This gate passes {equally_good} only by chance: {reason}."
     if seldom:
         reason = _reason(hardest_first(seldom)[0])
         return f"This gate often leaves {equally_good} undecided: {reason}."
     if unknown := sum(each.outlook == "unknown" for each in plan.guardrails):
         share = f"{unknown:,} of {format_count(len(plan.guardrails), 'guardrail')}"
-        return (
-            f"Nothing can be said of {share}: too few users differ there. The others can be shown."
-        )
+        return f"{share} cannot be planned: too few users differ. These users can show the others."
     return (
         f"These users can show every guardrail: {equally_good} passes each with "
         f"{percent(plan.power)} power or more."
@@ -259,26 +254,26 @@ def _hardest_sentence(plan: Plan) -> str:
 
 
 def _reason(guardrail: PlannedGuardrail) -> str:
-    """Return `als on nDCG@10 within 0.005: 4,000 users needed, 1,192 at hand; …`."""
+    """Return `als on nDCG@10 within 0.005: 4,000 users needed, 1,192 available; …`."""
     margin, setting = exact(guardrail.margin or 0.0), guardrail.margin_setting
     if setting != f"{guardrail.margin:g}":
         margin += f" ({setting})"
     reason = f"{to_one_line(guardrail.model)} on {_guardrail_name(guardrail)} within {margin}"
     if guardrail.users_needed is not None:
-        reason += f": {guardrail.users_needed:,} users needed, {guardrail.n_users:,} at hand"
+        reason += f": {guardrail.users_needed:,} users needed, {guardrail.n_users:,} available"
     elif guardrail.chance is not None:
         reason += ": no number of users is enough"
     if guardrail.chance is not None:
         reason += f"; {percent(guardrail.chance)} of such models pass"
     if guardrail.margin_shown is not None:
-        reason += f"; a margin of {exact(guardrail.margin_shown)} would do"
+        reason += f"; a margin of {exact(guardrail.margin_shown)} is enough"
     return reason
 
 
 def _guardrail_name(guardrail: PlannedGuardrail) -> str:
-    """Return `nDCG@10`, or `nDCG@10 of activity “0”`."""
+    """Return `nDCG@10`, or `nDCG@10 of segment activity=0`."""
     segment = guardrail.segment
-    suffix = "" if segment is None else f" of {guardrail.segmentation} “{segment}”"
+    suffix = "" if segment is None else f" of segment {guardrail.segmentation}={segment}"
     return to_one_line(guardrail.label + suffix)
 
 

@@ -13,11 +13,11 @@ _MAX_NAMES = 4  # models of one warning
 _MISSING_USERS = {"user_sets_differ", "few_lists"}  # codes of warnings
 _CHECKS = {  # code of a warning -> words
     "sampled_candidates": "sampled candidates",
-    "train_items_recommended": "items from the train in the lists",
+    "train_items_recommended": "known items in the lists",
     "future_items": "items from the future in the lists",
-    "truth_in_train": "truth inside the train",
-    "user_sets_differ": "models with other users",
-    "ties_at_cutoff": "ties across the cutoff in lists that scores order",
+    "truth_in_train": "ground truth in the training set",
+    "user_sets_differ": "models with different users",
+    "ties_at_cutoff": "tied scores across the cutoff",
 }
 _TRUTH_NAMES = {
     "path": "File",
@@ -186,7 +186,7 @@ def truth_facts(comparison: Comparison) -> list[tuple[str, str]]:
     names = _TRUTH_NAMES | ({"users": "Requests"} if unit else {})
     facts = [(name, _text(truth[key])) for key, name in names.items() if key in truth]
     if unit:
-        facts.append(("A request is named by", ", ".join(unit)))
+        facts.append(("Columns of a request", ", ".join(unit)))
     facts = [(name, "in memory" if fact == "held" else fact) for name, fact in facts]
     if folds := truth.get("folds"):
         facts.append(("Folds", ", ".join(folds)))

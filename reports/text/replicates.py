@@ -35,13 +35,13 @@ def replicate_answers(comparison: Comparison) -> Iterator[str]:
     if once:
         was, them = ("was", "it") if len(once) == 1 else ("were", "them")
         yield (
-            f"{join_names(once)} {was} trained once: no interval covers what another training of "
-            f"{them} would change."
+            f"{join_names(once)} {was} trained once: no interval covers other training runs of "
+            f"{them}."
         )
     if replicates.nested:
         yield (
-            "Each training has its own users, as folds do. The intervals rest on the means of "
-            "trainings, which share training data, so they tend to be too narrow."
+            "Each replicate has its own users, as folds do. The replicates share training data, so "
+            "the intervals over their means tend to be too narrow."
         )
 
 
@@ -76,20 +76,20 @@ def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
         reason = "there is no interval"
         if few < MIN_INTERVAL_REPLICATES:
             reason = (
-                f"{few} trainings are too few for an interval (at least {MIN_INTERVAL_REPLICATES})"
+                f"{few} replicates are too few for an interval (at least {MIN_INTERVAL_REPLICATES})"
             )
         return f"unknown: {reason}. {evidence}"
-    evidence = f"Over {'new users and ' if pair.over_users else ''}new trainings {evidence}"
+    evidence = f"Over {'users and ' if pair.over_users else ''}replicates, {evidence}"
     if pair.difference == 0:
         return f"neither is ahead. {evidence}"
     if pair.ci_low <= 0 <= pair.ci_high:
-        return f"not surely: {best} need not stay ahead of {rival}. {evidence} {_remedy(pair)}"
+        return f"not significant: {best} may fall behind {rival}. {evidence} {_remedy(pair)}"
     answer = f"yes: {best} can be expected to stay ahead of {rival}."
     if pair.p_adjusted is not None and pair.p_adjusted >= 1 - comparison.confidence:
         pairs = comparison.replicates.pairs if comparison.replicates else ()
         n_tests = sum(each.p is not None and each.primary for each in pairs)
-        but = f"not once corrected for {format_count(n_tests, 'comparison')}"
-        answer = f"not surely: {best} stays ahead of {rival} taken alone, but {but}."
+        but = f"not after correction for {format_count(n_tests, 'comparison')}"
+        answer = f"not significant: {best} stays ahead of {rival} in a single test, but {but}."
     return f"{answer} {evidence}"
 
 
@@ -97,36 +97,36 @@ def _reversals(pair: ReplicatedDifference, comparison: Comparison) -> str:
     """Return how often the order is reversed, and the chance that new trainings reverse it."""
     replicates, once = comparison.replicates, min(pair.n_replicates_a, pair.n_replicates_b) == 1
     is_paired = replicates and replicates.paired and pair.n_replicates_a == pair.n_replicates_b
-    trainings = "trainings" if once or is_paired else "pairs of trainings"
-    evidence = f"the order turned in {pair.n_reversed or 'none'} of {pair.n_pairs} {trainings}"
+    units = "replicates" if once or is_paired else "pairs of replicates"
+    evidence = f"the ranking changes in {pair.n_reversed or 'none'} of {pair.n_pairs} {units}"
     if pair.chance is None:
         return evidence
     chance = f"about {percent(pair.chance)}"
     if pair.chance < _MIN_CHANCE:
         chance = f"less than {percent(_MIN_CHANCE)}"
     each = "" if once else " of each"
-    return f"{evidence}, and another training{each} would turn it with a chance of {chance}"
+    return f"{evidence}, and would change with a new replicate{each} with probability {chance}"
 
 
 def _remedy(pair: ReplicatedDifference) -> str:
     """Return the number of trainings or users that would decide the order."""
-    trainings, users, share = pair.replicates_needed, pair.users_needed, ""
+    replicates, users, share = pair.replicates_needed, pair.users_needed, ""
     if pair.share is not None:
-        share = f"Trainings make {percent(pair.share)} of the variance of this difference: "
-    if trainings is None and users is None:
-        text = f"{share}neither more trainings nor more users alone would settle it."
+        share = f"Replicates cause {percent(pair.share)} of the variance of this difference: "
+    if replicates is None and users is None:
+        text = f"{share}neither more replicates nor more users alone would decide it."
         return text[:1].upper() + text[1:]
     ways, other = [], ""
-    if trainings is not None:
+    if replicates is not None:
         once = min(pair.n_replicates_a, pair.n_replicates_b) == 1
-        ways.append(f"{trainings} trainings{'' if once else ' of each'}")
+        ways.append(f"{replicates} replicates{'' if once else ' of each'}")
     else:
-        other = "; more trainings alone would not"
+        other = "; more replicates alone would not"
     if users is not None:
         ways.append(f"{users:,} users")
     elif pair.over_users:
         other = "; more users alone would not"
-    return f"{share}{' or '.join(ways)} would settle it, were all else as it is{other}."
+    return f"{share}{' or '.join(ways)} would decide it, all else being equal{other}."
 
 
 def answers(comparison: Comparison) -> list[tuple[str, str]]:
@@ -211,18 +211,18 @@ def pair_row(comparison: Comparison, users: Difference) -> Row | None:
 
 
 def _short_remedy(pair: ReplicatedDifference) -> str:
-    ways = [] if pair.replicates_needed is None else [f"{pair.replicates_needed} trainings each"]
+    ways = [] if pair.replicates_needed is None else [f"{pair.replicates_needed} replicates each"]
     ways += [] if pair.users_needed is None else [f"{pair.users_needed:,} users"]
     if ways:
         return " or ".join(ways)
     if pair.ci_low is None or pair.ci_high is None:
-        return f"{MIN_INTERVAL_REPLICATES} trainings, for an interval"
-    return "neither alone" if pair.ci_low <= 0 <= pair.ci_high else "settled"
+        return f"{MIN_INTERVAL_REPLICATES} replicates, for an interval"
+    return "neither alone" if pair.ci_low <= 0 <= pair.ci_high else "decided"
 
 
 def covers(row: Row) -> str:
-    """Return what the interval over new trainings covers."""
-    return "users and new trainings" if row.pair.over_users else "new trainings"
+    """Return what the interval over replicates covers."""
+    return "users and replicates" if row.pair.over_users else "replicates"
 
 
 def single_differences(comparison: Comparison, model: str, label: str) -> list[float]:
@@ -256,27 +256,26 @@ def interval_note(comparison: Comparison) -> str:
     replicates = comparison.replicates
     assert replicates is not None
     sentences = [
-        "The interval over users only says what other users would change, each model as it was "
-        "trained. The interval over users and new trainings says what training again would change, "
-        "too. Both are of the difference of means, over all trainings that could be: a single new "
-        "training may lie outside. They assume that trainings vary symmetrically: a failure "
-        "that none of these trainings had is in no interval."
+        "The interval over users covers other users, with the models as they were trained. The "
+        "interval over users and replicates covers new training runs, too. Both are intervals of "
+        "the difference of means over all possible runs: a single new run may be outside. They "
+        "assume that runs vary symmetrically: a failure that none of these runs had is not covered."
     ]
     if replicates.nested:
         sentences.append(
-            "Each training has its own users, so the spread of trainings holds that of users: "
-            "trainings − 1 degrees of freedom (df)."
+            "Each replicate has its own users, so the variance between replicates includes that of "
+            "users: replicates − 1 degrees of freedom (df)."
         )
     else:
-        welch = ", by the formula of Welch where both models were trained several times"
+        welch = ", by Welch's formula if both models have several replicates"
         welch = "" if replicates.paired else welch
-        sentences.append(f"Degrees of freedom (df): users − 1, and trainings − 1{welch}.")
+        sentences.append(f"Degrees of freedom (df): users − 1, and replicates − 1{welch}.")
     few = [
         model for model, lists in replicates.models.items() if len(lists) < MIN_INTERVAL_REPLICATES
     ]
     if few:
         sentences.append(
-            f"{join_names(few)} {'was' if len(few) == 1 else 'were'} trained twice: too few for an "
-            f"interval over new trainings, which takes {MIN_INTERVAL_REPLICATES}."
+            f"{join_names(few)} {'was' if len(few) == 1 else 'were'} trained twice: an interval "
+            f"over replicates needs at least {MIN_INTERVAL_REPLICATES}."
         )
     return " ".join(sentences)

@@ -12,9 +12,9 @@ from concord.reports.text.numbers import PERCENT
 _HEADER = ("side", "rows", "users", "items", "from", "to")
 _REASONS = {
     "duplicate": "user, item and time of another row",
-    "repeat": "the user took the item before",
-    "gap": "in the gap between train and truth",
-    "repeat_in_truth": "the user took the item before, within the truth",
+    "repeat": "the user interacted with the item before",
+    "gap": "in the gap between training set and ground truth",
+    "repeat_in_truth": "the user interacted with the item before, within the ground truth",
 }
 
 
@@ -58,41 +58,42 @@ def manifest_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
         if f"held_out_{kind}s" in counts:
             yield _hash_share_note(kind, method["share"], counts)
     if few := counts.get("users_with_too_few"):
-        side = "train" if method["how"] == "leave-last-out" else "history"
+        side = "training set" if method["how"] == "leave-last-out" else "history"
         most = format_count(method["last"], "interaction")
-        yield (
-            f"{format_count(few, 'user')} with at most {most} have no truth: all of theirs is in "
-            f"{side}"
-        )
+        users = format_count(few, "user")
+        yield f"{users} with at most {most} have no ground truth: all of it is in the {side}"
     if tied := counts.get("users_tied_at_the_cut"):
         yield (
-            f"{format_count(tied, 'user')} took items on both sides of the cut at one time: which "
-            "came last is not known"
+            f"{format_count(tied, 'user')} have interactions with the same time on both sides of "
+            "the cut: their order is unknown"
         )
     if late := counts["train_rows_from_the_first_of_truth_on"]:
         percent = 100 * late / manifest["files"]["train.parquet"]["rows"]
         yield (
-            f"{percent:.3g}{PERCENT} of train happened when the truth had begun: models learn from "
-            "what came after it (Ji et al. 2023); global-time does not leak"
+            f"{percent:.3g}{PERCENT} of the training set is as late as the ground truth or later: "
+            "models learn from the future (Ji et al. 2023); `--how global-time` does not leak"
         )
     if users := counts["truth_users_without_history"]:
         rows = format_count(counts["truth_rows_of_these_users"], "row")
         yield (
-            f"{format_count(users, 'user')} of the truth ({rows}) have no earlier interaction: kept"
+            f"{format_count(users, 'user')} of the ground truth ({rows}) have no earlier "
+            "interaction: kept"
         )
     if items := counts["truth_items_unknown_to_train"]:
         rows = format_count(counts["truth_rows_of_these_items"], "row")
-        yield f"{format_count(items, 'item')} of the truth ({rows}) are unknown to train: kept"
+        n_items = format_count(items, "item")
+        yield f"{n_items} of the ground truth ({rows}) are not in the training set: kept"
     if pairs := counts["truth_pairs_taken_before"]:
         yield (
-            f"{format_count(pairs, 'row')} of the truth are items that the user took before: "
-            "models that leave out what was taken cannot hit them; if that is wanted, acknowledge "
-            "the warning `truth_in_train`, else let `repeats` be first"
+            f"{format_count(pairs, 'row')} of the ground truth repeat an earlier interaction: "
+            "models that never recommend known items cannot find them; acknowledge the warning "
+            "`truth_in_train` if that is intended, or set `--repeats first`"
         )
     if tied := counts.get("items_tied_at_the_cut"):
         order = manifest["ties"].partition(": ")[2]
         yield (
-            f"{format_count(tied, 'item')} of train are as new as the oldest in the truth: {order}"
+            f"{format_count(tied, 'item')} of the training set first occur at the same time as the "
+            f"oldest of the ground truth: {order}"
         )
 
 
@@ -101,6 +102,6 @@ def _hash_share_note(kind: str, share: float, counts: Mapping[str, Any]) -> str:
     share_held_out = f"{100 * n_held_out / total:.3g}{PERCENT}"
     return (
         f"{n_held_out:,} of {format_count(total, kind)} ({share_held_out}) are held "
-        f"out: the share {share:g} is the chance of each {kind}, by a hash of seed and id; an "
-        f"exact share would move {kind}s from one side to the other as data grow"
+        f"out: the share {share:g} is the probability of each {kind}, by a hash of seed and id, so "
+        f"that no {kind} changes sides when data grow"
     )

@@ -1,4 +1,4 @@
-"""A study as text: winners, their certainty, values by way of aggregating, tests over data sets."""
+"""A study as text: winners, their significance, values by way of aggregating, tests."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -22,7 +22,7 @@ WAY_MEANINGS: Mapping[Way, str] = {
     "mean_relative_difference": (
         "of the differences to the baseline, each as a share of the baseline's mean"
     ),
-    "wins": "data sets on which no model has a better mean; a shared win is shared",
+    "wins": "data sets on which no model has a better mean; ties share the win",
 }
 
 
@@ -46,7 +46,7 @@ def _way_rows(study: Study, label: str) -> Iterator[Sequence[str]]:
 
 
 def headline(study: Study, answer: Answer) -> str:
-    """Return `ease has the best nDCG@10 on 4 of 5 data sets, not enough to be sure`."""
+    """Return `ease has the best nDCG@10 on 4 of 5 data sets; its lead is not significant`."""
     count = len(study.datasets)
     if not answer.winners:
         return f"No model has a value of {answer.label} on every data set"
@@ -58,13 +58,13 @@ def headline(study: Study, answer: Answer) -> str:
         return f"{text}, significantly ahead of every other model"
     if answer.certainty == "same_truth":
         return f"{text}, but some of them are the same data"
-    if n_best == count:
-        return f"{text}, but {count} data sets are too few to be sure"
-    return f"{text}, not enough to be sure"
+    if answer.certainty == "too_few_datasets":
+        return f"{text}, too few for a test"
+    return f"{text}; its lead is not significant"
 
 
 def headline_explanation(study: Study, answer: Answer) -> str:
-    """Return why the headline is not sure; empty if it is, or if a note says why."""
+    """Return why the lead is not significant; empty if it is, or if a note says why."""
     says_all = answer.is_sure or answer.certainty == "same_truth"
     return "" if says_all else certainty_sentence(study, answer)
 
@@ -114,26 +114,20 @@ def certainty_sentence(study: Study, answer: Answer) -> str:
                 f"set, not {len(names)}."
             )
         case "tie":
-            return f"Not sure: {winner} tie."
+            return f"No model leads: {winner} tie."
         case "too_few_datasets":
             return (
-                f"Unknown: an interval over data sets needs {MIN_DATASETS} of them, and there "
+                f"Unknown: an interval over data sets needs at least {MIN_DATASETS}; there "
                 f"{_are(count)}."
             )
         case "sure":
-            return (
-                f"Sure for data sets like these: {winner} differs significantly from every other "
-                "model."
-            )
+            return f"Over {count} data sets, {winner} differs significantly from every other model."
     different = (
         f"{join_names(answer.behind)}, but not from {join_names(others)}"
         if answer.behind
         else "no other model"
     )
-    return (
-        f"Not sure for data sets like these: over {count} of them, {winner} differs significantly "
-        f"from {different}."
-    )
+    return f"Over {count} data sets, {winner} differs significantly from {different}."
 
 
 def notes(study: Study) -> Iterator[str]:
@@ -148,8 +142,8 @@ def notes(study: Study) -> Iterator[str]:
     if study.replicated:
         models = join_names(study.replicated)
         yield (
-            f"Intervals and tests are over users and data sets, not over replicates of {models}: "
-            "those are in the report of each data set."
+            f"Intervals and tests are over users and data sets, not over replicates of {models}; "
+            "the report of each data set has intervals over replicates."
         )
     for convention in study.grade_conventions:
         values = "; ".join(f"{v} on {join_names(names)}" for v, names in convention.values.items())
@@ -200,7 +194,7 @@ def undecided_reason(study: Study, pair: Pair) -> str:
     low, high = pair.ci_low, pair.ci_high
     if pair.verdict != "undecided" or low is None or high is None or low <= 0 <= high:
         return ""
-    return f"once corrected for {format_count(len(study.pairs_of(pair.label)), 'pair')}"
+    return f"after correction for {format_count(len(study.pairs_of(pair.label)), 'pair')}"
 
 
 def has_enough_for_ranks(study: Study) -> bool:
@@ -244,7 +238,8 @@ def friedman_sentence(test: FriedmanTest) -> str:
     if test.f is not None:
         f = f"F({test.df1}, {test.df2}) = {numbers.number(test.f, 2)}"
         result = f"Iman and Davenport's {f}, p {p_text}"
-    return f"Friedman's test that all {test.n_models} models rank alike: {chi2}; {result}."
+    models = f"all {test.n_models} models have the same mean rank"
+    return f"Friedman's test that {models}: {chi2}; {result}."
 
 
 def missing_test_sentence(test: FriedmanTest) -> str:

@@ -34,7 +34,7 @@ def eyebrow(comparison: Comparison) -> str:
     """Return `Demo shop · 1,192 users · 5 models · standard 826e94cb92d0`."""
     models = format_count(len(comparison.models), "model")
     if comparison.replicates:
-        models += f", of {len(comparison.lists)} trainings"
+        models += f", {len(comparison.lists)} training runs"
     n_users, unit = evaluated_users(comparison), "request" if comparison.unit else "user"
     users = [] if n_users is None else [format_count(n_users, unit)]
     preset = [conventions_name(comparison.conventions)] if comparison.has_lists else []
@@ -93,16 +93,16 @@ def covers(comparison: Comparison) -> tuple[str]:
     """Return what the intervals cover, and what they do not."""
     if not comparison.has_lists:
         return (
-            "The intervals say what to expect for other users like these, given these models as "
+            "The intervals cover other users like these, given these models as "
             "they are; they do not cover retraining, another split or another time. Another tool "
             "computed the metrics.",
         )
-    fixed = "The intervals say what to expect for other users like these, given these fixed lists"
+    fixed = "The intervals cover other users like these, given these fixed lists"
     if comparison.replicates is None:
         return (f"{fixed}; they do not cover retraining, another split or another time.",)
     return (
-        f"{fixed}. Those over new trainings cover retraining, too; none covers another split or "
-        "another time.",
+        f"{fixed}. Intervals over replicates cover new training runs, too; none covers another "
+        "split or another time.",
     )
 
 

@@ -59,17 +59,17 @@ VERDICTS: Mapping[str, VerdictStyle] = {
         "identical", "to", "even", _SQUARE, "the same value for every user", filled=True
     ),
     "undecided": VerdictStyle(
-        "undecided", "against", "open", _CIRCLE, "these users cannot tell which is better"
+        "undecided", "against", "open", _CIRCLE, "these users do not show which is better"
     ),
     "too_few_users": VerdictStyle(
         "too few differ",
-        "to judge it against",
+        "to compare it with",
         "open",
         _CROSS,
-        "too few users have different values for a judgement",
+        "too few users have different values for a test",
     ),
     "no_interval": VerdictStyle(
-        "no interval", _SIZE, "open", _DASH, "no interval can be given, hence no verdict"
+        "no interval", _SIZE, "open", _DASH, "there is no interval, so no verdict"
     ),
     "not_comparable": VerdictStyle(
         "not comparable",

@@ -67,15 +67,14 @@ def _with_count(pair: Difference) -> str:
 
 def _different_users(comparison: Comparison) -> Iterator[str]:
     """Yield the models whose mean is over other users than their difference to the baseline."""
-    units, pronoun = ("requests", "that") if comparison.unit else ("users", "whom")
+    units = "requests" if comparison.unit else "users"
     for label in comparison.primary:
         pairs = comparison.against_baseline(label)
         partial = [pair.a for pair in pairs if _has_different_users(pair, comparison)]
         if partial:
             yield (
                 f"On {label}, {join_names(partial)} and {comparison.baseline} do not have values "
-                f"for the same {units}: they are compared on the {units} {pronoun} both have "
-                "values for."
+                f"for the same {units}: they are compared on the {units} with values of both."
             )
 
 
@@ -118,14 +117,14 @@ def _reason(pair: Difference, comparison: Comparison) -> str:
         "identical": "every user has the same value with both",
         "no_interval": "not tested, as the mean is pooled over users",
     }
-    return words.get(pair.verdict, "the other way round on the users whom both have values for")
+    return words.get(pair.verdict, "reversed on the users with values of both")
 
 
 def _undecided_reason(pair: Difference, comparison: Comparison) -> str:
     if pair.ci_low is not None and pair.ci_high is not None and pair.ci_low <= 0 <= pair.ci_high:
         return "not decided, as the interval includes 0"
     tests = sum(each.p is not None for each in comparison.primary_pairs)
-    correction = "by joint sign flips of" if pair.adjustment == "max_t" else "once corrected for"
+    correction = "by joint sign flips of" if pair.adjustment == "max_t" else "after correction for"
     return f"not significant {correction} {format_count(tests, 'comparison')}"
 
 

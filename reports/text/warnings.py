@@ -63,9 +63,10 @@ def _texts(warning: DataWarning) -> Texts:
 
 def _all_relevant(details: Details) -> Texts:
     return (
-        f"Every grade of the truth, from {details['lowest']:g} to {details['highest']:g}, reaches "
-        f"`relevance_threshold: {details['threshold']:g}`: whatever was rated counts as relevant.",
-        "raise the threshold, if low grades say that the user did not like the item",
+        f"Every grade of the ground truth, from {details['lowest']:g} to {details['highest']:g}, "
+        f"reaches `relevance_threshold: {details['threshold']:g}`: every rated item counts as "
+        "relevant.",
+        "raise the threshold, if low grades mean that the user did not like the item",
     )
 
 
@@ -74,17 +75,17 @@ def _low_threshold(details: Details) -> Texts:
     setting = "null" if threshold is None else f"{threshold:g}"
     share = "every rating" if threshold is None else "nearly every rating"
     return (
-        f"The grades of the truth, from {details['lowest']:g} to {details['highest']:g}, look "
-        f"like ratings, and with `relevance_threshold: {setting}` {share} counts as relevant.",
-        f"set the threshold to {details['suggested']}, or to the lowest rating that says that a "
-        "user liked the item",
+        f"The grades of the ground truth, from {details['lowest']:g} to {details['highest']:g}, "
+        f"look like ratings; with `relevance_threshold: {setting}` {share} counts as relevant.",
+        f"set the threshold to {details['suggested']}, or to the lowest rating of an item that the "
+        "user liked",
     )
 
 
 def _none_relevant(details: Details) -> Texts:
     return (
-        f"{details['setting']} is {details['threshold']:g}, and the highest grade in truth is "
-        f"{details['highest']:g}: nobody has a relevant item.",
+        f"{details['setting']} is {details['threshold']:g}, and the highest grade of the ground "
+        f"truth is {details['highest']:g}: no user has a relevant item.",
         f"lower it, or name the column of the grades: {details['column_setting']}",
     )
 
@@ -93,10 +94,10 @@ def _swapped_tables(details: Details) -> Texts:
     shortest, median, longest = (details[name] for name in ("shortest", "median", "longest"))
     lengths = f"{shortest:g} to {longest:g} items, most of them {median:g} or fewer"
     return (
-        f"Every user has {format_count(details['truth_length'], 'item')} in the truth, without "
-        f"grades, and the lists have {'one item each' if longest == 1 else lengths}, without "
-        "scores: the truth looks like ranked lists, and the lists look like a truth.",
-        "check that lists and truth were not given in each other's place",
+        f"Every user has {format_count(details['truth_length'], 'item')} in the ground truth, "
+        f"without grades, and the lists have {'one item each' if longest == 1 else lengths}, "
+        "without scores: recommendations and ground truth may be swapped.",
+        "check which file is which",
     )
 
 
@@ -109,27 +110,29 @@ _OTHER_TRAIN = {
 def _unrelated_train(details: Details) -> Texts:
     if details.get("shares_items"):
         return (
-            "No user of the truth occurs in the train, but most of their items do: the users are "
-            "new to models that learned from this train.",
-            "if these models learned from these users too, add their earlier interactions to train",
+            "No user of the ground truth occurs in the training set, but most of their items do: "
+            "the users are new to models that learned from this training set.",
+            "if the models also learned from these users, add their earlier interactions to the "
+            "training set",
         )
     return (
-        "No user of the truth occurs in the train: these models may have learned from other data.",
+        "No user of the ground truth occurs in the training set: these models may have learned "
+        "from other data.",
         _OTHER_TRAIN[details["setting"]],
     )
 
 
 def _truth_in_train(details: Details) -> Texts:
     return (
-        f"{_truth_rows(details)} of {format_count(details['users'], 'user')} also occur in "
-        "train. Models that leave out known items cannot find them, others have seen the "
-        "answer.",
-        "split so that a pair of user and item is in one of the two",
+        f"{_truth_rows(details)} of {format_count(details['users'], 'user')} also occur in the "
+        "training set. Models that never recommend known items cannot find them; other models "
+        "have seen the answer.",
+        "split so that each pair of user and item is in only one of the two",
     )
 
 
 def _items_born_after(details: Details) -> Texts:
-    verb = "holds" if details["rows"] == 1 else "hold"
+    verb = "has" if details["rows"] == 1 else "have"
     subject = f"{_truth_rows(details)} {verb} {format_count(details['items'], 'item')}"
     return _born_after(subject, "item")
 
@@ -143,22 +146,23 @@ def _users_born_after(details: Details) -> Texts:
 
 def _born_after(subject: str, kind: str) -> Texts:
     return (
-        f"{subject} whose first row in train is later: models know the {kind} from the future "
-        "alone.",
-        "train on what happened before the truth, with one split time for all users",
+        f"{subject} whose first training row is later: models know the {kind} only from the "
+        "future.",
+        "train on rows before the ground truth, with one split time for all users",
     )
 
 
 def _truth_rows(details: Details) -> str:
     rows = details["rows"]
-    return f"{format_count(rows, 'row')} of the truth ({percent(rows / details['of_rows'])})"
+    share = percent(rows / details["of_rows"])
+    return f"{format_count(rows, 'row')} of the ground truth ({share})"
 
 
 def _truth_before_train(details: Details) -> Texts:
     return (
-        f"The truth of {format_count(details['users'], 'user')} begins before their train ends: "
-        "the split is not by time.",
-        "split by time where the model will meet the future",
+        f"The ground truth of {format_count(details['users'], 'user')} begins before their "
+        "training data end: the split is not by time.",
+        "split by time, as the model will predict the future",
     )
 
 
@@ -180,37 +184,39 @@ def _ids_rewritten(details: Details) -> Texts:
 def _table(column: Details) -> str:
     if column["lists"] is not None:
         return str(column["lists"])
-    return f"the truth of fold {column['fold']}" if column["fold"] else "the truth"
+    fold = f" of fold {column['fold']}" if column["fold"] else ""
+    return f"the ground truth{fold}"
 
 
 def _same_file(details: Details) -> Texts:
     return (
         f"{join_names(details['models'])} are the same file, byte for byte.",
-        "name the file that each model left, or remove the copies",
+        "name the file of each model, or remove the copies",
     )
 
 
 def _spelled_otherwise(details: Details) -> Texts:
     return (
         f"Up to {format_count(details['ids'], details['kind'])} of the lists ({details['model']}) "
-        "would match the truth but for capitals or leading zeros; as they are, they do not.",
-        "write ids alike in all files",
+        "differ from ids of the ground truth only in capitals or leading zeros, so they do not "
+        "match.",
+        "write ids in the same way in all files",
     )
 
 
 def _no_common_item(_: Details) -> Texts:
     return (
-        "No item of the lists occurs in the truth, for any user.",
-        "check that both files name items by the same ids",
+        "No recommended item occurs in the ground truth, for any user.",
+        "check that both files have the same item ids",
     )
 
 
 def _not_in_catalogue(details: Details) -> Texts:
     return (
-        f"Up to {format_count(details['rows'], 'row')} of the lists ({details['model']}) hold "
-        f"items that the catalogue lacks; {details['setting']} let them pass. Coverage and Gini "
-        "of the catalogue leave them out.",
-        "add them to the catalogue, or leave them out of the lists",
+        f"Up to {format_count(details['rows'], 'row')} of the lists ({details['model']}) have "
+        f"items that are not in the catalogue; {details['setting']} accepts them. Coverage and "
+        "Gini of the catalogue leave them out.",
+        "add them to the catalogue, or remove them from the lists",
     )
 
 
@@ -219,20 +225,20 @@ def _sampled_corrected(details: Details) -> Texts:
     return (
         "Candidates are sampled: each list ranks the relevant item among "
         f"{details['negatives']:,} of {others:,} others. Values are corrected, user by user, "
-        f"towards the metric of all {others + 1:,} items (Krichene and Rendle, 2020; variance "
-        f"weighs {details['gamma']:g}). {details['unbiased']} needs no correction; all others "
-        "keep a bias that no interval covers.",
-        "rank all items of the catalogue where you can: no correction is as good",
+        f"towards the metric of all {others + 1:,} items (Krichene and Rendle, 2020; weight of the "
+        f"variance {details['gamma']:g}). {details['unbiased']} needs no correction; all other "
+        "metrics stay biased, and no interval covers the bias.",
+        "rank all items of the catalogue if you can: no correction is as good",
     )
 
 
 def _sampled_candidates(details: Details) -> Texts:
     return (
         f"Every list has {format_count(details['length'], 'item')} of {details['n_items']:,} and "
-        "holds every relevant item of its user: the candidates look sampled, and metrics on "
-        "samples can put models in another order than metrics on all items.",
-        "rank all items of the catalogue, or declare them: conventions.candidates corrects what "
-        "can be corrected",
+        "has every relevant item of its user: the candidates look sampled, and metrics on sampled "
+        "candidates can rank models differently from metrics on all items.",
+        "rank all items of the catalogue, or declare the sampling: conventions.candidates corrects "
+        "the metrics that can be corrected",
     )
 
 
@@ -240,9 +246,9 @@ def _sampled_unfit(details: Details) -> Texts:
     return (
         f"No ranking of {details['catalogue']:,} items gives the sampled ranks of "
         f"{join_names(details['models'])} if {details['negatives']:,} negatives are drawn "
-        f"uniformly: corrected values of {details['label']} mean nothing there.",
-        "see whether negatives were drawn by popularity, and whether conventions.candidates says "
-        "what was done",
+        f"uniformly: their corrected values of {details['label']} are meaningless.",
+        "check whether negatives were drawn by popularity, and whether conventions.candidates "
+        "describes the sampling",
     )
 
 
@@ -253,11 +259,11 @@ def _order_not_identifiable(details: Details) -> Texts:
     models = "any two models" if is_every_pair and len(pairs) > 1 else _pairs(pairs)
     return (
         f"The order of {models} at {details['label']} is not identifiable from "
-        f"{details['negatives']:,} sampled negatives: full rankings that fit these lists, at "
-        f"{percent(details['confidence'])} confidence for all models at once, have means of "
-        f"{join_names(means)}.",
-        "rank all items, or draw far more negatives; a verdict here compares corrected values, "
-        "bias included",
+        f"{details['negatives']:,} sampled negatives: the full rankings that are consistent with "
+        f"these lists have means of {join_names(means)} ({percent(details['confidence'])} "
+        "confidence for all models together).",
+        "rank all items, or draw far more negatives; a verdict here compares corrected values "
+        "with their bias",
     )
 
 
@@ -266,19 +272,19 @@ def _pairs(pairs: Sequence[Sequence[str]]) -> str:
 
 
 def _train_items_recommended(details: Details) -> Texts:
-    uneven = " Others leave them out, so the comparison is uneven." if details["uneven"] else ""
+    uneven = " Other models leave them out: the comparison is unfair." if details["uneven"] else ""
     return (
-        "Lists hold items that their user already has in the train: up to "
+        "Lists have items that the user already has in the training set: up to "
         f"{_top_share(details)}.{uneven}",
-        "leave out what users know, or let all models repeat it",
+        "let all models leave out known items, or let all recommend them",
     )
 
 
 def _future_items(details: Details) -> Texts:
     return (
-        "Lists hold items whose first row in train is after the user's last row in the truth: "
-        f"up to {_top_share(details)}. A model could not have known them then.",
-        "train on what happened before the truth, with one split time for all users",
+        "Lists have items whose first training row is after the user's last row of the ground "
+        f"truth: up to {_top_share(details)}. A model could not have known them at that time.",
+        "train on rows before the ground truth, with one split time for all users",
     )
 
 
@@ -290,9 +296,9 @@ def _few_judged(details: Details) -> Texts:
     low, high = percent(details["lowest"]), percent(details["highest"])
     span = f"{low} ({details['lowest_model']}) to {high} ({details['highest_model']})"
     return (
-        f"Of the top {details['k']}, {high if low == high else span} is judged; what is not "
-        "counts as not relevant.",
-        "read means as lower bounds; Bpref and `judged_only` look at judged items alone",
+        f"Of the top {details['k']}, {high if low == high else span} is judged; unjudged items "
+        "count as not relevant.",
+        "read means as lower bounds; Bpref and `judged_only` use judged items only",
     )
 
 
@@ -300,7 +306,7 @@ def _ties_at_cutoff(details: Details) -> Texts:
     return (
         f"Scores tie across rank {details['k']} for {_unit_share(details)}: "
         f"`ties: {details['ties']}` decides which item is in the list.",
-        "write scores with more digits; `ties: average` counts all orders alike",
+        "write scores with more digits; `ties: average` averages over all orders",
     )
 
 
@@ -322,15 +328,15 @@ def _user_sets_differ(details: Details) -> Texts:
 def _values_missing(details: Details) -> Texts:
     n_users, missing = details["n_users"], details["without_values"]
     lacking = [
-        f"{model} has no values of {format_count(n, 'user')}" for model, n in missing.items()
+        f"{model} has no values for {format_count(n, 'user')}" for model, n in missing.items()
     ]
     share = f" ({percent(max(missing.values()) / n_users)})" if len(missing) == 1 else ""
     return (
-        f"Not all models have values of the same users: of {n_users:,}, "
+        f"Not all models have values for the same users: of {n_users:,}, "
         f"{join_names(lacking)}{share}. "
-        "Each mean covers the users for whom that model has values; each difference covers those "
-        "for whom both do.",
-        "give every model a row for every user; write the value that a failed user shall count",
+        "Each mean covers the users with a value of that model; each difference covers the users "
+        "with values of both.",
+        "give every model a row for every user, with the value that a failure counts",
     )
 
 
@@ -342,11 +348,11 @@ def _lists_missing(details: Details) -> Texts:
         lacking = f"{join_names(models)} {'has' if len(models) == 1 else 'have'} none for {n}"
     else:
         n_models = format_count(len(models), "model")
-        lacking = f"{n_models}, most of all {most}, have none for up to {n}"
+        lacking = f"{n_models}, above all {most}, have none for up to {n}"
     return (
         f"Not all models have lists for the same {unit}s: {lacking} "
         f"({percent(missing[most] / details['n_users'])}), and "
-        f"`user_no_recs: {details['user_no_recs']}` decides what they count.",
+        f"`user_no_recs: {details['user_no_recs']}` decides how they count.",
         f"give every model a list for every {unit}",
     )
 
@@ -354,33 +360,33 @@ def _lists_missing(details: Details) -> Texts:
 def _few_lists(details: Details) -> Texts:
     missing, n_users, unit = details["without_list"], details["n_users"], details["unit"]
     return (
-        f"{format_count(missing, unit)} of {n_users:,} in the truth "
+        f"{format_count(missing, unit)} of {n_users:,} in the ground truth "
         f"({percent(missing / n_users)}) have no list, and `user_no_recs: "
-        f"{details['user_no_recs']}` decides what they count.",
-        f"make lists for all {unit}s of the truth, or take the others out of the truth",
+        f"{details['user_no_recs']}` decides how they count.",
+        f"make lists for all {unit}s of the ground truth, or remove the others from it",
     )
 
 
 def _heavy_users(details: Details) -> Texts:
     n_heavy = details["n_heavy"]
-    heavy, verb = ("The user", "holds") if n_heavy == 1 else (f"The {n_heavy} users", "hold")
+    heavy, verb = ("The user", "has") if n_heavy == 1 else (f"The {n_heavy} users", "have")
     return (
         f"{heavy} with most requests, of {details['n_users']:,}, {verb} "
-        f"{percent(details['share'])} of all requests: means over requests rest on few users, and "
-        "their intervals can be too short.",
-        "look at the mean over users too (`unit_mean: users`), or evaluate more users",
+        f"{percent(details['share'])} of all requests: means over requests depend on few users, "
+        "and their intervals can be too narrow.",
+        "compare with the mean over users (`unit_mean: users`), or evaluate more users",
     )
 
 
 def _propensity(details: Details) -> Texts:
     n_clipped = details["clipped"]
-    clipped = f"; {n_clipped:,} of them count as `clip`" if n_clipped else ""
+    verb = "is" if n_clipped == 1 else "are"
+    clipped = f"; {format_count(n_clipped, 'weight')} {verb} clipped" if n_clipped else ""
     return (
-        "Hits count by the inverse of their propensities: "
-        f"{format_count(details['rows'], 'relevant row')} are worth {details['effective']:,.1f} "
-        f"of equal weight, and the heaviest has {percent(details['largest'])} of all "
-        f"weight{clipped}.",
-        "where few rows decide, raise `conventions.propensity.clip`, at the price of some bias",
+        "Hits are weighted by inverse propensities: the effective sample size of "
+        f"{format_count(details['rows'], 'relevant row')} is {details['effective']:,.1f}, and the "
+        f"largest weight is {percent(details['largest'])} of the sum{clipped}.",
+        "if few rows dominate, raise `conventions.propensity.clip`, at the cost of some bias",
     )
 
 
@@ -389,27 +395,26 @@ def _unobserved_users(details: Details) -> Texts:
     name = "name all users in the table `users`, or " if details["can_name_users"] else ""
     return (
         f"Every {unit} with a list has an observed relevant item. If lists were made only for "
-        f"{unit}s of whom something was observed, means of {join_names(details['labels'])} may be "
-        "too high: each counts more, and the others, who count 0, are missing.",
-        f"{name}give lists for all {unit}s whom the models serve",
+        f"{unit}s with observations, means of {join_names(details['labels'])} may be too high: "
+        f"the other {unit}s, with value 0, are missing.",
+        f"{name}give lists for all {unit}s that the models serve",
     )
 
 
 def _dcg_disagrees(details: Details) -> Texts:
     return (
-        f"{details['ndcg']} and {details['dcg']} put {_pairs(details['pairs'])} in another order: "
-        "nDCG lets users with few relevant items weigh as much as those with many.",
-        "where the sum over all users is what counts, as in an experiment online, go by "
-        + details["dcg"],
+        f"{details['ndcg']} and {details['dcg']} rank {_pairs(details['pairs'])} differently: nDCG "
+        "gives users with few relevant items the same weight as users with many.",
+        "if the sum over all users counts, as in an online experiment, decide by " + details["dcg"],
     )
 
 
 def _direction_unclear(details: Details) -> Texts:
     metrics = details["metrics"]
     return (
-        f"{join_names(metrics)} {is_or_are(metrics)} taken as higher is better, and of most "
-        "metrics of such a name the lowest value is the best.",
-        f"say which it is, as in higher_is_better={dict.fromkeys(metrics, False)}; verdicts "
+        f"{join_names(metrics)} {is_or_are(metrics)} assumed to be better if higher, but metrics "
+        "of such a name are usually better if lower.",
+        f"set the direction, such as higher_is_better={dict.fromkeys(metrics, False)}; verdicts "
         "depend on it",
     )
 
@@ -421,11 +426,11 @@ def _outlying_training(details: Details) -> Texts:
     )
     basis = "" if baseline is None else f" by the difference to {baseline}"
     return (
-        f"{details['lists']} lies far from the other trainings of "
+        f"{details['lists']} is far from the other replicates of "
         f"{join_names(details['models'])}{basis} on {join_names(labels)}: {value} on {labels[0]}, "
-        f"the others {low if low == high else f'{low} to {high}'}. Where trainings fail now and "
-        "then, intervals over new trainings are too short.",
-        "look at what happened in this training, and train more often",
+        f"the others {low if low == high else f'{low} to {high}'}. If training runs sometimes "
+        "fail, intervals over replicates are too narrow.",
+        "look into this training run, and train more replicates",
     )
 
 

@@ -41,6 +41,6 @@ def test_it_fails_the_gate_and_its_comment_says_why(
     assert (gate.returncode, commented.returncode) == (1, 1), gate.stdout + gate.stderr
     assert "\n## ❌ Gate: failed\n" in f"\n{comment}"
     assert f"Against {base[:12]}: 1 of 2 models changed; same_topic is worse" in comment
-    assert "same_topic on nDCG@10 of activity “over 9”" in comment
-    assert "the whole interval lies beyond what is allowed" in comment
+    assert "same_topic on nDCG@10 of segment activity=over 9" in comment
+    assert "the whole interval is beyond the margin" in comment
     assert comment.count("is worse") == 1

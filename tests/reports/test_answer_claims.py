@@ -31,7 +31,7 @@ STATES = {
     "equivalent": {"equivalent"},
     "identical": {"identical"},
     "undecided": {"undecided"},
-    "not judged": TOO_FEW,
+    "not testable": TOO_FEW,
 }
 MODEL, LABEL = r"m\d", r"[AB]@10|C"
 MODELS = rf"{MODEL}(?:(?:, | and ){MODEL})*(?: and \d more)?"
@@ -183,7 +183,7 @@ RULES: dict[str, Callable[[Comparison, re.Match[str], str], bool]] = {
     r"(?P<reason>, as too few users differ)?": _tie,
     rf"(?P<model>{MODEL}) has the best mean{ON}, but"
     rf"(?: is not shown to be better than (?P<not>{MODELS}))?(?:, and)?"
-    rf"(?: (?P<beaten>{MODELS}) beats? it on the users whom both have values for)?": _best_mean,
+    rf"(?: (?P<beaten>{MODELS}) beats? it on the users with values of both)?": _best_mean,
     rf"(?P<models>{MODELS}|both|all) (?P<verb>beats?|(?:is|are) slightly better than) "
     rf"(?P<baseline>{MODEL}){ON}": _beats,
     rf"(?P<models>{MODELS}) (?:has|have) no mean of (?P<labels>.+)": _no_mean,

@@ -40,7 +40,7 @@ def test_a_count_is_a_sentence_with_shares(audit: cc.Audit) -> None:
     (sentence,) = sentences(audit, AuditCheck(COUNT))
 
     assert sentence.replace("\N{NO-BREAK SPACE}", " ").startswith(
-        "30 rows of the truth (10 %) hold 2 items, 25 % of its items, that train lacks"
+        "30 rows of the ground truth (10 %) have 2 items (25 % of its items) without training rows"
     )
 
 
@@ -51,8 +51,8 @@ def test_copies_name_the_signs_by_which_they_were_found(audit: cc.Audit) -> None
     (sentence,) = sentences(audit, check)
 
     assert sentence == (
-        "2 items look like copies of others (the same title: 1 pair; of sets, those of at least "
-        "10); no row of the truth leaks through them."
+        "2 items look like copies of others (the same title: 1 pair; sets with fewer than 10 are "
+        "not compared); no row of the ground truth leaks through them."
     )
     assert "e.g. items 'a' and 'b' are copies" in replace(audit, checks=(check,)).summary
 
@@ -96,7 +96,7 @@ def test_fewer_than_ten_users_who_are_left_give_no_statement(
     _, change = sentences(audit, AuditCheck(COUNT, effects=(effect("als", 0.3, n_left),)))
 
     assert change == (
-        f"Hit@1: {remaining} 100 users are affected, so nothing can be said without them."
+        f"Hit@1: {remaining} 100 users are affected, too many to compare the means without them."
     )
 
 

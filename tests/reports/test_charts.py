@@ -273,7 +273,7 @@ def test_plan_chart_names_models_and_explains_lines(plan: cc.Plan) -> None:
     assert chart_texts[1] == "R@5 against popularity"
     assert chart_texts[2].startswith("Solid: corrected for 6 tests, dashed: not corrected.")
     assert chart_texts.count("als") == chart_texts.count("ease") == 2  # one a panel
-    headings = [text for text in chart_texts if text.startswith("Power to find")]
+    headings = [text for text in chart_texts if text.startswith("Power to detect")]
     assert len(headings) == 2  # one is for screen readers
 
 
@@ -281,10 +281,10 @@ def test_without_an_effect_there_is_no_power_to_show() -> None:
     chart_texts = texts(plan_chart(cc.plan(sd=0.2, users=100), None))
 
     assert chart_texts[:2] == [
-        "Finds 0.0566 with 80\N{NO-BREAK SPACE}% power now",
+        "These users can detect 0.0566 with 80\N{NO-BREAK SPACE}% power",
         "Users' differences with standard deviation 0.2",
     ]
-    assert not any(text.startswith("Power to find") for text in chart_texts)
+    assert not any(text.startswith("Power to detect") for text in chart_texts)
 
 
 def test_names_are_text_and_too_many_models_are_left_out() -> None:
@@ -308,7 +308,7 @@ def test_plan_chart_begins_with_its_answer(plan: cc.Plan) -> None:
 
     title = texts(plan_chart(plan, "R@5"))[0].replace("\N{NO-BREAK SPACE}", " ")
     assert title.endswith(f"; about {low} to {high} users needed for 80 %")
-    assert " power now to find 0.00613; about" in title  # 2 % of the baseline
+    assert " power now to detect 0.00613; about" in title  # 2 % of the baseline
     impossible = replace(
         plan, differences=tuple(replace(d, users_needed_corrected=None) for d in differences)
     )
@@ -321,6 +321,6 @@ def test_plan_chart_of_equal_models_has_no_values() -> None:
 
     assert plan.differences[0].sd is None
     assert texts(plan_chart(plan, "nDCG@5"))[:2] == [
-        "Too few users differ to plan with",
+        "Too few users differ for a plan",
         "nDCG@5 against a",
     ]

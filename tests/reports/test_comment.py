@@ -74,7 +74,7 @@ def test_value_outside_the_possible_range_is_named() -> None:
     text = render_comment(Comment("evaluation", comparison, None, why, since=changed))
 
     assert len(text) <= COMMENT_LIMIT
-    assert "Left out, since a comment is too short for it: " in text
+    assert "Left out, as the comment would be too long: " in text
     assert text.splitlines()[2] == "## ⚪ Gate: no decision"
 
 
@@ -127,9 +127,9 @@ def test_only_segments_that_lose_more_than_all_users_are_not_folded() -> None:
     text = render_comment(Comment("", comparison, None, since=changed))
     shown, _, rest = _section(text, "### Segments that are worse").partition("<details>")
 
-    assert re.findall("“(.*?)”", shown) == ["d", "c", "b"]
+    assert re.findall("activity=(.*?) ", shown) == ["d", "c", "b"]
     assert "Other segments that are worse (2)" in rest
-    assert re.findall("“(.*?)”", rest) == ["a", "as all"]
+    assert re.findall(r"activity=(.*?) \|", rest) == ["a", "as all"]
 
 
 def test_unchanged_models_share_one_line() -> None:

@@ -158,7 +158,7 @@ def test_every_verdict_has_a_shape_of_its_own_and_reads_as_a_phrase() -> None:
         "equivalent": "equivalent to",
         "identical": "identical to",
         "undecided": "undecided against",
-        "too_few_users": "too few differ to judge it against",
+        "too_few_users": "too few differ to compare it with",
         "no_interval": "no interval for the difference to",
         "not_comparable": "not comparable with",
         "worse_without_interval": "worse, no interval for the difference to",
@@ -210,7 +210,7 @@ def test_the_picture_of_a_history_says_what_changed_and_when() -> None:
 
 
 def test_a_history_of_which_nothing_is_known_says_so() -> None:
-    assert "Nothing is known" in render_history(History("", 0.95, (GONE,), None))
+    assert "No results" in render_history(History("", 0.95, (GONE,), None))
 
 
 @pytest.mark.parametrize("n", [1, 50])

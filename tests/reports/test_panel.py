@@ -128,6 +128,6 @@ def test_sentence_names_the_correction_if_it_differs(adjustment: str) -> None:
 
 def test_one_model_has_no_order() -> None:
     assert (
-        "one model: there is no order to change"
+        "one model: there is no ranking to change"
         in _first(from_content(sample.one_model())).sentence
     )

@@ -44,15 +44,15 @@ OPEN = SETTLED | {"ci_low": -0.02, "ci_high": 0.1, "n_reversed": 3, "chance": 0.
 
 def test_settled_difference_is_stated_with_interval_reversals_and_probability() -> None:
     assert _first(replicate_sample(), **SETTLED) == (
-        "On nDCG@3, yes: als can be expected to stay ahead of ease. Over new users and new "
-        "trainings als is 0.040 above ease (95 % interval +0.020 to +0.060); the order turned in "
-        "none of 12 pairs of trainings, and another training of each would turn it with a chance "
-        "of less than 0.1 %."
+        "On nDCG@3, yes: als can be expected to stay ahead of ease. Over users and replicates, als "
+        "is 0.040 above ease (95 % interval +0.020 to +0.060); the ranking changes in none of 12 "
+        "pairs of replicates, and would change with a new replicate of each with probability less "
+        "than 0.1 %."
     )
 
 
 def test_a_number_over_all_users_is_reported_over_new_trainings_only() -> None:
-    assert ". Over new trainings als is 0.040 above" in _first(
+    assert ". Over replicates, als is 0.040 above" in _first(
         replicate_sample(), **SETTLED, over_users=False
     )
 
@@ -62,15 +62,15 @@ def test_a_number_over_all_users_is_reported_over_new_trainings_only() -> None:
     [
         (
             (5, None),
-            "5 trainings of each would settle it, were all else as it is; more users alone would "
+            "5 replicates of each would decide it, all else being equal; more users alone would "
             "not.",
         ),
         (
             (None, 4000),
-            "4,000 users would settle it, were all else as it is; more trainings alone would not.",
+            "4,000 users would decide it, all else being equal; more replicates alone would not.",
         ),
-        ((5, 4000), "5 trainings of each or 4,000 users would settle it, were all else as it is."),
-        ((None, None), "neither more trainings nor more users alone would settle it."),
+        ((5, 4000), "5 replicates of each or 4,000 users would decide it, all else being equal."),
+        ((None, None), "neither more replicates nor more users alone would decide it."),
     ],
 )
 def test_open_difference_is_stated_with_the_replicates_needed(
@@ -82,12 +82,10 @@ def test_open_difference_is_stated_with_the_replicates_needed(
         replicate_sample(), **OPEN | {"replicates_needed": trainings, "users_needed": users}
     )
 
-    assert message.startswith(
-        "On nDCG@3, not surely: als need not stay ahead of ease. Over new users"
-    )
-    assert "turned in 3 of 12 pairs of trainings" in message
+    assert message.startswith("On nDCG@3, not significant: als may fall behind ease. Over users")
+    assert "changes in 3 of 12 pairs of replicates" in message
     assert (
-        "a chance of about 16.6 %. Trainings make 75 % of the variance of this difference: "
+        "probability about 16.6 %. Replicates cause 75 % of the variance of this difference: "
         in message
     )
     assert message.endswith(settle)
@@ -97,8 +95,8 @@ def test_result_that_is_significant_only_unadjusted_is_marked() -> None:
     message = _first(replicate_sample(), **SETTLED | {"p_adjusted": 0.06})
 
     assert (
-        "not surely: als stays ahead of ease taken alone, but not once corrected for 6 comparisons."
-        in message
+        "not significant: als stays ahead of ease in a single test, but not after correction for 6 "
+        "comparisons." in message
     )
 
 
@@ -106,7 +104,7 @@ def test_two_trainings_are_too_few() -> None:
     message = _answers(replicate_sample((2, 3, 1)))
 
     assert message[0].startswith(
-        "On nDCG@3, unknown: 2 trainings are too few for an interval (at least 3). als is "
+        "On nDCG@3, unknown: 2 replicates are too few for an interval (at least 3). als is "
     )
     assert "interval 0" not in " ".join(message[:2])
 
@@ -114,7 +112,7 @@ def test_two_trainings_are_too_few() -> None:
 def test_paired_trainings_are_counted_one_by_one() -> None:
     answers = _answers(replicate_sample((4, 4, 4), paired=True))
 
-    assert " of 4 trainings, " in answers[0]
+    assert " of 4 replicates, " in answers[0]
     assert not any("trained once" in answer for answer in answers)
 
 
@@ -136,7 +134,7 @@ def test_models_that_are_level_are_not_ranked() -> None:
     )
 
     assert message.startswith(
-        "On nDCG@3, neither is ahead. Over new users and new trainings als is level with ease ("
+        "On nDCG@3, neither is ahead. Over users and replicates, als is level with ease ("
     )
 
 

@@ -157,9 +157,9 @@ def test_a_threshold_that_is_a_share_of_the_baseline_says_so() -> None:
     [
         (
             ["sampled_candidates", "user_sets_differ"],
-            "No sign of sampled candidates, of models with other users.",
+            "No sign of sampled candidates, of models with different users.",
         ),
-        (["ties_at_cutoff"], "No sign of ties across the cutoff in lists that scores order."),
+        (["ties_at_cutoff"], "No sign of tied scores across the cutoff."),
         ([], ""),
     ],
 )

@@ -81,24 +81,26 @@ def test_an_interval_without_0_says_why_its_verdict_is_undecided(study: concord.
     pair = replace(study.pairs[0], verdict="undecided", ci_low=0.01, ci_high=0.2)
     undecided = replace(study, pairs=(pair, *study.pairs[1:]))
 
-    assert text.undecided_reason(undecided, pair) == "once corrected for 3 pairs"
+    assert text.undecided_reason(undecided, pair) == "after correction for 3 pairs"
     assert text.undecided_reason(undecided, replace(pair, ci_low=-0.01)) == ""
     assert text.undecided_reason(undecided, replace(pair, verdict="better")) == ""
-    assert "once corrected for 3 pairs" in _texts(forest_chart(undecided, LABEL, narrow=False))
-    assert undecided.to_html().count('<span class="beside">once corrected for 3 pairs</span>') == 1
+    assert "after correction for 3 pairs" in _texts(forest_chart(undecided, LABEL, narrow=False))
+    assert (
+        undecided.to_html().count('<span class="beside">after correction for 3 pairs</span>') == 1
+    )
 
 
-def test_the_headline_says_how_sure_it_is(study: concord.Study) -> None:
+def test_the_headline_says_whether_the_lead_is_significant(study: concord.Study) -> None:
     answer = study.answers[0]
     best = "c has the best nDCG@10 on"
     few = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(3)})
 
-    assert text.headline(study, answer) == f"{best} 5 of 9 data sets, not enough to be sure"
+    assert text.headline(study, answer) == f"{best} 5 of 9 data sets; its lead is not significant"
     assert text.headline(study, replace(answer, certainty="sure")) == (
         f"{best} 5 of 9 data sets, significantly ahead of every other model"
     )
-    assert text.headline(few, replace(few.answers[0], certainty="undecided")) == (
-        f"{best} 3 of 3 data sets, but 3 data sets are too few to be sure"
+    assert text.headline(few, replace(few.answers[0], certainty="too_few_datasets")) == (
+        f"{best} 3 of 3 data sets, too few for a test"
     )
     same = replace(answer, certainty="same_truth")
     assert (

@@ -35,16 +35,14 @@ def test_without_replicates_there_is_no_text_about_them() -> None:
     comparison = from_content(content)
     texts = [html(content), render_markdown(comparison), render_notebook(comparison)]
 
-    assert not any(QUESTION in text or "trainings" in text for text in texts)
+    assert not any(QUESTION in text or "replicates" in text for text in texts)
     assert not {"replicates", "replicate_differences"} & set(export_tables(comparison))
 
 
 def test_two_trainings_have_no_interval_and_say_so() -> None:
     text = trainings.interval_note(replicate_sample((2, 3, 1)))
 
-    assert (
-        "als was trained twice: too few for an interval over new trainings, which takes 3." in text
-    )
+    assert "als was trained twice: an interval over replicates needs at least 3." in text
 
 
 @pytest.mark.parametrize("narrow", [True, False])
@@ -52,7 +50,7 @@ def test_the_picture_has_a_mark_for_every_training(*, narrow: bool) -> None:
     comparison = replicate_sample()
     chart = replicate_chart(comparison, LABEL, narrow=narrow)
 
-    single = re.findall(r"a single training: ([+−][0-9.]+)", chart)
+    single = re.findall(r"a single replicate: ([+−][0-9.]+)", chart)
     assert single == [*_gaps(comparison, "als"), *_gaps(comparison, "ease")]
     assert ElementTree.fromstring(chart).get("width") == ("350" if narrow else "940")
 

@@ -129,7 +129,7 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
         "the interval lies within ±0.005.",
     ]),
     "too few users who differ": (ndcg(pop=POP, one=[0.9] + [0.2] * 99), {}, [
-        "No model is shown to beat pop on nDCG@10: one is not judged, as too few users differ.",
+        "No model is shown to beat pop on nDCG@10: one is not testable, as too few users differ.",
         "Against pop, nDCG@10: one +0.007 (+3.5 %).",
         "On nDCG@10, one is 0.007 above pop: only 1 user has different values; a significant "
         "result needs at least 6.",
@@ -138,8 +138,8 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
     "significance without correction": (UNCORRECTED, {}, [
         "No model is shown to beat pop on nDCG@10: a and b are undecided.",
         "Against pop, nDCG@10: a +0.022 (+4.4 %), b 0.000 (0.0 %); a leads, but not significantly.",
-        "On nDCG@10, a is 0.022 above pop (95 % interval +0.003 to +0.041): not significant once "
-        "corrected for 3 comparisons.",
+        "On nDCG@10, a is 0.022 above pop (95 % interval +0.003 to +0.041): not significant "
+        "after correction for 3 comparisons.",
     ]),
     "metrics that disagree": ({**BOTH, "far": {"nDCG@10": FAR, "R@10": [0.1] * 99 + [0.2]}}, {}, [
         "The primary metrics disagree: far beats pop on nDCG@10; pop, the baseline, is best on "

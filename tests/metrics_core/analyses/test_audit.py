@@ -112,7 +112,7 @@ def test_users_with_later_train_rows_are_reported_by_both() -> None:
     comparison = cc.compare({"als": LISTS}, rows(TRUTH), baseline="als", train=later, **ARGUMENTS)
     (warning,) = (each for each in comparison.warnings if each.code == "users_born_after")
     assert example_audit(train=later)["users_born_after"].warning == warning
-    assert "1 user whose first row in train is later" in warning.sentence.replace(
+    assert "1 user whose first training row is later" in warning.sentence.replace(
         "\N{NO-BREAK SPACE}", " "
     )
 

@@ -51,7 +51,7 @@ def test_average_precision_is_derived_as_by_hand() -> None:
 
     assert derivation.summary == (
         f"AP@5 of user 'U2', conventions bellei {bellei.fingerprint}\n"
-        "relevant: grade >= 1; 3 relevant item(s) in the truth, 5 in the list\n"
+        "relevant: grade >= 1; relevant items: 3 in the ground truth, 5 in the list\n"
         "  rank 1: 1\n"
         "  rank 2: 2, grade 1: hit  [1/2]\n"
         "  rank 3: 3\n"
@@ -209,7 +209,7 @@ def test_versus_a_preset_keeps_the_relevance_threshold(
     assert ("relevance_threshold" in both.path.changed) is changed
     assert both.path.decisive == (("relevance_threshold",) if changed else ())
     assert conventions != FROM_4 or tuple(path_sentences(both.path)) == (
-        "nothing: the two define this metric alike",
+        "nothing: both define this metric in the same way",
     )
 
 

@@ -99,8 +99,8 @@ def test_a_share_by_hash_is_described_as_a_probability(method: SplitMethodName, 
     assert counts[f"held_out_{kind}s"] == split.truth[kind].n_unique()
     (note,) = (line for line in split.summary.splitlines() if "held out" in line)
     assert note.startswith(f"{split.truth[kind].n_unique()} of 80")
-    assert f"the share 0.25 is the chance of each {kind}" in note
-    assert f"would move {kind}s from one side to the other as data grow" in note
+    assert f"the share 0.25 is the probability of each {kind}" in note
+    assert f"no {kind} changes sides when data grow" in note
 
 
 def test_text_frame_and_dict_show_sides_and_excluded_rows() -> None:
@@ -111,9 +111,9 @@ def test_text_frame_and_dict_show_sides_and_excluded_rows() -> None:
         "train  1     1      1      1     1",
         "truth  2     2      2      4     5",
         "",
-        "3 rows left out: in the gap between train and truth",
-        "2 users of the truth (2 rows) have no earlier interaction: kept",
-        "2 items of the truth (2 rows) are unknown to train: kept",
+        "3 rows left out: in the gap between training set and ground truth",
+        "2 users of the ground truth (2 rows) have no earlier interaction: kept",
+        "2 items of the ground truth (2 rows) are not in the training set: kept",
     ]
     assert split._repr_html_().count("<tr>") == 3
     assert split.to_frame().rows() == [

@@ -71,7 +71,7 @@ def test_ways_with_a_tie_count_for_no_model() -> None:
         _winner(study) == "No model wins alone under any way of aggregating nDCG@10; by mean, "
         "mean rank, mean relative difference and wins: base and copy tie."
     )
-    assert _certainty(study) == "Not sure: base and copy tie."
+    assert _certainty(study) == "No model leads: base and copy tie."
 
 
 def _with_copy(comparison: concord.Comparison) -> concord.Comparison:
@@ -103,9 +103,7 @@ def test_three_data_sets_that_agree_by_chance_are_not_sure() -> None:
     assert defined(pair.ci_low) < 0 < defined(pair.ci_high)
     assert defined(pair.p) > 0.2
     assert study.answers[0].certainty == "undecided"
-    assert _certainty(study).startswith(
-        "Not sure for data sets like these: over 3 of them, a differs"
-    )
+    assert _certainty(study).startswith("Over 3 data sets, a differs")
 
 
 def test_shrunk_differences_are_between_their_own_and_the_mean() -> None:
@@ -135,9 +133,7 @@ def test_two_data_sets_have_no_interval_and_no_friedman_test() -> None:
 
     assert all(pair.ci_low is None and pair.verdict == "no_interval" for pair in study.pairs)
     assert study.shrunk == ()
-    assert (
-        _certainty(study) == "Unknown: an interval over data sets needs 3 of them, and there are 2."
-    )
+    assert _certainty(study) == "Unknown: an interval over data sets needs at least 3; there are 2."
     assert (
         text.friedman_sentence(study.omnibus[0])
         == "Friedman's test needs 5 data sets; there are 2."
@@ -284,8 +280,8 @@ def test_models_with_replicates_are_noted() -> None:
 
     assert [*text.notes(concord.study(plain))] == []
     assert [*text.notes(study)] == [
-        "Intervals and tests are over users and data sets, not over replicates of a: those are in "
-        "the report of each data set."
+        "Intervals and tests are over users and data sets, not over replicates of a; the report of "
+        "each data set has intervals over replicates."
     ]
 
 
@@ -397,7 +393,7 @@ def test_summary_has_winner_values_and_notes() -> None:
     study = concord.study(EXAMPLE)
 
     assert study.summary.splitlines() == [
-        "a has the best nDCG@10 on 2 of 3 data sets, not enough to be sure.",
+        "a has the best nDCG@10 on 2 of 3 data sets; its lead is not significant.",
         _certainty(study),
         "a wins under 3 of 4 ways of aggregating nDCG@10; by mean: c.",
         "model  mean   mean rank  mean relative difference  wins",

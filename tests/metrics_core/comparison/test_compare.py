@@ -269,9 +269,9 @@ def test_shown_comparison_includes_serious_warnings() -> None:
         {"near": MODELS["near"], "strange": unrelated}, TRUTH, **{**ARGUMENTS, "baseline": "near"}
     )
 
-    warning = "Warning (strange): No item of the lists occurs in the truth, for any user."
+    warning = "Warning (strange): No recommended item occurs in the ground truth, for any user."
     assert warning in repr(comparison).splitlines()
-    assert "<li>No item of the lists occurs in the truth" in comparison._repr_html_()
+    assert "<li>No recommended item occurs in the ground truth" in comparison._repr_html_()
     fingerprint = comparison.conventions.fingerprint
     assert repr(comparison).startswith(
         f"2 models on nDCG@5; the baseline is near, conventions standard {fingerprint}\n"

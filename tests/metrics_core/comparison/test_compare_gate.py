@@ -81,7 +81,7 @@ def test_identical_models_pass_with_any_margin() -> None:
 
     assert decision.outcome == "pass"
     reasons = {each.why for each in decision.models[0].guardrails}
-    assert reasons == {"every user has the same with both"}
+    assert reasons == {"every user has the same value with both"}
 
 
 @pytest.mark.parametrize("n_kept", [1, 20, 39])

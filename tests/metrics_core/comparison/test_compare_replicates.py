@@ -177,8 +177,8 @@ def test_best_replicated_model_is_described_if_the_leaders_are_not_replicated() 
     )
 
     first, second, last = comparison.replicate_answers
-    assert first.startswith("On nDCG@10, not surely: knn stays ahead of ease taken alone")
-    assert " ease need not stay ahead of popularity. " in second
+    assert first.startswith("On nDCG@10, not significant: knn stays ahead of ease in a single")
+    assert " ease may fall behind popularity. " in second
     assert last.startswith("knn, als and popularity were trained once")
 
 
@@ -219,10 +219,10 @@ def test_a_training_far_from_the_others_is_a_warning() -> None:
     (warning,) = [each for each in comparison.warnings if each.code == "outlying_training"]
     assert (warning.severity, warning.models) == ("notice", ("als",))
     assert warning.sentence.startswith(
-        "als-3 lies far from the other trainings of als on nDCG@10: 0."
+        "als-3 is far from the other replicates of als on nDCG@10: 0."
     )
-    assert warning.sentence.endswith("intervals over new trainings are too short.")
-    assert warning.fix == "look at what happened in this training, and train more often"
+    assert warning.sentence.endswith("intervals over replicates are too narrow.")
+    assert warning.fix == "look into this training run, and train more replicates"
 
 
 def test_replicates_of_equal_spread_give_no_warning(comparison: cc.Comparison) -> None:
@@ -247,6 +247,6 @@ def test_a_paired_training_is_held_against_the_baseline() -> None:
 
     (warning,) = [each for each in comparison.warnings if each.code == "outlying_training"]
     assert (
-        "als-3 lies far from the other trainings of als "
+        "als-3 is far from the other replicates of als "
         "by the difference to popularity on nDCG@10: " in warning.sentence
     )

@@ -204,7 +204,7 @@ def test_users_without_values_of_a_model_are_a_warning() -> None:
     (warning,) = comparison.serious
     assert warning.code == "user_sets_differ"
     assert warning.models == ("dense",)
-    assert "of 60, dense has no values of 6 users (10\N{NO-BREAK SPACE}%)" in warning.sentence
+    assert "of 60, dense has no values for 6 users (10\N{NO-BREAK SPACE}%)" in warning.sentence
     pair = _difference(comparison, "dense", "bm25", "AP")
     assert (pair.n_users, comparison.score("bm25", "AP").n_users) == (54, 60)
     assert pair.mean_b == pytest.approx(np.mean([LOW[topic] for topic in some]))

@@ -86,13 +86,13 @@ def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
     ("measurement", "margin", "outcome", "why"),
     [
         (make_difference(difference=0.0, n_nonzero=0), 0.0, "pass",
-         "every user has the same with both"),
+         "every user has the same value with both"),
         (make_difference(difference=-0.1, n_nonzero=9), 0.001, "undecided",
          "only 9 users of 1,000 differ, too few for an interval"),
         (make_difference(difference=0.1, n_nonzero=1), 0.001, "undecided",
          "only 1 user of 1,000 differ, too few for an interval"),
         (make_difference(difference=-0.1, test="none"), 0.001, "undecided",
-         "such a number has no interval"),
+         "this metric has no interval"),
         (make_difference(difference=None, n_nonzero=0, n_users=0), 0.001, "undecided",
          "no user has a value with both"),
         (make_difference(0.1, 0.2, n_lost=1), 0.001, "undecided",
@@ -100,9 +100,9 @@ def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
         (make_difference(difference=0.0, n_nonzero=0, n_users=3, n_lost=37), 0.001, "undecided",
          "37 of the 40 users who have a value with the reference have none with the model"),
         (make_difference(-0.2, -0.1, n_lost=37), 0.001, "worse",
-         "the whole interval lies beyond what is allowed"),
+         "the whole interval is beyond the margin"),
         (make_difference(0.1, 0.2), None, "undecided",
-         "the margin is a share of a mean that does not exist"),
+         "the margin is a share of a mean that is undefined"),
     ],
 )  # fmt: skip
 def test_a_lack_of_evidence_is_no_pass(
@@ -143,7 +143,7 @@ def test_a_gain_of_the_users_who_are_left_is_no_success() -> None:
     assert "but 76 of the 200 users who have a value with the reference have none" in lines[1]
     lines = decide_models({"als": ([decide_guardrail(gained, 0.004, 0.004)], [])}).lines
     assert lines[2].startswith(
-        "Give every user a list, or let those without one count as 0, `user_no_recs: zero`"
+        "Give every user a list, or count those without one as 0 (`user_no_recs: zero`)"
     )
 
 
@@ -196,7 +196,7 @@ def test_a_model_that_is_as_it_was_has_nothing_to_be_better_at() -> None:
 def test_waived_rule_is_not_recommended() -> None:
     lines = decide_models({"als": ([OPEN], NO_GAIN)}, undecided_passes=True).lines
 
-    assert lines[1].startswith("No success metric of als is shown to be better: ")
+    assert lines[1].startswith("No success metric of als is significantly better: ")
     assert "`undecided: pass`" not in "".join(lines)
     assert "`undecided: pass`" in decide_models({"als": ([OPEN], NO_GAIN)}).lines[2]
 
@@ -221,8 +221,8 @@ def test_the_three_lines_say_what_decided_with_number_interval_and_margin() -> N
 
     assert len(lines) == 3
     assert lines[1].replace(PERCENT, " %") == (
-        "als on nDCG@10 of activity “0”: −0.0150 (95 % interval −0.0200 to −0.0100), "
-        "−0.0040 (2 %) allowed: the whole interval lies beyond what is allowed."
+        "als on nDCG@10 of segment activity=0: −0.0150 (95 % interval −0.0200 to −0.0100), "
+        "−0.0040 (2 %) allowed: the whole interval is beyond the margin."
     )
     assert lines[2] == (
         "Also worse: ease on nDCG@10. Undecided: 1 guardrail. "
@@ -308,7 +308,7 @@ def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
     decision = decide_models({})
 
     assert (decision.outcome, gate.head(decision)) == ("undecided", "no decision")
-    assert "there is no model beside it" in gate.first_line(decision)
+    assert "there is no other model" in gate.first_line(decision)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
         ((-0.006, 0.002), "With this difference, 4 times the users would decide it"),
         # -0.0039 ± 0.0011: 121 times the users; not 1.2e+02
         ((-0.0050, -0.0028), "With this difference, 121 times the users would decide it"),
-        ((-0.0081, 0.0001), "The difference is about the margin, which no number of users decides"),
+        ((-0.0081, 0.0001), "The difference is close to the margin: no number of users decides"),
     ],
 )
 def test_undecided_guardrail_states_how_many_users_would_decide_it(
@@ -336,7 +336,7 @@ def test_a_pass_that_was_let_through_says_so() -> None:
     decision = decide_models({"als": ([OPEN], GAIN)}, undecided_passes=True)
 
     assert decision.waived
-    assert decision.lines[1].startswith("Let pass though undecided: als on nDCG@10: −0.002")
+    assert decision.lines[1].startswith("Passes although undecided: als on nDCG@10: −0.002")
     assert "Better: als on nDCG@10: +0.015" in decision.lines[1]
     assert not decide_models({"als": ([GOOD], [])}, undecided_passes=True).waived
 

@@ -48,7 +48,7 @@ def test_lists_and_truth_that_are_swapped_are_a_serious_warning() -> None:
     swapped = cc.evaluate(recs=truth, truth=lists, **OPTIONS)
     (warning,) = (each for each in swapped.warnings if each.code == "swapped_tables")
     assert warning.severity == "serious"
-    words = "Every user has 10 items in the truth, without grades, and the lists have 1 to 3 items"
+    words = "Every user has 10 items in the ground truth, without grades, and the lists have 1 to 3"
     assert words in warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
     assert "swapped_tables" not in _codes(cc.evaluate(lists, truth, **OPTIONS))
 
@@ -129,10 +129,10 @@ def _requests(counts: list[int]) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        ([10, *[1] * 9], "The user with most requests, of 10, holds 52.6 % of all requests: "),
+        ([10, *[1] * 9], "The user with most requests, of 10, has 52.6 % of all requests: "),
         (
             [19, 19, *[2] * 18],
-            "The 2 users with most requests, of 20, hold 51.4 % of all requests: ",
+            "The 2 users with most requests, of 20, have 51.4 % of all requests: ",
         ),
         ([9, *[1] * 9], ""),  # half of the requests
         ([20, 20, *[1] * 17], ""),  # a tenth of 19 users is one

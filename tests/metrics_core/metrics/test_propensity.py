@@ -305,9 +305,9 @@ def test_a_comparison_says_on_how_few_rows_it_rests() -> None:
     effective = sum(weights) ** 2 / sum(w * w for w in weights)
 
     (warning,) = (each for each in comparison.warnings if each.code == "propensity")
-    assert f"4 relevant rows are worth {effective:.1f} of equal weight" in warning.sentence
-    assert f"the heaviest has {200 / sum(weights):.1f}" in warning.sentence
-    assert "1 of them count as `clip`" in warning.sentence
+    assert f"size of 4 relevant rows is {effective:.1f}, and" in warning.sentence
+    assert f"the largest weight is {200 / sum(weights):.1f}" in warning.sentence
+    assert "; 1 weight is clipped" in warning.sentence
     assert comparison.conventions.values[-1].name == "propensity"
 
 
@@ -324,7 +324,7 @@ def test_dcg_and_ndcg_may_disagree() -> None:
     one = cc.compare(lists, truth, metrics=["nDCG@10"], **how)
 
     (warning,) = (each for each in both.warnings if each.code == "dcg_disagrees")
-    assert warning.sentence.startswith("nDCG@10 and DCG@10 put broad and narrow in another order")
+    assert warning.sentence.startswith("nDCG@10 and DCG@10 rank broad and narrow differently")
     assert not [each for each in one.warnings if each.code == "dcg_disagrees"]
 
 
@@ -641,7 +641,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.whole
 def test_stages_give_what_the_library_gives(project: Path) -> None:
     assert_library_gives_the_same(project)
-    assert "are worth" in (project / "results/report/report.html").read_text(encoding="utf-8")
+    assert "inverse propensities" in (project / "results/report/report.html").read_text(
+        encoding="utf-8"
+    )
     explained = run(project, "concord", "explain", "4", "R@5", "--model", "popular")
     values = pl.read_parquet(project / "results/per_user/popular.parquet")["R@5"]
     assert f"R@5 = {values[4]:.6g}" in explained

@@ -26,8 +26,8 @@ def test_findings_are_printed_and_no_file_changes(project: Path) -> None:
     assert lines[1].split() == ["check", "rows", "users", "items", "nDCG@10", "R@20"]
     assert max(map(len, lines)) <= 120
     assert (
-        "cold_users (notice)\n61 users of the truth (5.1\N{NO-BREAK SPACE}%) have no row in train"
-        in output
+        "cold_users (notice)\n61 users of the ground truth (5.1\N{NO-BREAK SPACE}%) have no "
+        "training row" in output
     )
     assert "; the ranking of the models stays the same." in " ".join(lines)
     assert "see: Schein et al. 2002" in lines

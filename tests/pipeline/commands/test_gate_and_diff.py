@@ -142,7 +142,7 @@ def test_a_worse_segment_fails_against_the_revision(gated: Path) -> None:
     assert done.stdout.splitlines()[0] == (
         "worse, against v1: 1 of 2 models changed; ease is worse."
     )
-    assert "ease on nDCG@10 of activity “over 50”: −0." in done.stdout.splitlines()[1]
+    assert "ease on nDCG@10 of segment activity=over 50: −0." in done.stdout.splitlines()[1]
     assert done.stdout.splitlines()[3] == "note: not in v1, so not decided on: recent"
 
 
@@ -213,7 +213,7 @@ def test_a_label_not_evaluated_at_the_revision_is_undecided(gated: Path) -> None
     assert (decision["outcome"], code) == ("undecided", 3)
     assert decision["models"][0]["guardrails"][0]["why"] == "it was not evaluated at v1"
     assert waived["outcome"] == "pass"
-    assert waived["lines"][1].startswith("Let pass though undecided: knn on P@10")
+    assert waived["lines"][1].startswith("Passes although undecided: knn on P@10")
 
 
 @pytest.mark.parametrize(

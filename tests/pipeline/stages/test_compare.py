@@ -221,7 +221,7 @@ def test_leader_by_easy_users_alone_is_not_best(tmp_path: Path) -> None:
     assert row(comparison, "nDCG@10", "als", "pop")["verdict"] == "worse"
     verdicts = from_content(comparison).verdicts
     assert verdicts[0] == "No model beats pop on nDCG@10: als and other are worse."
-    assert any("the other way round on the users whom both" in sentence for sentence in verdicts)
+    assert any("reversed on the users with values of both" in sentence for sentence in verdicts)
     assert flags == {"pop": True, "als": True, "other": False}
     assert shares == {"pop": 1.0, "als": 0.0, "other": 0.0}
 

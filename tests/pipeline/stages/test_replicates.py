@@ -155,7 +155,7 @@ def test_a_failed_training_is_a_warning_of_stage_and_library(project: Path, tmp_
     warnings = {each.code: each for each in _comparison(project).warnings}
     assert warnings["outlying_training"].models == ("als",)
     assert warnings["outlying_training"].sentence.startswith(
-        "als-5 lies far from the other trainings"
+        "als-5 is far from the other replicates"
     )
     assert_library_gives_the_same(project)
 

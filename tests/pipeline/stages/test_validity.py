@@ -258,7 +258,7 @@ LONG = {"10": 0, "100": 25, "200": 50}
             "user_sets_differ",
             "serious",
             BOTH,
-            "2 models, most of all als, have none for up to 61 users (61 %)",
+            "2 models, above all als, have none for up to 61 users (61 %)",
         ),
         (
             {"pop": FEW, "als": FEW},
@@ -358,7 +358,7 @@ def test_lists_that_look_sampled_are_a_serious_warning(tmp_path: Path, of_train:
     warning = _warnings(params, pop={}, als={"full": _full()})["sampled_candidates"]
 
     assert (warning.severity, warning.models) == ("serious", ("als",))
-    assert "Every list has 5 items of 60 and holds every relevant item" in _sentence(warning)
+    assert "Every list has 5 items of 60 and has every relevant item" in _sentence(warning)
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
     warnings = _warnings(params, pop={})
 
     assert warnings["truth_in_train"].sentence.startswith("1 row of the truth (50")
-    assert warnings["truth_before_train"].sentence.startswith("The truth of 1 user ")
+    assert warnings["truth_before_train"].sentence.startswith("The ground truth of 1 user ")
     assert "unrelated_train" not in warnings
 
 

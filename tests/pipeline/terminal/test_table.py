@@ -98,7 +98,7 @@ def test_metrics_of_too_few_users_have_no_value(capsys: pytest.CaptureFixture[st
     output = capsys.readouterr().out
     row = next(line for line in output.splitlines() if line.startswith("truth_in_train"))
     assert row.split()[-1] == "–"
-    assert "Hit@1: all but 5 of 40 users are affected, so nothing can be said" in output
+    assert "Hit@1: all but 5 of 40 users are affected, too many to compare" in output
 
 
 def printed_text(history: History, capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -119,7 +119,7 @@ def test_a_history_tells_the_result_then_what_changed_then_the_numbers(
     ]
     assert lines[3:7] == [
         "revision date what changed",
-        "aaa1111 v1 2026-11-23 the first shown",
+        "aaa1111 v1 2026-11-23 first revision shown",
         "bbb2222 2026-11-23 other lists: als; als: train.als.alpha 10 → 2",
         "ccc3333 2026-11-23 gain: linear → exp2",
     ]
@@ -187,6 +187,6 @@ def test_revisions_without_any_results_are_listed(
         replace(HISTORY, revisions=(GONE,), reuse=replace(REUSE, severity="serious")), capsys
     )
 
-    assert lines[0] == "Nothing is known at ddd4444"
-    assert lines[4] == "ddd4444 2026-11-23 the first shown; its results are not in DVC's cache"
+    assert lines[0] == "No results at ddd4444"
+    assert lines[4] == "ddd4444 2026-11-23 first revision shown; its results are not in DVC's cache"
     assert lines[-1] == "warning: This ground truth was used in 5 comparisons."
