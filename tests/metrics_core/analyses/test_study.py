@@ -201,7 +201,7 @@ def test_values_of_another_tool_have_a_study_without_conventions() -> None:
     page = render_study(study)
 
     assert study.answers[0].winners == ("c",)
-    assert "The values are those of another tool, whose conventions are unknown." in page
+    assert "Another tool computed the values, so their conventions are unknown." in page
     assert "<dt>Conventions</dt>" not in page
 
 
