@@ -65,7 +65,7 @@ _ELLIOT = {
     "user_no_recs": "drop",
 }
 # No package: its formulas in plain Python were compared with its own code.
-_POLIMI_SOURCE = "a plain-Python version of its Base/Evaluation, commit f5618c65"
+_POLIMI_SOURCE = "RecSys2019_DeepLearning_Evaluation f5618c65"
 _POLIMI = {
     **_LIBRARY,
     "ties": "given",
@@ -252,8 +252,7 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
         package="recbole 1.2.1",
     ),
     "polimi": Preset(
-        "Evaluator of Ferrari Dacrema et al. 2019 (RecSys2019_DeepLearning_Evaluation): "
-        "the ideal of nDCG is not cut at k.",
+        "Evaluator of Ferrari Dacrema et al. 2019: the ideal of nDCG is not cut at k.",
         _POLIMI,
         metrics="P R F1 Hit AP RR nDCG Coverage Entropy Personalization",
         package=_POLIMI_SOURCE,

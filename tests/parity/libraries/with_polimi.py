@@ -96,18 +96,18 @@ def recommended(lists):
 
 
 METRICS = [
-    (PRESET, "P", precision),
-    (PRESET, "R", recall),
-    (PRESET, "Hit", lambda items, grades: len(hits(items, grades))),
-    (PRESET, "AP", average_precision),
-    (PRESET, "RR", reciprocal_rank),
-    (PRESET, "nDCG", ndcg),
-    (MIN_DENOMINATOR, "P", precision_of_reachable),
+    (PRESET, "P", precision),  # PRECISION
+    (PRESET, "R", recall),  # RECALL
+    (PRESET, "Hit", lambda items, grades: len(hits(items, grades))),  # HIT_RATE
+    (PRESET, "AP", average_precision),  # MAP
+    (PRESET, "RR", reciprocal_rank),  # MRR
+    (PRESET, "nDCG", ndcg),  # NDCG
+    (MIN_DENOMINATOR, "P", precision_of_reachable),  # PRECISION_RECALL_MIN_DEN
 ]
 OF_ALL_LISTS = [
-    ("Coverage", item_coverage),
-    ("Entropy", shannon_entropy),
-    ("Personalization", inter_list_diversity),
+    ("Coverage", item_coverage),  # COVERAGE_ITEM
+    ("Entropy", shannon_entropy),  # SHANNON_ENTROPY
+    ("Personalization", inter_list_diversity),  # DIVERSITY_MEAN_INTER_LIST
 ]
 
 if __name__ == "__main__":
