@@ -30,6 +30,18 @@ class PublishedMean:
     definitions : tuple of ConventionMatch
         Definitions that give `value`, best first; those that also give other published means of
         the table come before others.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> import polars as pl
+    >>> rows = [("als", "AP@2", "0.25"), ("als", "P@2", "0.50")]
+    >>> table = pl.DataFrame(rows, schema=["model", "metric", "value"], orient="row")
+    >>> lists, truth = {"u1": ["a", "b"]}, {"u1": ["a", "c", "d", "e"]}
+    >>> result = cc.verify({"als": lists}, truth, table)
+    >>> first = result.values[0]
+    >>> first.published, first.mean, first.agrees
+    (0.25, 0.5, False)
     """
 
     model: str
@@ -53,6 +65,17 @@ class Explanation:
         Conventions that differ from the given ones; empty for a preset.
     n_values : int
         Number of published means that they give.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> import polars as pl
+    >>> rows = [("als", "AP@2", "0.25"), ("als", "P@2", "0.50")]
+    >>> table = pl.DataFrame(rows, schema=["model", "metric", "value"], orient="row")
+    >>> lists, truth = {"u1": ["a", "b"]}, {"u1": ["a", "c", "d", "e"]}
+    >>> result = cc.verify({"als": lists}, truth, table)
+    >>> result.explanations[0].n_values
+    2
     """
 
     preset: str
@@ -71,6 +94,17 @@ class Verification(BaseResult):
     explanations : tuple of Explanation
         Presets, and changes of the given conventions, that give the most published means; presets
         first, then few changes. Empty if every mean agrees or none can be explained.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> import polars as pl
+    >>> rows = [("als", "AP@2", "0.25"), ("als", "P@2", "0.50")]
+    >>> table = pl.DataFrame(rows, schema=["model", "metric", "value"], orient="row")
+    >>> lists, truth = {"u1": ["a", "b"]}, {"u1": ["a", "c", "d", "e"]}
+    >>> result = cc.verify({"als": lists}, truth, table)
+    >>> result.agrees, len(result.values)
+    (False, 2)
     """
 
     values: tuple[PublishedMean, ...]
