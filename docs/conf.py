@@ -65,6 +65,7 @@ myst_heading_anchors = 6
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+nb_execution_in_temp = True  # tutorials write files
 
 autosummary_generate = True
 add_module_names = False

@@ -1,0 +1,57 @@
+"""The tutorials of docs/tutorials run, and their text quotes the values that they compute."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.project import ROOT
+
+FOLDER = ROOT / "docs" / "tutorials"
+QUICK = "different-ndcg"  # runs with all tests; the site executes all of them at night
+QUOTED = {  # expressions whose values the text of a page quotes
+    "compare-models": [
+        "comparison.verdicts[0]",
+        "f'{activity.segments[0].n_users} new users'",
+    ],
+    "different-ndcg": [
+        "f'from {min(values.values()):.3f} to {max(values.values()):.3f}'",
+        "f'nDCG@10 = {values[\"rectools\"]:.3f}'",
+        'f\'value="{values["rectools"]:.4f}"\'',
+        'f\'under {sum(d.ranks["ease"] > d.ranks["ease-recent"] for d in panel.definitions)}\'',
+        "f'of {len(panel.definitions)} definitions'",
+    ],
+    "is-the-difference-real": [
+        "f'a true difference of {plan.to_frame()[\"smallest\"][0]:.4f}'",
+        "f'about {round(plan.to_frame()[\"users_needed\"][0], -2):,} users'",
+    ],
+    "gate": ["f'`ease-recent` {comparison.gate.outcome}es'"],
+    "sessions": [
+        "'{n_requests:,} visits of {n_users} users'"
+        ".format_map(results['requests'].to_frame().row(0, named=True))",
+    ],
+    "search-and-rag": [
+        "'`RR` is `{}`'.format(*comparison.differences.filter(pl.col('label') == 'RR')['verdict'])"
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "page", [p if p == QUICK else pytest.param(p, marks=pytest.mark.nightly) for p in QUOTED]
+)
+def test_the_text_quotes_what_the_cells_compute(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # tutorials write files
+    text = (FOLDER / f"{page}.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for code in re.findall(r"^```\{code-cell\} python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        exec(code, names)
+
+    quoted = [str(eval(expression, names)) for expression in QUOTED[page]]
+    assert [each for each in quoted if each not in text] == []
+
+
+def test_every_tutorial_is_tested() -> None:
+    assert {path.stem for path in FOLDER.glob("*.md")} == {*QUOTED, "index"}
