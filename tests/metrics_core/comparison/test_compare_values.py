@@ -15,24 +15,13 @@ from concord.metrics_core.results.stored import from_content, to_json
 from concord.metrics_core.stats.adjustment import max_t
 from concord.reports.page import render_markdown
 from tests.metrics_core.defined import defined
+from tests.project import ROOT
 
 # Average precision of runs 125 and 126 of TREC-8 ad hoc on its 50 topics, anonymised.
 # Source: Urbano, Lima & Hanjalic (SIGIR 2019), repository julian-urbano/sigir2019-statistical,
 # data under CC BY-SA 4.0.
-RUN_125 = (
-    *(0.0075, 0.0712, 0.7546, 0.1367, 0.0548, 0.1891, 0.2541, 0.1272, 0.1364, 0.7256),
-    *(0.1438, 0.2678, 0.0526, 0.1636, 0.1801, 0.4195, 0.3127, 0.0962, 0.0537, 0.3798),
-    *(0.0416, 0.1654, 0.5998, 0.135, 0.1729, 0.0728, 0.1812, 0.2812, 0.2856, 0.5211),
-    *(0.1871, 0.0007, 0.0502, 0.3827, 0.0078, 0.0633, 0.0071, 0.1024, 0.0479, 0.1721),
-    *(0.6105, 0.0271, 0.0928, 0.9321, 0.1438, 0.1328, 0.3871, 0.011, 0.0221, 0.3525),
-)
-RUN_126 = (
-    *(0.0258, 0.2125, 0.7863, 0.1649, 0.0797, 0.4448, 0.2842, 0.1578, 0.0364, 0.8914),
-    *(0.2906, 0.2867, 0.0648, 0.3866, 0.4281, 0.3858, 0.2815, 0.2178, 0.0684, 0.4089),
-    *(0.0379, 0.1705, 0.5587, 0.2143, 0.453, 0.0379, 0.1869, 0.252, 0.1618, 0.6308),
-    *(0.413, 0.0094, 0.0001, 0.3696, 0.1596, 0.0772, 0.0383, 0.3078, 0.0179, 0.2076),
-    *(0.6043, 0.0115, 0.1478, 0.8027, 0.3119, 0.3052, 0.1987, 0.0108, 0.1042, 0.6627),
-)
+_URBANO = pl.read_csv(ROOT / "examples/published/urbano2019.csv")
+RUN_125, RUN_126 = _URBANO["run125"].to_list(), _URBANO["run126"].to_list()
 PUBLISHED_T, PUBLISHED_PERMUTATION = 0.0013193972, 0.001188
 
 TOPICS = [f"t{n}" for n in range(60)]
