@@ -1,43 +1,64 @@
-"""`python -m docs.make_images`: the pictures of the documentation, from the report on the demo.
+"""`python -m docs.make_images`: the pictures of the documentation, from pages on the demo.
 
 It needs `make repro` and Chromium. docs/images/mlflow-compare.png is made by hand: it shows the
 chart view of MLflow, whose layout belongs to MLflow.
 """
 
 import base64
+import io
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.reports.samples.browser import chromium
+from PIL import Image
+
+from docs.gallery_pages import comment_page, error_analysis_page, history_page, study_page
+from tests.reports.samples.browser import Page, chromium
 
 REPORT = Path("results/report/report.html")
 IMAGES = Path(__file__).with_name("images")
 WIDTH, HEIGHT = 1280, 20_000  # CSS pixels; all of the page, so that no scroll bar takes width
-ELEMENTS = {  # file name -> elements of the page, the first of each name
+COLOURS = 256  # makes files a third as large
+ELEMENTS = {  # file name -> elements of the report, the first of each name
     "decision.png": ["#answer .eyebrow", "#answer h1", "#answer figure"],
     "report.png": ["#answer"],
     "panel.png": ["#definitions figure .wide"],
     "segments.png": ["#segments .block"],
+}
+GALLERY: Mapping[str, tuple[Callable[[], str], list[str]]] = {  # file name -> page, elements
+    "error-analysis.png": (error_analysis_page, ["#answer .eyebrow", "details.case"]),
+    "study.png": (study_page, ["#answer .eyebrow", "#table .wide"]),
+    "history.png": (history_page, ["#answer .eyebrow", "#metric-1 .wide"]),
+    "comment.png": (comment_page, ["body"]),
 }
 _AREA = """(() => {
   const boxes = %s.map(name => document.querySelector(name).getBoundingClientRect());
   const [left, top] = [Math.min(...boxes.map(b => b.left)), Math.min(...boxes.map(b => b.top))];
   const right = Math.max(...boxes.map(b => b.right));
   const bottom = Math.max(...boxes.map(b => b.bottom));
-  return {x: left - 4, y: top - 4, width: right - left + 8, height: bottom - top + 8, scale: 1.5};
+  return {x: left - 4, y: top - 4, width: right - left + 8, height: bottom - top + 8, scale: %s};
 })()"""
 
 
 def main() -> None:
-    """Write the pictures of `ELEMENTS`."""
-    with chromium() as page:
+    """Write the pictures of `ELEMENTS` and `GALLERY`."""
+    with chromium() as page, tempfile.TemporaryDirectory() as folder:
         page.show(REPORT, width=WIDTH, height=HEIGHT)
         for name, elements in ELEMENTS.items():
-            shot = page.call(
-                "Page.captureScreenshot",
-                format="png",
-                clip=page.run(_AREA % elements),
-            )
-            (IMAGES / name).write_bytes(base64.b64decode(shot["data"]))
+            _write(page, name, elements, scale=1.5)
+        for name, (render, elements) in GALLERY.items():
+            file = Path(folder, "page.html")
+            file.write_text(render(), encoding="utf-8")
+            page.show(file, width=WIDTH, height=HEIGHT)
+            _write(page, name, elements, scale=1)
+
+
+def _write(page: Page, name: str, elements: list[str], *, scale: float) -> None:
+    """Write the smallest picture that has all elements."""
+    area = page.run(_AREA % (elements, scale))
+    shot = page.call("Page.captureScreenshot", format="png", clip=area)
+    with Image.open(io.BytesIO(base64.b64decode(shot["data"]))) as image:
+        image.convert("RGB").quantize(COLOURS).save(IMAGES / name, optimize=True)
 
 
 if __name__ == "__main__":
