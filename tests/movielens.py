@@ -68,8 +68,8 @@ def finished_movielens(folder: Path) -> None:
             },
             "segments": {
                 "activity": {"by": "activity", "edges": [0, 20, 50]},
-                "wanted items": {"by": "truth_item", "shares": [0.5, 0.8]},
-                "shown items": {"by": "recommended_item", "shares": [0.5, 0.8]},
+                "relevant items": {"by": "truth_item", "shares": [0.5, 0.8]},
+                "recommended items": {"by": "recommended_item", "shares": [0.5, 0.8]},
             },
             "evaluation.ks": KS,
             "comparison.baseline": "popularity",

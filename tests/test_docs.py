@@ -263,7 +263,7 @@ def test_the_numbers_of_the_demo_by_propensity_are_those_of_the_page(
         means = comparison.leaderboard.rows_by_key("model", named=True, unique=True)
         row = " | ".join(f"{means[model]['mean']:.4f}" for model in names["demo"])
         (sentence,) = [w.sentence for w in comparison.warnings if w.code == "propensity"]
-        (rows,) = re.findall(r"worth ([\d,]+)\.\d of equal weight", sentence)
+        (rows,) = re.findall(r"relevant rows is ([\d,]+)\.\d", sentence)
         assert f"| e = {e:g} | {row} | {rows} |" in plain
 
 

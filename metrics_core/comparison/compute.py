@@ -61,8 +61,8 @@ def _refuse_different_users(inputs: ComparisonInput) -> None:
             (one, *_), (other, *_) = list(by_users.values())[:2]
             unit = unit_word(conventions)
             problem = (
-                f"{one} and {other} have lists for different {unit}s of whom nothing was observed, "
-                f"and under a propensity these count 0 in means of {join_names(labels)}"
+                f"{one} and {other} have lists for different {unit}s without observations, which "
+                f"count 0 in means of {join_names(labels)} under a propensity"
             )
             fix = f"give both models lists for the same {unit}s"
             if uses_user_table(conventions):

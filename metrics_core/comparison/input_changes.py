@@ -32,7 +32,7 @@ def find_comparison_changes(
     if changed:
         yield InputChange("lists", f"other lists: {join_names(changed)}")
     if _truths(then) != _truths(now):
-        yield InputChange("truth", "another truth")
+        yield InputChange("truth", "another ground truth")
     for name, old, new in _changed_conventions(then, now):
         yield InputChange("conventions", f"{name}: {old} → {new}")
     for name, old, new in _changed_rules(then, now):

@@ -24,7 +24,7 @@ from concord.metrics_core.stats.paired_test import paired_tests
 from concord.metrics_core.stats.tolerance import difference
 from concord.metrics_core.stats.verdict import model_pairs, verdict
 
-PINNED = "as pinned"
+PINNED = "as configured"
 TOP = 2
 
 

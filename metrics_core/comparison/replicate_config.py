@@ -172,7 +172,7 @@ def fold_problems(
         numbers = list(replicates.get(model, ()))
         if numbers != expected:
             has = f"the replicates {join_names(numbers)}" if numbers else "one replicate"
-            problem = f"has {has}, and the truth has the folds {join_names(expected)}"
+            problem = f"has {has}, and the ground truth has the folds {join_names(expected)}"
             fix = "give it one replicate per fold, with the numbers of the folds"
             yield Problem((REPLICATES, model), problem, fix)
     if not paired:

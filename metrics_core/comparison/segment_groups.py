@@ -224,10 +224,10 @@ def _join_users(users: pl.Series, frame: pl.DataFrame) -> pl.DataFrame:
 GROUPS = ("head", "middle", "tail", "cold")
 QUESTIONS = {
     "truth_item": (
-        "Are rare items found? Recall of the items that users wanted, by popularity in train."
+        "Are rare items found? Recall of relevant items, by popularity in the training set."
     ),
     "recommended_item": (
-        "Are rare items shown? The share of a list that goes to items of each popularity in train."
+        "Are rare items recommended? Share of each list, by popularity in the training set."
     ),
 }
 

@@ -7,7 +7,7 @@ from concord.metrics_core.conventions.library_presets import LIBRARY_PRESETS
 from concord.metrics_core.conventions.preset import Preset
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 
-UNWEIGHED = "unweighed"  # definition of a panel: as pinned, but without the propensity
+UNWEIGHTED = "unweighted"  # definition of a panel: as configured, but without the propensity
 STANDARD: Mapping[str, Any] = {each.name: each.default for each in PRESET_CONVENTIONS}
 
 # The texts take a list in the order given, copies included.

@@ -9,6 +9,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from concord.metrics_core.data.column_names import guess_columns
 from concord.metrics_core.data.paths import AnyPath, parse_path
 from concord.metrics_core.errors import Problem, SettingNames, raise_problems
 
@@ -172,8 +173,8 @@ def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
     for name in file.fields:
         column = file.original_name(name)
         if column not in names and (name in file.required or name in file.columns):
-            similar = difflib.get_close_matches(column, names, n=1, cutoff=0.7)
-            hint = f"did you mean {similar[0]!r}? Else " if similar else ""
+            similar = _similar_name(file, name, names)
+            hint = "" if similar is None else f"did you mean {similar!r}? Else "
             fix = f"{hint}name its own column: {file.settings.columns(name)}"
             if name in file.unit:
                 fix = f"{hint}add it where the table is made, or change {file.settings.unit}"
@@ -183,6 +184,15 @@ def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
     columns = {name: column for name, column in columns.items() if column in names}
     raise_problems([*problems, *_grade_problems(file, names), *ambiguous_columns(file, columns)])
     return columns
+
+
+def _similar_name(file: InputTable, name: str, names: Sequence[str]) -> str | None:
+    """Return a column that may be a missing one: of a common name for it, or spelled similarly."""
+    free = [each for each in names if each not in file.columns.values()]
+    if common := guess_columns(free).get(name):
+        return common
+    matches = difflib.get_close_matches(file.original_name(name), names, n=1, cutoff=0.7)
+    return matches[0] if matches else None
 
 
 def duplicate_names(table: str, names: Sequence[str]) -> list[Problem]:

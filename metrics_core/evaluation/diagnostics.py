@@ -399,8 +399,8 @@ class PropensityCounts:
         if self.effective < propensity["fewest"]:
             rows = format_count(self.rows, "relevant row")
             msg = (
-                f"propensity: {rows} with these weights are worth {self.effective:.1f} of equal "
-                f"weight, and `fewest` asks for {propensity['fewest']:g}; raise `clip`, "
-                "lower the exponent, or give more data"
+                f"propensity: the effective sample size of {rows} is {self.effective:.1f}, and "
+                f"`fewest` requires {propensity['fewest']:g}; raise `clip`, lower the exponent, or "
+                "give more data"
             )
             raise ValueError(msg)

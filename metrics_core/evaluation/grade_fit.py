@@ -41,7 +41,7 @@ def threshold_problems(
     if highest is not None and least is not None and highest < least:
         problem = (
             f"is {least:g}, and the highest grade in {truth} is {highest:g}: "
-            "nobody has a relevant item"
+            "no user has a relevant item"
         )
         column = settings.columns("grade", "rating")
         fix = f"lower it, or name the column of the grades: {column}"

@@ -82,7 +82,7 @@ class LoadedInputs:
 
 def unknown_user_error(user: Any) -> InputError:
     """Return the error for a user who is not in the data."""
-    problem = "is neither in the lists nor in the truth"
+    problem = "is neither in the lists nor in the ground truth"
     return refuse(f"user {user!r}", problem, "name a user of the data")
 
 

@@ -145,7 +145,7 @@ def _refuse_missing_numbers(connection: DuckDBPyConnection, numbered: Mapping[st
         if n_missing:
             items = format_count(n_missing, "item")
             msg = (
-                f"{name}: the catalogue has no number of {items} of the truth, "
+                f"{name}: the catalogue has no value for {items} of the ground truth, "
                 f"first {first!r}; complete it"
             )
             raise ValueError(msg)

@@ -1,7 +1,7 @@
 """Convention panel: one metric on the same lists under the definitions of all presets.
 
-Lists are ranked once, as pinned, and grades keep the scale of the data. All other conventions are
-those of the preset.
+Lists are ranked once, as configured, and grades keep the scale of the data. All other conventions
+are those of the preset.
 """
 
 import json
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.preset_table import UNWEIGHED
+from concord.metrics_core.conventions.preset_table import UNWEIGHTED
 from concord.metrics_core.conventions.presets import (
     defines,
     preset,
@@ -36,7 +36,7 @@ class Definition:
     number : int
         0 for the pinned definition.
     presets : tuple of str
-        Presets with this definition; (UNWEIGHED,) for the pinned one without propensities.
+        Presets with this definition; (UNWEIGHTED,) for the pinned one without propensities.
     conventions : Conventions
         Conventions of the definition.
     """
@@ -95,7 +95,7 @@ def panel(label: Label, pinned: Conventions) -> Panel:
     ]
     if pinned.propensity is not None and not label.metric.describes_list:
         unweighted = replace(pinned, propensity=None)
-        definitions.append(Definition(label, len(definitions), (UNWEIGHED,), unweighted))
+        definitions.append(Definition(label, len(definitions), (UNWEIGHTED,), unweighted))
     return Panel(tuple(definitions), excluded)
 
 
@@ -116,9 +116,8 @@ def _panel_problem(label: Label, conventions: Conventions, pinned: Conventions) 
     needs_order = (
         conventions.ideal == GIVEN_ORDER and label.conventions(pinned).ideal != GIVEN_ORDER
     )
-    return definition_problem(label, conventions) or (
-        "the order of the truth's rows is kept only where it is pinned" if needs_order else ""
-    )
+    order = "it needs the order of the ground truth's rows, which is kept only for `ideal`"
+    return definition_problem(label, conventions) or (order if needs_order else "")
 
 
 def _with_data(label: Label, conventions: Conventions, pinned: Conventions) -> Conventions:

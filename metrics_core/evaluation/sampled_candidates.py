@@ -201,7 +201,7 @@ def sampled_ranks(lists: Judged, label: Label, candidates: Candidates) -> Ints:
         (
             is_complete & (lists.n_relevant > 1),
             "have more than one relevant item, and the correction is for one. "
-            "Keep one row of the truth per user, or rank all items",
+            "Keep one row of the ground truth per user, or rank all items",
         ),
         (
             is_complete & (lists.n_listed != m + 1),

@@ -260,7 +260,7 @@ def weighting_problem(label: Label, conventions: Conventions) -> str:
         )
     if label.name not in WEIGHTED_METRICS:
         return (
-            f"`propensity` weighs sums over hits, {', '.join(WEIGHTED_METRICS)}; "
+            f"`propensity` weights sums over hits, {', '.join(WEIGHTED_METRICS)}; "
             f"leave {label.name} out, or evaluate it without"
         )
     if why := _normalisation_problem(label, conventions):
@@ -268,7 +268,7 @@ def weighting_problem(label: Label, conventions: Conventions) -> str:
     for name, allowed in WEIGHTED_METRICS[label.name].items():
         if (value := getattr(conventions, name)) not in allowed:
             choices = " or ".join(sorted(allowed))
-            return f"`propensity` does not go with {name}: {value}; choose {choices}"
+            return f"`propensity` does not support {name}: {value}; choose {choices}"
     return ""
 
 
@@ -281,7 +281,7 @@ def _threshold_problem(label: Label, label_conventions: Conventions, pinned: Con
         return ""
     return (
         "`propensity.fewest` counts the rows of relevance_threshold: "
-        f"{pinned.relevance_threshold}, and this metric has {threshold}; pin one for all"
+        f"{pinned.relevance_threshold}, and this metric has {threshold}; set one for all"
     )
 
 
@@ -292,11 +292,11 @@ def _normalisation_problem(label: Label, conventions: Conventions) -> str:
         return (
             "`propensity.normalised` divides by the weights of all relevant items, "
             f"and {label.name} is a share of another number; "
-            f"take {', '.join(NORMALISABLE)}, or leave `normalised` out"
+            f"use {', '.join(NORMALISABLE)}, or leave `normalised` out"
         )
     if divisor == "over_all" and conventions.truth_visible != "all":
         return (
-            "`propensity.normalised: over_all` does not go with "
+            "`propensity.normalised: over_all` does not support "
             f"truth_visible: {conventions.truth_visible}; choose all"
         )
     return ""
@@ -306,7 +306,7 @@ def _refuse_cases(lists: Judged, cases: Cases, label: Label, policies: Mapping[s
     for number, (case, users) in enumerate(cases.items()):
         if policies[case] == "error" and users.any():
             text = (
-                f"{label}: {{users}} user(s) are in case `{case}`, which the conventions refuse; "
+                f"{label}: {{users}} user(s) are in case `{case}`, which `{case}: error` rejects; "
                 f"first: {{first!r}}. Set conventions.{case} to zero, one, drop or nan"
             )
             (first,) = lists.users[users][:1].tolist()

@@ -150,8 +150,8 @@ def _best_first(
 def _original_order(lists: Judged, row_gains: Floats) -> tuple[Ints, Ints, Floats]:
     if lists.truth_position is None:
         msg = (
-            "ideal truth_given_order_at_k needs the truth in the order in which it was given; "
-            "with truth_visible: retrieved, or without that order, choose truth_at_k"
+            "ideal truth_given_order_at_k needs the rows of the ground truth in their original "
+            "order; with truth_visible: retrieved, or without that order, choose truth_at_k"
         )
         raise ValueError(msg)
     order = np.lexsort((lists.truth_position, lists.truth_user))

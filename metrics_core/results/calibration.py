@@ -9,7 +9,7 @@ from concord.metrics_core.results.frames import frame_of
 if TYPE_CHECKING:
     import polars as pl
 
-PINNED = "as pinned"  # the definition of a label under the comparison's own conventions
+PINNED = "as configured"  # the definition of a label under the comparison's own conventions
 SHARE_TO_FIND, POWER = 0.7, 0.8  # `Calibration.experiments_needed` is for these
 MIN_FOR_TAU = 10  # experiments; with fewer there is no interval of tau
 SkipReason = Literal[
@@ -24,7 +24,7 @@ class Agreement:
     Attributes
     ----------
     definition : str
-        `as pinned`, or a definition of the panel.
+        `as configured`, or a definition of the panel.
     agree, n : int
         Experiments whose signs agree, and all whose online sign is settled and whose differences
         are not 0.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from concord.metrics_core.conventions.preset_table import PRESETS, UNWEIGHED
+from concord.metrics_core.conventions.preset_table import PRESETS, UNWEIGHTED
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.results.base import OMIT_IF_NONE
 from concord.metrics_core.results.rendering import render_sentences
@@ -238,8 +238,8 @@ def _in_words(value: Any) -> str:
 
 
 def _preset_meaning(name: str) -> str:
-    if name == UNWEIGHED:
-        return "As pinned, but all relevant items count equally, whatever their propensities."
+    if name == UNWEIGHTED:
+        return "As configured, but all relevant items count equally, whatever their propensities."
     return PRESETS[name].sentence if name in PRESETS else ""
 
 

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
     if "train" not in params.background:
         problem, fix = config.settings.missing_table("train")
         location = config.settings.location("background")
-        raise refuse(location, f"an audit reads the train, {problem}", fix)
+        raise refuse(location, f"an audit needs the training set, {problem}", fix)
     refuse_folder("--csv", arguments.csv)
     config = replace(config, labels=config.primary_labels)
     lists, config = read_evaluations(params, config, config.primary)

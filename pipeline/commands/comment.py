@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _web_address(text: str) -> str:
     if not text.startswith(("https://", "http://")):
-        message = f"{text!r} is not an address of the web: begin it with https://"
+        message = f"{text!r} is not a web address: write it with https://"
         raise argparse.ArgumentTypeError(message)
     return text
 

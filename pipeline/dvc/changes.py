@@ -140,7 +140,7 @@ def find_mismatch(
         if previous_ids.keys() != current_ids.keys():
             previous_id = _first_difference(previous_ids, current_ids)
             current_id = _first_difference(current_ids, previous_ids)
-            problem = f"another truth: its {previous_id} is {current_id} now"
+            problem = f"another ground truth: its {previous_id} is {current_id} now"
             truths.setdefault(problem, []).append(model)
     problems = [
         Problem(

@@ -231,7 +231,7 @@ def input_changes(previous: State, current: State) -> tuple[InputChange, ...]:
     if models:
         changed.append(InputChange("lists", f"other lists: {join_names(models)}"))
     if previous.lock.truth != current.lock.truth:
-        changed.append(InputChange("truth", "another truth"))
+        changed.append(InputChange("truth", "another ground truth"))
     return (*changed, *background)
 
 

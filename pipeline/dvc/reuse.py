@@ -63,16 +63,16 @@ def _reuse_sentence(n_comparisons: int, n_decisions: int, chance: float) -> str:
     if severity is None:
         return f"{counts}."
     risk = (
-        f"{counts}: if no model were better, at least one would still be called better with a "
-        f"chance of up to {percent(chance)}"
+        f"{counts}: if no model were better, at least one would still be called better with "
+        f"probability up to {percent(chance)}"
     )
     if severity == "notice":
         return (
-            f"{risk}. The more often one ground truth decides, the more its winners owe to "
-            "chance: keep another one for the final decision."
+            f"{risk}. Each reuse makes a winner by chance more likely: keep another ground truth "
+            "for the final decision."
         )
     return (
-        f"{risk}; and more, if models were tuned by earlier results here. A lead on this ground "
-        "truth alone is no longer evidence: decide on one that has not been used yet (other "
-        "users, or a later time), and use that one for the next decisions."
+        f"{risk}, and more if models were tuned on these results. A lead on this ground truth "
+        "alone is no longer evidence: use a new ground truth (other users, or a later time) for "
+        "this decision and the next ones."
     )

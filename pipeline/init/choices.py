@@ -223,12 +223,12 @@ SEGMENTS = (  # name, entry, comment
         "interactions in train: 0, 1-20, 21-50, over 50",
     ),
     (
-        "wanted items",
+        "relevant items",
         {"by": "truth_item", "shares": [0.5, 0.8]},
         "recall of popular and of rare items",
     ),
     (
-        "shown items",
+        "recommended items",
         {"by": "recommended_item", "shares": [0.5, 0.8]},
         "popularity of recommended items",
     ),

@@ -15,41 +15,19 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from concord.metrics_core.data.column_names import (
+    COLUMN_NAMES,
+    PLURALS,
+    guess_columns,
+    normalise_name,
+)
 from concord.metrics_core.data.formats import DELIMITERS, ENDINGS, format_by_name
 from concord.metrics_core.data.text_files import first_line
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import refuse_special
 from concord.pipeline.params.yaml_files import FILL_IN
 
-_PLURALS = (
-    "items itemids movies movieids films filmids products productids articles articleids tracks "
-    "trackids songs songids artists artistids books bookids asins skus videos videoids games "
-    "gameids apps appids recipes recipeids venues venueids docs docids documents documentids "
-    "hotels hotelids passages passageids"
-)
-# Column of Concord -> common names in letters and digits, the most specific first.
-COLUMN_NAMES: Mapping[str, str] = {
-    "user": "user userid uid useridx customer customerid client clientid visitor visitorid "
-    "member memberid account accountid person personid reader readerid reviewerid session "
-    "sessionid query queryid qid topicid userindex buyerid shopperid subscriberid playerid guestid "
-    "householdid",
-    "item": "item itemid iid itemidx movie movieid film filmid product productid article "
-    "articleid track trackid song songid artist artistid book bookid isbn asin parentasin sku "
-    "news newsid video videoid game gameid app appid recipe recipeid business businessid venue "
-    "venueid poi doc docid document documentid hotel hotelid docno corpusid passage passageid pid "
-    "aid itemindex adid animeid beerid contentid courseid jobid listingid offerid postid showid "
-    "restaurantid " + _PLURALS,
-    "rank": "rank ranking position pos place",
-    "score": "score prediction predicted pred predictedrating ratingpred predrating est estimate "
-    "similarity",
-    "grade": "grade rating relevance rel label stars gain",
-    "time": "time timestamp ts datetime date createdat eventtime tdat unixtimestamp",
-    "categories": "categories category genres genre tags topics",
-    "title": "title name movietitle productname itemname",
-}
 LIST_NAMES = "recs recommendations recommended prediction predictions labels"  # and names of items
-_COLUMN = {name: column for column, names in COLUMN_NAMES.items() for name in names.split()}
-_PRIORITY = {name: number for number, name in enumerate(_COLUMN)}
 # Role -> words of a path, the most specific first.
 ROLE_WORDS: Mapping[str, str] = {
     "truth": "test holdout heldout truth groundtruth groundtruths qrels gt",
@@ -69,29 +47,11 @@ BASELINE_NAMES = (
 )
 
 
-def guess_columns(names: Iterable[str]) -> dict[str, str]:
-    """Return column of Concord -> column of the table, by the table's column names."""
-    columns: dict[str, str] = {}
-    for name in sorted(
-        names,
-        key=lambda name: (_PRIORITY.get(_normalise(name), 0), name not in COLUMN_NAMES),
-    ):
-        column = _COLUMN.get(_normalise(name))
-        if column is not None:
-            columns.setdefault(column, name)
-    return columns
-
-
-def _normalise(name: str) -> str:
-    """Return the letters and digits of a name in lower case."""
-    return re.sub(r"[\W_]", "", name).casefold()
-
-
 def guess_list_column(names: Sequence[str]) -> str | None:
     """Return the column with lists of items, by its name or as the only one."""
     known = {*LIST_NAMES.split(), *COLUMN_NAMES["item"].split()}
     for name in names:
-        if _normalise(name) in known:
+        if normalise_name(name) in known:
             return name
     return names[0] if len(names) == 1 and not guess_columns(names) else None
 
@@ -107,7 +67,7 @@ def role_in_path(path: str, roles: Iterable[str]) -> str | None:
 
 def is_baseline(model: str) -> bool:
     """True if a model has the name of a usual baseline."""
-    return _normalise(model) in BASELINE_NAMES.split()
+    return normalise_name(model) in BASELINE_NAMES.split()
 
 
 TREC = {"run": ("user", "item", "rank", "score"), "qrels": ("user", "item", "grade")}
@@ -213,14 +173,14 @@ def packed_column(file: TableFile) -> str | None:
     """
     user, plurals = (
         guess_columns(file.columns).get("user"),
-        {*_PLURALS.split(), *LIST_NAMES.split()},
+        {*PLURALS.split(), *LIST_NAMES.split()},
     )
     known = plurals | {*COLUMN_NAMES["item"].split()}
-    names = [name for name in file.columns if _normalise(name) in known]
+    names = [name for name in file.columns if normalise_name(name) in known]
     names = [name for name in names if name not in file.list_columns]
     if user is None or not names or has_duplicates(file, [user]):
         return None
-    patterns = (_WORDS if _normalise(name) in plurals else _WORDS_WITH_DIGITS for name in names)
+    patterns = (_WORDS if normalise_name(name) in plurals else _WORDS_WITH_DIGITS for name in names)
     texts = (pl.col(name).cast(pl.String).fill_null("") for name in names)
     matches = (text.str.contains(word) for text, word in zip(texts, patterns, strict=True))
     row = _select_row(
@@ -369,7 +329,7 @@ def named_table(path: Path, role: Role, names: Mapping[str, str]) -> Table:
     if not path.exists():
         fix = "name another; `dvc pull` or `dvc repro` may create it"
         raise refuse(location, "there is no such file", fix)
-    fix = f"name a file whose ending tells its format: {', '.join(ENDINGS)}"
+    fix = f"name a file with one of these endings: {', '.join(ENDINGS)}"
     refuse_special(path, fix)
     file = inspect_file(path)
     if file is None:

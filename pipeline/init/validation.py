@@ -236,7 +236,7 @@ def _check_ids(params: Params, model: str) -> None:
         listed, known, similar = (matches[kind][name] for name in ("listed", "known", "alike"))
         if similar:
             ids = format_count(similar, kind.removesuffix("s"))
-            message = f"{ids} would match the ground truth but for capitals or leading zeros"
+            message = f"{ids} differ from the ground truth only in capitals or leading zeros"
             print(f"{model}: warning: {message}", flush=True)
         if listed and not known:
             print(f"{model}: warning: none of its {kind} occurs in the ground truth", flush=True)

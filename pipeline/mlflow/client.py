@@ -48,7 +48,7 @@ SLOW = Failure("did not answer in time", f"{_LATER}, or set MLFLOW_HTTP_REQUEST_
 REFUSED = Failure("refuses", _CORRECT, has_details=True)
 REFUSED_BY_SERVER = Failure("refuses", _LOG_IN, has_details=True)
 UNREADABLE = Failure(
-    "gives an answer that MLflow's client cannot read",
+    "sends an answer that MLflow's client cannot read",
     f"check that a server of this version of MLflow runs there, or {_CORRECT}",
     has_details=True,
 )
@@ -58,13 +58,13 @@ _BY_STATUS = {
     401: Failure("asks for a login (401)", _LOG_IN),
     403: Failure("does not allow this login to do it (403)", _LOG_IN),
     404: Failure("does not answer as MLflow does (404)", _LOG_IN),
-    429: Failure("is busy and refuses requests (429)", _LATER),
+    429: Failure("is busy and rejects requests (429)", _LATER),
 }
 _BY_MESSAGE = (
     (r"Invalid url", REFUSED),
     (
         r"Failed to convert '.*' for MLFLOW_",
-        Failure("was not asked: a setting is invalid", "correct the variable", has_details=True),
+        Failure("was not called: a setting is invalid", "correct the variable", has_details=True),
     ),
     (
         r"valid JSON format|Expecting value|ParseError",

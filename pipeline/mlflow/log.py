@@ -156,7 +156,7 @@ def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False
         tag_newest(client, params.mlflow.experiment, experiment, newest)
         if client.get_experiment(experiment).tags.get(VIEW_TAG) != evaluation.view:
             client.set_experiment_tag(experiment, VIEW_TAG, evaluation.view)
-    print_line(f"to look: {tracking.view_hint(view_path(experiment))}")
+    print_line(f"view it: {tracking.view_hint(view_path(experiment))}")
     _write_run_ids(params, run_ids)
     _write_receipt(params, evaluation, None)
 

@@ -162,5 +162,5 @@ def log_study(content: StudyRuns, *, uri: str, experiment: str, folder: Path) ->
     run_id = str(parent.info.run_id)
     print_line(f"{content.study.name}: {'logged as' if is_new else 'already there,'} run {run_id}")
     hint = tracking.view_hint(f"/#/experiments/{location.experiment}/runs/{run_id}")
-    print_line(f"to look: {hint}")
+    print_line(f"view it: {hint}")
     return run_id

@@ -296,7 +296,7 @@ def _pattern_problems(params: Params) -> Iterator[Problem]:
             similar = [name for name in params.models if name.startswith(model)]
             problem = f"{params.comparison.replicates[model]!r} matches no entry of `models`"
             fix = (
-                f"`*` stands for the number, as in `{model}-*` for `{model}-1`, `{model}-2`; "
+                f"`*` means the number, as in `{model}-*` for `{model}-1`, `{model}-2`; "
                 f"there is {join_names(similar or [*params.models])}"
             )
             yield Problem(("comparison", REPLICATES, model), problem, fix)
@@ -318,7 +318,7 @@ def _fold_problems(params: Params) -> Iterator[Problem]:
         location = ("models", name, "fold")
         if fold is not None and not folds:
             fix = "leave it out, or name the files of the folds at `data.truth.folds`"
-            yield Problem(location, f"is {fold}, and the truth has no folds", fix)
+            yield Problem(location, f"is {fold}, and the ground truth has no folds", fix)
         elif n is not None and fold != n:
             state = "is missing" if fold is None else f"is {fold}"
             problem = (

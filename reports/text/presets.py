@@ -15,7 +15,7 @@ def describe(result: Conventions | PresetList) -> Iterator[Block]:
         for preset in result.descriptions:
             package = f" Checked against {preset.package}." if preset.package else ""
             rows.append((preset.name, preset.sentence + package))
-        yield TextTable(("preset", "stands for"), rows)
+        yield TextTable(("preset", "meaning"), rows)
         return
     yield Heading(f"Conventions of {result.preset}")
     values = convention_values(result)

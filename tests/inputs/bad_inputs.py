@@ -157,7 +157,7 @@ FILES = [
 COLUMNS = [
     Bad("column_missing", "uid,item,rank\nu,a,1\n",
         "column 'user': is missing; the columns are: uid, item, rank",
-        "name its own column: `models.m.columns: {user: …}`", page=6),
+        "did you mean 'uid'? Else name its own column: `models.m.columns: {user: …}`", page=6),
     BadJson("mapped_column_missing", '{"user": "u", "items": ["a"]}\n',
             "column 'w': is missing; the columns are: user, items",
             "name its own column: `models.m.columns: {score: …}`",

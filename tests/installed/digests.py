@@ -50,8 +50,8 @@ BY_T = {"ci_low", "ci_high", "diff_low", "diff_high", "p", "p_adjusted"}
 SEGMENTS: dict[str, dict[str, Any]] = {
     "activity": {"by": "activity", "edges": [0, 20, 50]},
     "channel": {"by": "user", "column": "channel"},
-    "wanted items": {"by": "truth_item", "shares": [0.5, 0.8]},
-    "shown items": {"by": "recommended_item", "shares": [0.5, 0.8]},
+    "relevant items": {"by": "truth_item", "shares": [0.5, 0.8]},
+    "recommended items": {"by": "recommended_item", "shares": [0.5, 0.8]},
 }
 
 

@@ -92,7 +92,7 @@ def test_every_line_is_named_at_both_ends_and_has_a_shape_of_its_own(
     root = ElementTree.fromstring(chart)
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert all(texts.count(model) == 2 for model in five.models)
-    looks = set(re.findall(r' d="([^"]+)"[^>]*><title>[^<]+, as pinned: rank', chart))
+    looks = set(re.findall(r' d="([^"]+)"[^>]*><title>[^<]+, as configured: rank', chart))
     assert len(looks) == 5
 
 

@@ -50,7 +50,9 @@ def _frame(*rows: tuple[str, str, float | None], **columns: list[float | None]) 
     return frame.with_columns(**{name: pl.Series(values) for name, values in columns.items()})
 
 
-def _row(actual: cc.Calibration, label: str, definition: str = "as pinned") -> dict[str, object]:
+def _row(
+    actual: cc.Calibration, label: str, definition: str = "as configured"
+) -> dict[str, object]:
     (row,) = actual.to_frame().filter(label=label, definition=definition).to_dicts()
     return row
 
@@ -107,7 +109,10 @@ def test_definitions_of_the_panel_have_rows(compared: cc.Comparison) -> None:
     assert entry.metric == "R@2"
     names = [each.name for each in entry.definitions[1:] if each.values["half"] is not None]
     assert names
-    assert set(calibration.to_frame().filter(label="R@2")["definition"]) == {"as pinned", *names}
+    assert set(calibration.to_frame().filter(label="R@2")["definition"]) == {
+        "as configured",
+        *names,
+    }
 
 
 def test_sign_is_reversed_if_lower_is_better(compared: cc.Comparison) -> None:

@@ -77,7 +77,9 @@ def test_integer_users_match_their_text() -> None:
 
 
 def test_an_unknown_user_is_refused() -> None:
-    with pytest.raises(ValueError, match="user 'nobody': is neither in the lists nor in the truth"):
+    with pytest.raises(
+        ValueError, match="user 'nobody': is neither in the lists nor in the ground truth"
+    ):
         cc.explain(LISTS, TRUTH, user="nobody", metric="P@5", conventions=cc.preset("bellei"))
 
 

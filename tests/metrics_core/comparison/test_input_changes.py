@@ -38,7 +38,7 @@ def test_another_truth_is_reported_also_that_of_a_fold(
 ) -> None:
     results = [*find_comparison_changes(_on(then), _on(now))]
 
-    assert results == ([InputChange("truth", "another truth")] if other else [])
+    assert results == ([InputChange("truth", "another ground truth")] if other else [])
 
 
 def test_rules_and_conventions_are_reported_with_what_they_were() -> None:

@@ -458,7 +458,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "comparison.primary": [LABEL, "nDCG@10"],
         "segments": {
             "activity": {"by": "activity", "edges": [3]},
-            "wanted items": {"by": "truth_item", "shares": [0.5, 0.8]},
+            "relevant items": {"by": "truth_item", "shares": [0.5, 0.8]},
         },
         "conventions.unit_mean": "requests",
     }

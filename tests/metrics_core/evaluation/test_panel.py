@@ -62,7 +62,7 @@ def test_definition_that_cannot_be_computed_is_excluded_with_a_reason() -> None:
     excluded = panel(parse("nDCG@5"), pinned).excluded
 
     assert list(excluded) == ["spark_mllib_graded"]
-    assert "the order of the truth's rows" in excluded["spark_mllib_graded"]
+    assert "the order of the ground truth's rows" in excluded["spark_mllib_graded"]
 
 
 def test_a_definition_is_reported_by_the_conventions_that_matter_and_differ() -> None:

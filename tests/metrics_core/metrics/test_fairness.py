@@ -240,7 +240,7 @@ def test_ideal_lists_have_no_loss_and_the_target_is_one() -> None:
             "EEL@2",
             {"propensity": {"popularity": 0.5, "clip": 0.1, "fewest": 1}},
             {"train": TRUTH},
-            "EEL@2: `propensity` weighs sums over hits",
+            "EEL@2: `propensity` weights sums over hits",
         ),
         (
             "AWRF@2",

@@ -266,7 +266,7 @@ def test_invalid_metric_function_is_refused(tmp_path: Path, code: str, message: 
     [
         (
             {"items": PRICES.head(2)},
-            "the catalogue has no number of 2 items of the truth, first 'c'",
+            "the catalogue has no value for 2 items of the ground truth, first 'c'",
         ),
         (
             {"items": PRICES.with_columns(eur=pl.lit("cheap"))},

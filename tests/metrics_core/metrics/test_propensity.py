@@ -146,14 +146,14 @@ def test_equal_propensities_change_no_bit() -> None:
 @pytest.mark.parametrize(
     ("metric", "propensity", "settings", "message"),
     [
-        ("AP@2", {}, {}, "AP@2: `propensity` weighs sums over hits"),
+        ("AP@2", {}, {}, "AP@2: `propensity` weights sums over hits"),
         (
             "R@2",
             {},
             {"recall_denominator": "min_k_relevant"},
-            "does not go with recall_denominator: min_k_relevant; choose relevant",
+            "does not support recall_denominator: min_k_relevant; choose relevant",
         ),
-        ("nDCG@2", {}, {"ideal": "retrieved"}, "does not go with ideal: retrieved"),
+        ("nDCG@2", {}, {"ideal": "retrieved"}, "does not support ideal: retrieved"),
         (
             "P@2",
             {"normalised": "per_user"},
@@ -164,15 +164,15 @@ def test_equal_propensities_change_no_bit() -> None:
             "nDCG@2",
             {"normalised": "over_all"},
             {},
-            "take R, Hit, CG, DCG, RBP, or leave `normalised` out",
+            "use R, Hit, CG, DCG, RBP, or leave `normalised` out",
         ),
         (
             "R@2",
             {"normalised": "over_all"},
             {"truth_visible": "retrieved"},
-            "does not go with truth_visible: retrieved",
+            "does not support truth_visible: retrieved",
         ),
-        ("Serendipity@2", {}, {}, "Serendipity@2: `propensity` weighs sums over hits"),
+        ("Serendipity@2", {}, {}, "Serendipity@2: `propensity` weights sums over hits"),
         (
             "R@2",
             {},
@@ -183,7 +183,7 @@ def test_equal_propensities_change_no_bit() -> None:
             "P@2",
             {"fewest": 30},
             {},
-            "are worth 3.7 of equal weight, and `fewest` asks for 30",
+            "is 3.7, and `fewest` requires 30",
         ),
     ],
 )
@@ -519,13 +519,13 @@ def test_panel_has_the_unweighted_value_too() -> None:
     weighed = cc.compare(lists, truth, conventions=RATIO, **how)
     plain = cc.compare(lists, truth, conventions="standard", **how)
 
-    (other,) = (each for each in weighed.panel[0].definitions if each.name == "unweighed")
+    (other,) = (each for each in weighed.panel[0].definitions if each.name == "unweighted")
     assert other.changed == {"propensity": None}
     assert other.values == plain.panel[0].definitions[0].values
     assert other.verdicts == plain.panel[0].definitions[0].verdicts
     assert other.values != weighed.panel[0].definitions[0].values
-    assert "unweighed" not in {each.name for each in plain.panel[0].definitions}
-    assert "unweighed" in weighed.to_html()
+    assert "unweighted" not in {each.name for each in plain.panel[0].definitions}
+    assert "unweighted" in weighed.to_html()
 
 
 @pytest.mark.parametrize("table", ["train", "items"])

@@ -69,7 +69,7 @@ def test_parts_add_up_to_the_manifest(project: Path) -> None:
     assert manifest["files"]["train.parquet"]["rows"] == len(train)
     assert train["time"].max() < truth["time"].min() - 3600  # type: ignore[operator]
     assert truth.columns == ["user", "item", "time", "grade"]
-    assert "in the gap between train and truth" in output
+    assert "in the gap between training set and ground truth" in output
     assert "data: {truth: {path: split/truth.parquet, columns: {time: time}}}" in output
     assert str(project) not in (project / "split" / "manifest.json").read_text(encoding="utf-8")
 
@@ -315,7 +315,7 @@ def test_a_table_that_cannot_be_split_is_refused(project: Path) -> None:
         "names.csv: column 'time': is missing; the columns are: user, item, timestamp, rating"
         in names
     )
-    assert "fix: name its own column: `--column time=…`" in names
+    assert "fix: did you mean 'timestamp'? Else name its own column: `--column time=…`" in names
     assert "`--column grade=rating`; if every row has grade 1: `--column grade=`" in names
     assert (
         "words.csv: line 2, column 'time' (user '0', item '0'): 'last week' is neither a "

@@ -92,7 +92,7 @@ def small_project(tmp_path: Path) -> Path:
         (
             {"data.truth": {"path": "data/truth.csv"}},
             "params.yaml: conventions.relevance_threshold: is 4, and the highest grade in "
-            "data/truth.csv is 1: nobody "
+            "data/truth.csv is 1: no user "
             "has a relevant item\n  fix: lower it, or name the column of the grades: "
             "`data.truth.columns: {grade: rating}`\n",
         ),
@@ -138,7 +138,7 @@ def test_suspicious_ids_are_reported(small_project: Path) -> None:
 
     assert code == 0
     assert (
-        "pop: warning: 2 items would match the ground truth but for capitals or leading zeros\n"
+        "pop: warning: 2 items differ from the ground truth only in capitals or leading zeros\n"
         in message
     )
     assert "pop: warning: none of its items occurs in the ground truth\n" in message

@@ -349,7 +349,7 @@ def test_input_changes_without_results_come_from_the_lock(
     assert input_changes(then, then) == ()
     assert input_changes(then, now) == (
         InputChange("lists", "other lists: als"),
-        InputChange("truth", "another truth"),
+        InputChange("truth", "another ground truth"),
         InputChange("background", "other train"),
     )
 
@@ -419,7 +419,7 @@ def test_reuse_note_grows_with_the_count_and_ends_with_another_truth(project: Pr
     assert "used in 1 comparison to decide once whether a model" in message[1].sentence
     assert message[28] is not None
     assert "up to 50.8" in message[28].sentence
-    assert "decide on one that has not been used yet" in message[28].sentence
+    assert "use a new ground truth" in message[28].sentence
 
 
 @pytest.fixture(scope="module")

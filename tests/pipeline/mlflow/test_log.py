@@ -54,7 +54,7 @@ def test_logging_twice_leaves_one_run_for_each_model_named_in_runs_json(
     assert f"als: logged as run {als.info.run_id}\n" in first
     assert f"als: already there, run {als.info.run_id}\n" in second
     assert second.endswith(
-        "to look: mlflow ui --backend-store-uri sqlite:///mlflow.db, then open "
+        "view it: mlflow ui --backend-store-uri sqlite:///mlflow.db, then open "
         f"/#/experiments/{als.info.experiment_id}/runs?viewStateShareKey=concord\n"
     )
     assert run_ids["runs"]["als"] == als.info.run_id

@@ -65,7 +65,7 @@ FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, th
     "429 with a long `Retry-After`": (
         10,
         WAIT,
-        "is busy and refuses requests",
+        "is busy and rejects requests",
         "try again later",
     ),
     "401": (11, Fault(path="/api/", status=401, body=b"log in"), "asks for a login (401)", LOG_IN),
@@ -249,7 +249,7 @@ def test_server_gets_runs_once_and_interrupted_runs_are_completed(
 
     view = f"/#/experiments/{run.info.experiment_id}/runs?viewStateShareKey=concord"
     tags = client.get_experiment(run.info.experiment_id).tags
-    assert capsys.readouterr().out.endswith(f"to look: {server.address}{view}\n")
+    assert capsys.readouterr().out.endswith(f"view it: {server.address}{view}\n")
     assert tags["mlflow.sharedViewState.concord"] == evaluation_runs(params).view
     assert_logged_once(client, experiment)
     newest = client.search_runs([run.info.experiment_id], newest_search(experiment))

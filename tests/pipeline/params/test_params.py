@@ -246,7 +246,7 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         (
             "shares: [0.5, 0.8]",
             "shares: [0.8]",
-            "segments.wanted items.truth_item.shares: is [0.8]",
+            "segments.relevant items.truth_item.shares: is [0.8]",
         ),
         ("by: activity", "by: mood", "segments.activity: is {'by': 'mood'"),
         (

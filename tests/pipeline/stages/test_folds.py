@@ -203,7 +203,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "comparison.replicates": {model: f"{model}-*" for model in SKILLS},
             "comparison.paired_replicates": True,
             "comparison.primary": [LABEL],
-            "segments": {"wanted items": {"by": "truth_item", "shares": [0.5, 0.8]}},
+            "segments": {"relevant items": {"by": "truth_item", "shares": [0.5, 0.8]}},
         },
     )
     run_all_stages(project, last="compare")

@@ -42,7 +42,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "evaluation.ks": [5, 10],
         "comparison.replicates": {"als": "als-*", "bpr": "bpr-*"},
         "comparison.primary": [LABEL],
-        "segments": {"shown items": {"by": "recommended_item", "shares": [0.5, 0.8]}},
+        "segments": {"recommended items": {"by": "recommended_item", "shares": [0.5, 0.8]}},
     }
     return evaluated_project(tmp_path_factory.mktemp("replicates"), tables, changes, last="log")
 
@@ -166,8 +166,7 @@ def test_a_failed_training_is_a_warning_of_stage_and_library(project: Path, tmp_
         ({"als": "als-*", "popularity": "bpr-*"}, "popularity: is also the name of lists"),
         (
             {"als": "als_*"},
-            "als: 'als_*' matches no entry of `models`\n  fix: `*` stands for the number, as "
-            "in `als-*`",
+            "als: 'als_*' matches no entry of `models`\n  fix: `*` means the number, as in `als-*`",
         ),
         (
             {"als": ["als-1", "als-2"]},

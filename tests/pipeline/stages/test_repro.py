@@ -56,7 +56,7 @@ def project(quick: Path, tmp_path: Path) -> Path:
 
 def test_stages_end_with_the_leaderboard(demo: Path) -> None:
     output = demo.with_name("said.txt").read_text(encoding="utf-8")
-    last = output.partition("to look: ")[2].splitlines()[1:]
+    last = output.partition("view it: ")[2].splitlines()[1:]
     leaderboard = [
         line for line in run(demo, "concord", "leaderboard", COLUMNS="80").splitlines() if line
     ]

@@ -173,9 +173,9 @@ def test_interval_over_replicates_is_below_each_model() -> None:
 
     assert [line.split("  ")[0] or line.strip().split("  ")[0] for line in lines[1:6]] == [
         "als",
-        "new trainings",
+        "replicates",
         "ease",
-        "new trainings",
+        "replicates",
         "pop",
     ]
     assert signed_interval(again.ci_low, again.ci_high, 3) in lines[2]

@@ -73,7 +73,10 @@ def test_order_changes_and_skipped_checks_are_printed(
     )  # train has b too: a drift
     assert "the ranking of the models changes: first is ahead of other with them (+0.2500" in plain
     assert "without 20 of 40 users, first changes most, from 0.5000 to 0.0000 (−0.5000" in plain
-    assert "Not checked, as train or truth has no times: truth_before_train, train_after" in plain
+    assert (
+        "Not checked, as training set or ground truth has no times: truth_before_train, train_after"
+        in plain
+    )
     assert "Note: The change of a mean" in output
 
 
@@ -142,7 +145,7 @@ def test_missing_evidence_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
     other = replace(
         SECOND, standings=(standing("als", 0.5, None, label="AP@1"),), changes=(), same=()
     )
-    unpaired = replace(SECOND, unpaired="als had another truth", changes=(), same=())
+    unpaired = replace(SECOND, unpaired="als had another ground truth", changes=(), same=())
     lines = printed_text(
         replace(HISTORY, revisions=(FIRST, GONE, unpaired, other, same), notes=("a note",)), capsys
     )
@@ -150,7 +153,7 @@ def test_missing_evidence_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ddd4444 2026-11-23 its results are not in DVC's cache" in lines
     assert (
         "bbb2222 2026-11-23 other lists: als; als: train.als.alpha 10 → 2"
-        " (not compared user by user: als had another truth)" in lines
+        " (not compared user by user: als had another ground truth)" in lines
     )
     assert "bbb2222 not a primary metric" in lines
     assert "eee5555 2026-11-23 the same inputs" in lines
@@ -161,7 +164,10 @@ def test_missing_evidence_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
 def test_neighbours_that_are_equally_unreadable_are_one_line_with_all_that_changed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    items, users = InputChange("background", "other items"), InputChange("truth", "another truth")
+    items, users = (
+        InputChange("background", "other items"),
+        InputChange("truth", "another ground truth"),
+    )
     gone = (
         replace(GONE, changed=(items,)),
         replace(GONE, name="eee5555", date="2026-11-24", changed=(users,), tags=("v2",)),
@@ -171,8 +177,8 @@ def test_neighbours_that_are_equally_unreadable_are_one_line_with_all_that_chang
     lines = printed_text(history, capsys)
 
     assert lines[5:8] == [
-        "3 revisions v2 2026-11-23 to 2026-11-25 other items; another truth; their results are "
-        "not in DVC's cache",
+        "3 revisions v2 2026-11-23 to 2026-11-25 other items; another ground truth; their "
+        "results are not in DVC's cache",
         "bbb2222 2026-11-23 other lists: als; als: train.als.alpha 10 → 2",
         "ddd4444 2026-11-23 its results are not in DVC's cache",
     ]

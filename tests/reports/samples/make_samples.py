@@ -71,8 +71,8 @@ def compare(skills: Mapping[str, float], *, n_users: int, **options: Any) -> cc.
         ),
         segments={
             "activity": {"by": "activity", "edges": [0, 5]},
-            "wanted items": {"by": "truth_item", **by_item},
-            "shown items": {"by": "recommended_item", **by_item},
+            "relevant items": {"by": "truth_item", **by_item},
+            "recommended items": {"by": "recommended_item", **by_item},
         },
         title="Demo shop",
         resamples=99,

@@ -83,7 +83,9 @@ def comment(name: str) -> str:
     changes = [change("ease", "nDCG@10", "identical"), change("knn", "nDCG@10")]
     worse = [in_segment("knn", "new", -0.03), in_segment("knn", "over 50", -0.2)]
     mismatches = {"mismatches": ("gain changed",), "conventions": (GAIN,), "data": (TRUTH,)}
-    why = "knn had other conventions: gain was 'linear' and is 'exp2'; evaluate both alike"
+    why = (
+        "knn had other conventions: gain was 'linear' and is 'exp2'; evaluate both in the same way"
+    )
     comments = {
         "no gate": two,
         "changes": replace(

@@ -1,0 +1,51 @@
+"""Recognise columns by common names, such as `movieId` for `item`."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+PLURALS = (
+    "items itemids movies movieids films filmids products productids articles articleids tracks "
+    "trackids songs songids artists artistids books bookids asins skus videos videoids games "
+    "gameids apps appids recipes recipeids venues venueids docs docids documents documentids "
+    "hotels hotelids passages passageids"
+)
+# Column of Concord -> common names in letters and digits, the most specific first.
+COLUMN_NAMES: Mapping[str, str] = {
+    "user": "user userid uid useridx customer customerid client clientid visitor visitorid "
+    "member memberid account accountid person personid reader readerid reviewerid session "
+    "sessionid query queryid qid topicid userindex buyerid shopperid subscriberid playerid guestid "
+    "householdid",
+    "item": "item itemid iid itemidx movie movieid film filmid product productid article "
+    "articleid track trackid song songid artist artistid book bookid isbn asin parentasin sku "
+    "news newsid video videoid game gameid app appid recipe recipeid business businessid venue "
+    "venueid poi doc docid document documentid hotel hotelid docno corpusid passage passageid pid "
+    "aid itemindex adid animeid beerid contentid courseid jobid listingid offerid postid showid "
+    "restaurantid " + PLURALS,
+    "rank": "rank ranking position pos place",
+    "score": "score prediction predicted pred predictedrating ratingpred predrating est estimate "
+    "similarity",
+    "grade": "grade rating relevance rel label stars gain",
+    "time": "time timestamp ts datetime date createdat eventtime tdat unixtimestamp",
+    "categories": "categories category genres genre tags topics",
+    "title": "title name movietitle productname itemname",
+}
+_COLUMN = {name: column for column, names in COLUMN_NAMES.items() for name in names.split()}
+_PRIORITY = {name: number for number, name in enumerate(_COLUMN)}
+
+
+def guess_columns(names: Iterable[str]) -> dict[str, str]:
+    """Return column of Concord -> column of the table, by the table's column names."""
+    columns: dict[str, str] = {}
+    for name in sorted(
+        names,
+        key=lambda name: (_PRIORITY.get(normalise_name(name), 0), name not in COLUMN_NAMES),
+    ):
+        column = _COLUMN.get(normalise_name(name))
+        if column is not None:
+            columns.setdefault(column, name)
+    return columns
+
+
+def normalise_name(name: str) -> str:
+    """Return the letters and digits of a name in lower case."""
+    return re.sub(r"[\W_]", "", name).casefold()
