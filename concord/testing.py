@@ -4,8 +4,6 @@
 """
 
 import warnings
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -13,11 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["assert_passes_gate"]
 
-_FILE = "comparison.json"
-
 
 def assert_passes_gate(
-    comparison: "Comparison | str | PathLike[str]",
+    comparison: "Comparison",
     *,
     undecided: Literal["pass", "fail"] | None = None,
 ) -> None:
@@ -27,9 +23,9 @@ def assert_passes_gate(
 
     Parameters
     ----------
-    comparison : Comparison, str or path
-        A comparison with a gate; or the path of a comparison.json, or of the folder `results`
-        that holds one.
+    comparison : Comparison
+        A comparison with a gate. For results of a project, take the fixture `concord_comparison`,
+        which decides by the current gate and warns of changes since.
     undecided : {"pass", "fail"}, optional
         Result if guardrails are undecided. Default: as `undecided` of the gate says.
 
@@ -38,7 +34,7 @@ def assert_passes_gate(
     AssertionError
         If a model is worse or undecided; the message is what `concord gate` prints.
     InputError
-        If there is no such file, or the comparison has no gate.
+        If it is no comparison, or has no gate.
 
     Examples
     --------
@@ -55,13 +51,13 @@ def assert_passes_gate(
     from concord.metrics_core.comparison.gate import with_undecided
     from concord.metrics_core.errors import format_count, refuse
     from concord.metrics_core.results.comparison import Comparison
-    from concord.metrics_core.results.stored import read_comparison
     from concord.metrics_core.results.text_format import to_one_line
 
     if undecided not in {None, "pass", "fail"}:
         raise refuse("undecided", f"is {undecided!r}", "write 'pass' or 'fail', or leave it out")
     if not isinstance(comparison, Comparison):
-        comparison = read_comparison(_comparison_file(Path(comparison)))
+        fix = "pass a result of `concord.compare`, or the pytest fixture `concord_comparison`"
+        raise refuse("comparison", f"is of type {type(comparison).__name__}", fix)
     decision = comparison.gate
     if decision is None:
         fix = "write `gate:` in params.yaml, or pass `gate` to `concord.compare`"
@@ -73,11 +69,3 @@ def assert_passes_gate(
     if serious := len(comparison.serious):
         message = f"{format_count(serious, 'serious warning')} about these results: see the report"
         warnings.warn(message, stacklevel=2)
-
-
-def _comparison_file(path: Path) -> Path:
-    """Return the file itself, or that of a folder: of its subfolder `comparison` if it has one."""
-    if not path.is_dir():
-        return path
-    inner = path / "comparison" / _FILE
-    return inner if inner.exists() else path / _FILE
