@@ -7,14 +7,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from concord.pipeline.running.signals import die_with_parent
+from concord.reports.plots_page import VEGA, plots_page
 
 
 @contextmanager
 def render_plots_page() -> Iterator[Callable[[], str]]:
-    """Start to render; yield a function that waits for the page.
+    """Start to render, if Vega has to be bundled; yield a function that waits for the page.
 
     The process is killed at the end of the block.
     """
+    if VEGA.is_file():
+        yield plots_page
+        return
     command = [sys.executable, "-P", "-m", __name__]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
@@ -38,8 +42,6 @@ def _page(process: "subprocess.Popen[bytes]") -> str:
 
 def main() -> None:
     die_with_parent()
-    from concord.reports.plots_page import plots_page
-
     sys.stdout.buffer.write(plots_page().encode())
 
 
