@@ -73,14 +73,14 @@ def run(project: Path, *words: str) -> Measured:
 def log(project: Path, times: int = 3) -> Measured:
     """Return the best cost of `concord stage log` into a new MLflow database."""
 
-    def run() -> Measured:
+    def log_once() -> Measured:
         for file in project.glob("mlflow.db*"):
             file.unlink()
         shutil.rmtree(project / "mlruns", ignore_errors=True)
         shutil.rmtree(project / "mlartifacts", ignore_errors=True)
         return command(project, "concord", "stage", "log", **_environment(project))
 
-    return best(times, run)
+    return best(times, log_once)
 
 
 def bare_dvc(project: Path, folder: Path) -> Path:

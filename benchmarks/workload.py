@@ -29,6 +29,7 @@ class Size:
 
 FULL = Size("full", 138_000, 2_100_000)
 TENTH = Size("tenth", 13_800, 210_000)
+SMALL = Size("small", 500, 7_500)  # starting Python takes longer than evaluating
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,8 @@ _TAIL = """
 
 
 # Vega as one script, beside the bytecode of this module: bundling takes 1.7 s of CPU time.
-VEGA = Path(cache_from_source(__file__)).with_name(f"vega-{vl_convert.__version__}.js")
+_VERSION = vl_convert.__version__  # type: ignore[attr-defined]
+VEGA = Path(cache_from_source(__file__)).with_name(f"vega-{_VERSION}.js")
 
 
 def plots_page() -> str:
