@@ -113,11 +113,14 @@ def differences_from_preset(conventions: Conventions) -> dict[str, tuple[Any, An
     return differences
 
 
-def differs_in_scale(name: str, value: Any, other: Any) -> bool:
-    """True if two values differ only in the scale of the grades, which belongs to the data."""
-    return (
-        name in CONVENTION and CONVENTION[name].sets_scale and is_number(value) and is_number(other)
-    )
+def differs_in_scale(name: str, value: Any, preset_value: Any) -> bool:
+    """True if a value differs from a preset's only in the scale of the grades.
+
+    The scale belongs to the data, unless the preset ignores grades: then it has null.
+    """
+    if name not in CONVENTION or not CONVENTION[name].sets_scale:
+        return False
+    return CONVENTION[name].accepts(value) and is_number(preset_value)
 
 
 def with_data_conventions(conventions: Conventions, data: Conventions) -> Conventions:
@@ -138,7 +141,7 @@ def _scale(values: Mapping[str, Any], other: Conventions) -> dict[str, Any]:
     return {
         name: value
         for name, value in values.items()
-        if differs_in_scale(name, value, getattr(other, name))
+        if is_number(value) and differs_in_scale(name, value, getattr(other, name))
     }
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
+from concord.metrics_core.conventions.preset_table import PRESETS
 from concord.metrics_core.conventions.presets import differs_in_scale
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import Problem, raise_problems, refuse, rerun_command
@@ -38,10 +39,17 @@ def pin(name: str) -> None:
         key: value
         for key, value in values.items()
         if key not in current
-        or (current[key] != value and not differs_in_scale(key, current[key], value))
+        or (current[key] != value and not _is_own_scale(key, current, value))
     }
     problems = _write(_edit(text, changed, list(values))) if changed else []
     _print_changes(name, current, changed, problems)
+
+
+def _is_own_scale(key: str, current: Mapping[str, Any], value: Any) -> bool:
+    """True if the project, not its present preset, sets this scale of the grades."""
+    present = PRESETS.get(str(current.get("preset")))
+    is_presets_null = current[key] is None and present and present.differs.get(key, 1) is None
+    return differs_in_scale(key, current[key], value) and not is_presets_null
 
 
 def _read() -> str:

@@ -173,11 +173,15 @@ def convention_problems(conventions: dict[str, Any]) -> list[Problem]:
     ] + [
         Problem(
             ("conventions", name),
-            f"is {value!r}, but preset {conventions['preset']!r} has {preset_value!r}",
-            f"set it to {preset_value!r}, or `preset: custom`",
+            f"is {_yaml(value)}, but preset {conventions['preset']!r} has {_yaml(preset_value)}",
+            f"set it to {_yaml(preset_value)}, or `preset: custom`",
         )
         for name, (value, preset_value) in differing.items()
     ]
+
+
+def _yaml(value: Any) -> str:
+    return "null" if value is None else repr(value)
 
 
 def _uncomputable_problems(params: Params) -> Iterator[Problem]:

@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
+
 import concord as cc
 from concord.metrics_core.conventions.presets import preset, presets
+from concord.typing import PresetName
 
 
 def test_a_preset_equals_its_conventions() -> None:
@@ -22,6 +25,13 @@ def test_a_preset_equals_its_conventions() -> None:
     assert public != replace(public, ties="given")
     assert public.fingerprint == internal.fingerprint
     assert values == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("name", cc.presets())
+def test_every_preset_allows_null_as_relevance_threshold(name: PresetName) -> None:
+    conventions = cc.preset(name, relevance_threshold=None)
+
+    assert (conventions.preset, conventions.relevance_threshold) == (name, None)
 
 
 def test_a_preset_is_shown_as_text_html_frame_and_plain_data() -> None:

@@ -133,6 +133,14 @@ def test_grade_scale_stays_unless_the_preset_has_null(start: Start) -> None:
     assert "  relevance_threshold: null # lowest grade" in params_text()
 
 
+def test_null_of_the_project_stays(start: Start) -> None:
+    start(replace_once(REAL, "relevance_threshold: 1", "relevance_threshold: null"))
+
+    pin("recbole")
+
+    assert read_params().parsed_conventions.relevance_threshold is None
+
+
 def test_missing_conventions_are_added_in_order_with_allowed_values(
     start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -201,6 +201,11 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "  gain: exp2",
             "but preset 'standard' has 'linear' | set it to 'linear', or `preset: custom`",
         ),
+        (
+            "  round: null",
+            "  round: {mean: 4}",
+            "but preset 'standard' has null | set it to null, or `preset: custom`",
+        ),
         ("  preset: standard", "  preset: standart", "did you mean 'standard'?"),
         (
             "  overrides: {}",
