@@ -38,8 +38,7 @@ def pin(name: str) -> None:
     changed = {
         key: value
         for key, value in values.items()
-        if key not in current
-        or (current[key] != value and not _is_own_scale(key, current, value))
+        if key not in current or (current[key] != value and not _is_own_scale(key, current, value))
     }
     problems = _write(_edit(text, changed, list(values))) if changed else []
     _print_changes(name, current, changed, problems)
