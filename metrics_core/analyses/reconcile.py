@@ -25,7 +25,6 @@ from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import Definition, changed_conventions, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.score import definition_problem
-from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.metrics.label import Label, parse_supported
 from concord.metrics_core.metrics.scope import depends_on
 from concord.metrics_core.results.reconcile import ConventionMatch, Reconciliation
@@ -146,13 +145,13 @@ def reconcile(
 
 def refuse_other_tables(conventions: Conventions, feature: str) -> None:
     """Raise an InputError if a convention reads another table than the ground truth."""
-    with_catalogue_size(conventions, {}, None)
+    problem = f"reads train or items, but `{feature}` reads only lists and ground truth"
+    if isinstance((conventions.candidates or {}).get("catalogue"), str):
+        fix = "write the number of items"
+        raise refuse("conventions: candidates.catalogue", problem, fix)
     if (conventions.propensity or {"column": "truth"}).get("column") != "truth":
-        raise refuse(
-            "conventions: propensity",
-            f"reads train or items, but `{feature}` reads only lists and ground truth",
-            "leave it out, or name a column of the ground truth",
-        )
+        fix = "leave it out, or name a column of the ground truth"
+        raise refuse("conventions: propensity", problem, fix)
 
 
 def means_of_loaded(connection: DuckDBPyConnection, conventions: Conventions) -> ComputeMeans:

@@ -229,14 +229,20 @@ def _setting_differences(a: Comparison, b: Comparison) -> Iterator[str]:
 
 
 def _conventions(comparison: Comparison) -> dict[str, Any]:
-    """Return the value of each convention; overrides have names such as `overrides.RR.ties`."""
+    """Return the value of each convention; overrides have names such as `overrides.RR.ties`.
+
+    The size of the catalogue belongs to the data set, so `candidates` leaves it out.
+    """
     conventions = comparison.conventions
     overrides = {
         f"overrides.{metric}.{name}": value
         for metric, overridden in conventions.overrides.items()
         for name, value in overridden.items()
     }
-    return {each.name: each.value for each in conventions.values} | overrides
+    values = {each.name: each.value for each in conventions.values}
+    if candidates := values.get("candidates"):
+        values["candidates"] = {k: v for k, v in candidates.items() if k != "catalogue"}
+    return values | overrides
 
 
 def _value_text(conventions: Mapping[str, Any], name: str) -> str:

@@ -182,6 +182,19 @@ def test_different_conventions_are_refused_one_by_one() -> None:
         concord.study({"one": comparison_of({"base": 0.1, "a": 0.2}), "stars": gain})
 
 
+def test_catalogues_of_sampled_candidates_may_differ_in_size() -> None:
+    means = {"base": 0.1, "a": 0.2}
+    candidates = {"negatives": 100, "catalogue": 3_706, "sampling": "uniform"}
+    one, larger, fewer = (
+        comparison_of(means, candidates=candidates | changed)
+        for changed in ({}, {"catalogue": 26_744}, {"negatives": 50})
+    )
+
+    assert concord.study({"one": one, "larger": larger}).answers[0].winners == ("a",)
+    with pytest.raises(concord.InputError, match=r'candidates: {"negatives": 100, .*and'):
+        concord.study({"one": one, "fewer": fewer})
+
+
 OVERRIDES = {"overrides": {"nDCG": {"relevance_threshold": 4}, "RR": {"relevance_threshold": 3}}}
 
 
