@@ -27,6 +27,11 @@ def prepare_process() -> None:
     """Prepare a process before its imports: until `raise_on_signal`, a signal ends it at once."""
     die_with_parent()
     gc.disable()  # until `without_garbage_collection` ends
+    end_on_signal()
+
+
+def end_on_signal() -> None:
+    """Let a signal end this process at once, with a shell's exit code and no traceback."""
     for number in _SIGNALS:
         signal.signal(number, lambda current, _: os._exit(128 + current))
 

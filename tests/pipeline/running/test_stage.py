@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -42,6 +43,29 @@ def test_a_stopped_stage_leaves_no_partial_file(
     message = f"load a: stopped by {number.name}; nothing half-written is left\n"
     assert ended == (code, "", message)
     assert list(tmp_path.iterdir()) == []
+
+
+ENDINGS = {
+    "a thread that writes": (
+        "threading.Thread(target=lambda: (time.sleep(0.2), print('written'))).start()",
+        (0, "written\n"),
+    ),
+    "a signal": ("atexit.register(os.kill, os.getpid(), signal.SIGTERM)", (143, "")),
+}
+
+
+@pytest.mark.parametrize(("start", "expected"), ENDINGS.values(), ids=ENDINGS)
+def test_end_waits_for_threads_and_stops_on_a_signal(start: str, expected: tuple[int, str]) -> None:
+    code = (
+        "import atexit, os, signal, threading, time\n"
+        "from concord.pipeline.running.stage import run_stage\n"
+        f"{start}\n"
+        "run_stage(lambda: None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    assert (done.returncode, done.stdout) == expected
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.fault(4, "a long query is interrupted")
