@@ -157,8 +157,6 @@ def evaluate(
     labels = parse_labels(metrics)
     pinned = with_own_metrics(parse_conventions(conventions), (label.name for label in labels))
     refuse_unread_columns(columns, labels, pinned)
-    pinned = with_catalogue_size(pinned, {"train": train, "items": items}, columns)
-    config = EvaluationConfig.of_one_model(labels, pinned)
     if is_spark(recs) or is_spark(truth):
         from concord.metrics_core.evaluation.spark.evaluate import evaluate_frames
 
@@ -177,6 +175,9 @@ def evaluate(
             columns=columns,
             policies=input,
         )
+    tables = {"train": train, "items": items}
+    pinned = with_catalogue_size(pinned, tables, columns)
+    config = EvaluationConfig.of_one_model(labels, pinned)
     refuse_unit(unit, pinned)
     loader = TableLoader(
         config,
@@ -187,9 +188,7 @@ def evaluate(
         allows_none_relevant=True,
     )
     try:
-        dataset = load_dataset(
-            loader, {NO_FOLD: truth}, {"train": train, "items": items}, users=users
-        )
+        dataset = load_dataset(loader, {NO_FOLD: truth}, tables, users=users)
     except InputError:
         loader.recommendations("recs", recs, InMemorySink().collect)  # problems of recs come first
         raise

@@ -13,7 +13,7 @@ from concord.metrics_core.data.argument_types import Data, TableColumns
 from concord.metrics_core.data.arguments import check_columns, open_table
 from concord.metrics_core.data.load_tables import LOADERS
 from concord.metrics_core.data.relations import Table, create_view, in_memory, read_frame, scan
-from concord.metrics_core.errors import refuse
+from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.evaluation.item_lists import Features, Groups, number_items
 from concord.metrics_core.evaluation.join_truth import PROPENSITY
 from concord.metrics_core.evaluation.partition import Task
@@ -182,14 +182,19 @@ def with_catalogue_size(
 
     def count(role: str) -> int:
         if (data := tables.get(role)) is None:
-            problem = f"is {role}, and `{role}` is not given"
-            fix = f"give `{role}`, or write the number of items"
-            raise refuse("conventions: candidates.catalogue", problem, fix)
+            raise missing_catalogue_error(role)
         table = replace(open_table(role, data, check_columns(columns or {})), is_hashed=False)
         with in_memory() as connection:
             return count_items(LOADERS[role](connection, table).quality)
 
     return conventions.with_catalogue_size(count)
+
+
+def missing_catalogue_error(role: str) -> InputError:
+    """Return the error if the table whose items `candidates` counts is not given."""
+    problem = f"is {role}, and `{role}` is not given"
+    fix = f"give `{role}`, or write the number of items"
+    return refuse("conventions: candidates.catalogue", problem, fix)
 
 
 def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -214,3 +214,24 @@ def _result_or_message(evaluate: Callable[[], Any]) -> Any:
         return evaluate()
     except ValueError as error:
         return str(error)
+
+
+@pytest.mark.parametrize("role", ["items", "train"])
+def test_the_catalogue_is_counted_in_a_table(
+    spark: "SparkSession", role: Literal["items", "train"]
+) -> None:
+    tables_read = {name: getattr(TABLES, name) for name in ("recs", "truth", role)}
+    arguments: dict[str, Any] = {
+        "metrics": ["R@5"],
+        "conventions": cc.preset(
+            "standard", candidates={"negatives": 11, "catalogue": role, "sampling": "uniform"}
+        ),
+    }
+
+    evaluation = cc.evaluate(
+        **{name: frame(spark, table) for name, table in tables_read.items()}, **arguments
+    )
+
+    expected = cc.evaluate(**tables_read, **arguments)
+    assert_same(evaluation, expected)
+    assert evaluation.conventions == expected.conventions

@@ -31,12 +31,14 @@ from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import (
     Catalogue,
     build_catalogue,
+    missing_catalogue_error,
     refuse_missing,
     with_item_columns,
 )
 from concord.metrics_core.evaluation.spark.buckets import (
     BucketResults,
     bucket_count,
+    column,
     evaluate_buckets,
     exposures_of,
     numbered,
@@ -106,6 +108,8 @@ def evaluate_frames(
             inputs.add(name, data)
     if items is not None:
         inputs.add_items(items)
+    conventions = task.conventions.with_catalogue_size(inputs.count_items)
+    inputs.task = replace(task, conventions=conventions)
     return inputs.result()
 
 
@@ -186,6 +190,16 @@ class SparkInputs:
         except InputError:
             self._validate(self.sides)
             raise
+
+    def count_items(self, role: str) -> int:
+        """Return the number of items of the table `items` or `train`."""
+        if role == "items" and self.catalogue is not None:
+            return len(self.catalogue.items)
+        for side in self.sides:
+            if side.name == role:
+                item = column(side.table.original_name("item"))
+                return side.rows.select(item).distinct().count()
+        raise missing_catalogue_error(role)
 
     def _plan(self, sides: Sequence[SparkTable], task: Task, *, scores: bool) -> CheckedPlan:
         ids = [side for side in sides if side.name != "train"]
