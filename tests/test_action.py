@@ -348,12 +348,21 @@ def test_concord_is_installed_if_asked_and_evaluates_without_dvc(
     for name in ("concord", "python"):
         (server.programs / name).write_text(f'#!/bin/sh\necho "{name} $* in $PWD"\n')
         (server.programs / name).chmod(0o755)
-    inputs = {"install": "true", "evaluate": "concord run report", "dir": "evaluation"}
+    (tmp_path / "evaluation/data.csv").touch()
+    inputs = {"install": "true", "evaluate": "concord run report *", "dir": "evaluation"}
     done = run_action(tmp_path, tmp_path, inputs, server)
 
     assert [*done] == ["install", "evaluate", "gate", "comment"]
-    assert done["install"].stdout == (f"python -m pip install --quiet {ROOT}[all] in {tmp_path}\n")
-    assert done["evaluate"].stdout == f"concord run report in {tmp_path}/evaluation\n"
+    assert done["install"].stdout == f"python -m pip install --quiet .[all] in {ROOT}\n"
+    assert done["evaluate"].stdout == f"concord run report * in {tmp_path}/evaluation\n"
+
+
+def test_an_empty_command_is_an_error(server: Server, tmp_path: Path) -> None:
+    done = run_action(tmp_path, tmp_path, {"evaluate": " "}, server)
+
+    assert [*done] == ["evaluate"]
+    assert done["evaluate"].returncode == 1
+    assert done["evaluate"].stdout.startswith("::error::evaluate: is empty")
 
 
 @pytest.mark.whole
