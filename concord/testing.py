@@ -53,7 +53,7 @@ def assert_passes_gate(
     from concord.metrics_core.results.comparison import Comparison
     from concord.metrics_core.results.text_format import to_one_line
 
-    if undecided not in {None, "pass", "fail"}:
+    if undecided not in (None, "pass", "fail"):
         raise refuse("undecided", f"is {undecided!r}", "write 'pass' or 'fail', or leave it out")
     if not isinstance(comparison, Comparison):
         fix = "pass a result of `concord.compare`, or the pytest fixture `concord_comparison`"

@@ -3,6 +3,7 @@
 pytest loads it at every start, so that all else is imported when the fixture is used.
 """
 
+import re
 import warnings
 from argparse import Namespace
 from contextlib import chdir
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from concord.metrics_core.results.comparison import Comparison
 
 _OPTION = "--concord-dir"
+_COMMANDS_OPTION = re.compile(r"(?<![^\s`])--dir(?![^\s`:])")  # a path may hold `--dir` too
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,19 +46,28 @@ def concord_comparison(pytestconfig: pytest.Config) -> "Comparison":
 
     try:
         with report_missing_extra():
-            from concord.pipeline.dvc.current_results import load_comparison, stale_message
+            from concord.pipeline.dvc.current_results import (
+                damaged_results,
+                load_comparison,
+                stale_message,
+            )
             from concord.pipeline.dvc.gate import decide_gate
             from concord.pipeline.params.read import read_params
+            from concord.pipeline.running.failures import report_damaged_results
             from concord.pipeline.terminal.evaluation import in_evaluation
 
             arguments = Namespace(dir=pytestconfig.getoption(_OPTION))
-            with chdir(pytestconfig.invocation_params.dir), in_evaluation(arguments):
+            with (
+                chdir(pytestconfig.invocation_params.dir),
+                in_evaluation(arguments),
+                report_damaged_results(damaged_results),
+            ):
                 params = read_params()
                 comparison = load_comparison(params)
                 stale = stale_message(params)
                 decision = None if params.gate is None else decide_gate(params).decision
     except InputError as error:
-        message = str(error).replace("--dir", _OPTION)  # the option of commands
+        message = _COMMANDS_OPTION.sub(_OPTION, str(error))
         raise pytest.fail.Exception(message, pytrace=False) from None
     if stale is not None:
         warnings.warn(stale, stacklevel=1)

@@ -68,6 +68,8 @@ def test_what_has_no_decision_is_refused() -> None:
             assert_passes_gate(other)  # type: ignore[arg-type]
     with pytest.raises(cc.InputError, match="undecided: is 'ok'"):
         assert_passes_gate(GAIN, undecided="ok")  # type: ignore[arg-type]
+    with pytest.raises(cc.InputError, match=r"undecided: is \['pass'\]"):
+        assert_passes_gate(GAIN, undecided=["pass"])  # type: ignore[arg-type]
 
 
 def test_serious_warnings_about_a_pass_are_warned_of() -> None:

@@ -65,14 +65,24 @@ def test_the_current_gate_decides(project: Path, pytester: pytest.Pytester) -> N
 
 
 def test_option_names_one_of_several_evaluations(project: Path, pytester: pytest.Pytester) -> None:
-    other = copied_from(project, pytester.mkdir("other"))
+    other = copied_from(project, pytester.mkdir("new--dir"))
     change_params(other, {"gate": {"guardrails": {"nDCG@5": 1}}})
     unnamed = pytester.runpytest_inprocess(*PLUGIN)
 
     unnamed.assert_outcomes(errors=1)
-    unnamed.stdout.fnmatch_lines(["*by `--concord-dir`: evaluation, other/evaluation"])
-    named = pytester.runpytest_inprocess(*PLUGIN, "--concord-dir", "other/evaluation")
+    unnamed.stdout.fnmatch_lines(["*by `--concord-dir`: evaluation, new--dir/evaluation"])
+    named = pytester.runpytest_inprocess(*PLUGIN, "--concord-dir", "new--dir/evaluation")
     named.assert_outcomes(passed=1)
+
+
+def test_damaged_results_are_named(project: Path, pytester: pytest.Pytester) -> None:
+    change_params(project, {"gate": {"guardrails": {"nDCG@5": 1}}})
+    for file in (project / "results/per_user").iterdir():
+        file.write_bytes(b"broken")
+    result = pytester.runpytest_inprocess(*PLUGIN)
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["results/per_user/first.parquet: is damaged: *"])
 
 
 def test_missing_results_are_an_error_and_changed_ones_a_warning(
