@@ -24,7 +24,10 @@ from concord.metrics_core.comparison.user_values import (
     unknown_metric,
 )
 from concord.metrics_core.comparison.value_models import no_lists_data, with_missing_users
-from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
+from concord.metrics_core.comparison.warnings.acknowledge import (
+    VALUE_CODES,
+    parse_acknowledgements,
+)
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult
@@ -146,7 +149,7 @@ def compare_values(
     ]
     acknowledgements: dict[str, Acknowledgement] = {}
     try:
-        acknowledgements = parse_acknowledgements(acknowledge or {})
+        acknowledgements = parse_acknowledgements(acknowledge or {}, VALUE_CODES)
     except InputError as error:
         problems += error.problems
     config = ComparisonConfig(

@@ -40,7 +40,11 @@ from concord.metrics_core.comparison.segmentation import (
     Segmentation,
     parse_segments,
 )
-from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
+from concord.metrics_core.comparison.warnings.acknowledge import (
+    CODES,
+    VALUE_CODES,
+    parse_acknowledgements,
+)
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_problems
@@ -568,7 +572,8 @@ class Params(_Section):
             replicates={model: lists for model, lists in self.replicate_names.items() if lists},
             paired_replicates=comparison.paired_replicates,
             acknowledge=parse_acknowledgements(
-                {code: entry.model_dump() for code, entry in self.acknowledge.items()}
+                {code: entry.model_dump() for code, entry in self.acknowledge.items()},
+                VALUE_CODES if self.has_values else CODES,
             ),
             settings=(ValuesKeys if self.has_values else ParamsKeys)("comparison"),
         ).validated(

@@ -1,6 +1,6 @@
 """Warnings that are acknowledged with a reason, up to an extent."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -71,10 +71,20 @@ _WITHOUT_EXTENT = {
     "unrelated_train",
 }
 CODES = frozenset({*_SHARES, *_COUNTS, *_WITHOUT_EXTENT})
+VALUE_CODES = frozenset({"direction_unclear", "user_sets_differ"})  # of values without lists
 
 
-def parse_acknowledgements(value: Any) -> dict[str, Acknowledgement]:
+def parse_acknowledgements(
+    value: Any, codes: Collection[str] = CODES
+) -> dict[str, Acknowledgement]:
     """Parse {code: {reason, up_to}} into acknowledgements by warning code.
+
+    Parameters
+    ----------
+    value : object
+        The dict.
+    codes : collection of str
+        Codes of the warnings that can occur.
 
     Raises
     ------
@@ -83,7 +93,9 @@ def parse_acknowledgements(value: Any) -> dict[str, Acknowledgement]:
     """
     if not isinstance(value, Mapping):
         raise refuse("acknowledge", f"is {format_value(value)}", f"write a dict such as {_EXAMPLE}")
-    raise_problems(problem for code, entry in value.items() for problem in _problems(code, entry))
+    raise_problems(
+        problem for code, entry in value.items() for problem in _problems(code, entry, codes)
+    )
     return {
         code: Acknowledgement(
             entry["reason"].strip(),
@@ -94,10 +106,10 @@ def parse_acknowledgements(value: Any) -> dict[str, Acknowledgement]:
     }
 
 
-def _problems(code: Any, entry: Any) -> Iterator[Problem]:
+def _problems(code: Any, entry: Any, codes: Collection[str]) -> Iterator[Problem]:
     location = ("acknowledge", code)
-    if code not in CODES:
-        yield Problem(location, "is not the code of a warning", suggest(str(code), CODES))
+    if code not in codes:
+        yield Problem(location, "is not the code of a warning", suggest(str(code), codes))
         return
     if not isinstance(entry, Mapping):
         yield Problem(location, f"is {format_value(entry)}", f"write a dict such as {_EXAMPLE}")

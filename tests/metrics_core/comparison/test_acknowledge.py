@@ -135,5 +135,16 @@ def test_compare_refuses_an_unknown_code_with_its_other_problems() -> None:
         compared(nothing={"reason": REASON})
 
 
+def test_compare_values_refuses_codes_of_warnings_about_lists() -> None:
+    values = {model: {"AP": dict.fromkeys(range(20), 0.5)} for model in ("a", "b")}
+
+    with pytest.raises(InputError, match=r"acknowledge\.short_lists: is not the code of a warning"):
+        cc.compare_values(
+            values,
+            baseline="a",
+            acknowledge={"user_sets_differ": {"reason": REASON}, "short_lists": {"reason": REASON}},
+        )
+
+
 def test_every_warning_can_be_acknowledged() -> None:
     assert set(texts._TEXTS) == CODES
