@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 MAX_PROBLEMS = 20  # problems that one message names
@@ -118,12 +117,6 @@ def format_count(number: int, noun: str) -> str:
 def refuse(location: Location, message: str, fix: str) -> InputError:
     """Return an InputError with a single problem."""
     return InputError([Problem(location, message, fix)])
-
-
-def rerun_command(stage: str = "", folder: Path = Path()) -> str:
-    """Return the command that evaluates all or a stage: of DVC if the folder has a dvc.yaml."""
-    command = "dvc repro" if (folder / "dvc.yaml").is_file() else "concord run"
-    return f"{command} {stage}" if stage else command
 
 
 def raise_problems(problems: Iterable[Problem]) -> None:

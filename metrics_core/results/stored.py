@@ -6,7 +6,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.errors import refuse, report_missing_extra, rerun_command
+from concord.metrics_core.errors import refuse, report_missing_extra
 from concord.metrics_core.files import load_json
 from concord.metrics_core.results.base import to_plain
 from concord.metrics_core.results.comparison import FILE_KEYS, Comparison
@@ -19,6 +19,7 @@ SCHEMA = 9
 _READABLE = (4, 5, 6, 7, 8, SCHEMA)
 _READABLE_CASES = (6, 7, 8, SCHEMA)
 _IGNORED_KEYS = {"schema", "examples"}  # older files have `examples`
+_FIX = "evaluate again"
 
 
 def to_content(comparison: Comparison) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
         content = _modify(content, definitions, _with_changed_conventions)
         content = _with_renamed_keys(_with_warning_codes(content), _RENAMED)
     if field_names := [name for name in FILE_KEYS if name in content]:
-        raise refuse(where, f"{field_names[0]}: Unexpected keyword argument", _fix())
+        raise refuse(where, f"{field_names[0]}: Unexpected keyword argument", _FIX)
     fields_of = {key: name for name, key in FILE_KEYS.items()}
     values = {
         fields_of.get(key, key): part for key, part in content.items() if key not in _IGNORED_KEYS
@@ -179,7 +180,7 @@ def _validate(kind: type, values: Mapping[str, Any], where: str) -> Any:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(FILE_KEYS.get(str(part), str(part)) for part in first["loc"])
-        raise refuse(where, f"{key}: {first['msg']}", _fix()) from None
+        raise refuse(where, f"{key}: {first['msg']}", _FIX) from None
 
 
 def read_comparison(path: Path) -> Comparison:
@@ -190,12 +191,12 @@ def read_comparison(path: Path) -> Comparison:
     InputError
         As `from_content`; or the file does not exist or is not JSON.
     """
-    return from_content(load_json(path, _fix()), str(path))
+    return from_content(load_json(path, _FIX), str(path))
 
 
 def read_cases(path: Path) -> Cases:
     """Return the error analysis of a file; raise as `read_comparison`."""
-    content: Mapping[str, Any] = load_json(path, _fix())
+    content: Mapping[str, Any] = load_json(path, _FIX)
     _refuse_other_schema(content, str(path), _READABLE_CASES)
     if content["schema"] < SCHEMA:
         content = _with_renamed_keys(content, _RENAMED_IN_CASES)
@@ -224,13 +225,9 @@ def _adapter(kind: type) -> Any:
     return TypeAdapter(kind)
 
 
-def _fix() -> str:
-    return f"run `{rerun_command('compare')}`"
-
-
 def _refuse_other_schema(content: Any, where: str, readable: tuple[int, ...]) -> None:
     schema = content.get("schema") if isinstance(content, Mapping) else None
     if schema not in readable:
         is_newer = isinstance(schema, int) and schema > SCHEMA
-        fix = f"update Concord, or {_fix()}" if is_newer else _fix()
+        fix = f"update Concord, or {_FIX}" if is_newer else _FIX
         raise refuse(where, f"has schema {schema}, and this version reads {SCHEMA}", fix)

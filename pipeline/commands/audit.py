@@ -32,9 +32,10 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.analyses.audit import audit_evaluations, refuse_unit
     from concord.metrics_core.comparison.inputs import ComparisonInput
     from concord.metrics_core.comparison.replicated_models import with_replicates
-    from concord.metrics_core.errors import ParamsKeys, raise_problems, refuse, rerun_command
+    from concord.metrics_core.errors import ParamsKeys, raise_problems, refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
+    from concord.pipeline.params.repository import rerun_command
     from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
     from concord.pipeline.terminal.arguments import refuse_folder, write_output_table
     from concord.pipeline.terminal.table import print_result
@@ -69,7 +70,8 @@ def run(arguments: argparse.Namespace) -> None:
 def _missing_files(data: "EvaluationData") -> "Iterator[Problem]":
     """Yield a problem for each table of params.yaml that no stage has written."""
     from concord.metrics_core.data.relations import file_paths
-    from concord.metrics_core.errors import Problem, rerun_command
+    from concord.metrics_core.errors import Problem
+    from concord.pipeline.params.repository import rerun_command
 
     tables = (data.truth, *data.folds.values(), data.train, data.items)
     for path in dict.fromkeys(file_paths(table for table in tables if table is not None)):

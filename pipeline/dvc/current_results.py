@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from concord.metrics_core.data.hashes import hash_content
-from concord.metrics_core.errors import InputError, Problem, refuse, rerun_command
+from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
 from concord.metrics_core.results.text_format import join_names
@@ -12,6 +12,7 @@ from concord.pipeline.dvc.lock import LOCK, DvcLock, to_lock_values
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.paths import input_paths
 from concord.pipeline.params.read import read_params
+from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.params.yaml_files import read_yaml, value_at
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.outputs import rerun_fix, unreadable_results

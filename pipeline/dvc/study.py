@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from concord.metrics_core.analyses.study import study
 from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect
-from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse, rerun_command
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.files import is_address, open_file
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.frames import frame_of
@@ -19,6 +19,7 @@ from concord.metrics_core.results.study import FriedmanTest, ShrunkDifference, S
 from concord.pipeline.dvc.revision import comparison_at
 from concord.pipeline.params.model import MAX_NAMES, MODEL_NAME, PARAMS
 from concord.pipeline.params.read import schema_problems
+from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.params.yaml_files import load_yaml, read_yaml
 from concord.pipeline.running.messages import print_line
 from concord.pipeline.running.outputs import write_csv, write_json, write_parquet, write_text

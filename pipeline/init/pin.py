@@ -9,10 +9,10 @@ from typing import Any
 from concord.metrics_core.conventions.preset_table import PRESETS
 from concord.metrics_core.conventions.presets import differs_in_scale
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.errors import Problem, raise_problems, refuse, rerun_command
+from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import check_params
-from concord.pipeline.params.repository import run_hint
+from concord.pipeline.params.repository import rerun_command, run_hint
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.outputs import atomic_write
 from concord.pipeline.terminal.arguments import find_preset

@@ -22,7 +22,6 @@ from concord.metrics_core.errors import (
     Problem,
     format_count,
     raise_problems,
-    rerun_command,
 )
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import (
@@ -37,7 +36,7 @@ from concord.pipeline.params.checks import is_model_name, problems_of
 from concord.pipeline.params.model import PARAMS, Params, Results
 from concord.pipeline.params.paths import dvc_problems
 from concord.pipeline.params.read import check_params
-from concord.pipeline.params.repository import repository
+from concord.pipeline.params.repository import repository, rerun_command
 from concord.pipeline.params.result_files import side_data_file, truth_file
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.connections import isolated_connection

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from concord.metrics_core.errors import InputError, format_count, refuse, rerun_command
+from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.files import load_json
 from concord.pipeline.mlflow.client import (
     LOG_AGAIN,
@@ -40,6 +40,7 @@ from concord.pipeline.mlflow.training_runs import (
 )
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
+from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.running.messages import LOG, print_line
 from concord.pipeline.running.outputs import prepare_folders, write_json
 

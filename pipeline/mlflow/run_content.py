@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from concord.metrics_core.errors import refuse, rerun_command
+from concord.metrics_core.errors import refuse
 from concord.metrics_core.metrics.label import Label, parse
+from concord.pipeline.params.repository import rerun_command
 
 
 def metric_key(label: Label) -> str:

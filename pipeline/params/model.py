@@ -48,14 +48,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_problems
-from concord.metrics_core.errors import (
-    InputError,
-    ParamsKeys,
-    Problem,
-    ValuesKeys,
-    refuse,
-    rerun_command,
-)
+from concord.metrics_core.errors import InputError, ParamsKeys, Problem, ValuesKeys, refuse
 from concord.metrics_core.files import count_items, load_json
 from concord.metrics_core.metrics.label import (
     MAX_K,
@@ -70,6 +63,7 @@ from concord.metrics_core.metrics.value_metric import are_bounds, value_cutoffs,
 from concord.metrics_core.results.gate import Gate as GateConfig
 from concord.metrics_core.results.gate import Margin
 from concord.pipeline.params.repository import PARAMS as PARAMS
+from concord.pipeline.params.repository import rerun_command
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
 Order = Literal["rank", "score", "file"]

@@ -61,6 +61,12 @@ def find_evaluation_folder(folder: Path) -> Path | None:
     return below[0] if len(below) == 1 else None
 
 
+def rerun_command(stage: str = "", folder: Path = Path()) -> str:
+    """Return the command that evaluates all or a stage: of DVC if the folder has a dvc.yaml."""
+    command = "dvc repro" if (folder / "dvc.yaml").is_file() else "concord run"
+    return f"{command} {stage}" if stage else command
+
+
 def run_hint(folder: Path) -> str:
     """Return the fix for a folder without a params.yaml of Concord."""
     below = [shlex.quote(str(path.relative_to(folder))) for path in _evaluations_below(folder)]

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from concord.metrics_core.errors import InputError, Problem, missing_extra_error, rerun_command
+from concord.metrics_core.errors import InputError, Problem, missing_extra_error
+from concord.pipeline.params.repository import rerun_command
 
 # A password may contain `/`, which SQLAlchemy accepts; digits after the colon are a port.
 _USER = re.compile(r"//(?:[^/\s'\"<>]*|[^/@\s'\"<>]*:(?!\d+/)[^\s'\"<>]*)@")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.errors import InputError, Problem, format_count, rerun_command
+from concord.metrics_core.errors import InputError, Problem, format_count
 from concord.metrics_core.files import SIDE_TABLES, load_json
 from concord.pipeline.params.model import MODEL_NAME, Params, Results
+from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.params.result_files import ModelFiles
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
 from concord.pipeline.running.messages import LOG, print_line

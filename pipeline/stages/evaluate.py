@@ -21,13 +21,7 @@ from concord.metrics_core.data.relations import (
     share_id_types,
 )
 from concord.metrics_core.data.value_files import USER
-from concord.metrics_core.errors import (
-    InputError,
-    ParamsKeys,
-    raise_problems,
-    refuse,
-    rerun_command,
-)
+from concord.metrics_core.errors import InputError, ParamsKeys, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_panels, build_task, pinned_content
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
@@ -52,6 +46,7 @@ from concord.metrics_core.evaluation.value_summary import summarise_values
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
 from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.params.result_files import (
     ModelFiles,
     side_data_file,

@@ -17,7 +17,7 @@ from concord.metrics_core.comparison.replicate_config import sort_by_number
 from concord.metrics_core.comparison.value_models import no_lists_data, with_missing_users
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.errors import Problem, raise_problems, rerun_command
+from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import content_id, content_id_text, load_json
 from concord.metrics_core.metrics.label import Label
@@ -25,6 +25,7 @@ from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
 from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.params.result_files import (
     ModelFiles,
     side_data_file,

@@ -35,11 +35,12 @@ from concord.metrics_core.data.load_tables import (
 from concord.metrics_core.data.paths import AnyPath, RemotePath, existing_object_states, parse_path
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds, size_text
-from concord.metrics_core.errors import ParamsKeys, ValuesKeys, format_count, refuse, rerun_command
+from concord.metrics_core.errors import ParamsKeys, ValuesKeys, format_count, refuse
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile, ValuesFile
 from concord.pipeline.params.paths import check_inside
 from concord.pipeline.params.read import check_metric_file, refuse_values
+from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.params.result_files import ModelFiles
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.messages import count_rows

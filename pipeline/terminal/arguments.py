@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import preset, presets
 from concord.metrics_core.conventions.validation import suggest
-from concord.metrics_core.errors import InputError, refuse, rerun_command
+from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.metrics.label import Label, parse, suggest_label, to_result_spelling
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
+from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.params.result_files import ModelFiles, truth_file
 from concord.pipeline.running.outputs import is_stream, write_text
 from concord.pipeline.running.tables import escape_formulas

@@ -33,7 +33,7 @@ SAMPLES: Mapping[str, Callable[[], Content]] = {
     "hostile": sample.hostile_names,
     "nothing": sample.without_numbers,
 }
-AGAIN = "run `dvc repro compare`"
+AGAIN = "evaluate again"
 
 
 @pytest.mark.parametrize("name", list(SAMPLES))
@@ -240,7 +240,7 @@ OPTIONAL_OF = {
 def test_a_damaged_file_of_an_older_schema_is_refused(
     schema: int, damage: dict[str, object]
 ) -> None:
-    with pytest.raises(InputError, match="dvc repro compare"):
+    with pytest.raises(InputError, match=AGAIN):
         from_content(sample.two_models() | damage | {"schema": schema})
 
 
@@ -339,7 +339,7 @@ def test_warning_with_unusable_details_shows_its_code(
 
 @pytest.mark.parametrize("warnings", [3, ["x"], [{"kind": "short_lists"}]], ids=str)
 def test_damaged_warnings_of_an_older_schema_are_refused(warnings: object) -> None:
-    with pytest.raises(InputError, match="dvc repro compare"):
+    with pytest.raises(InputError, match=AGAIN):
         from_content(sample.gated() | {"schema": 6, "warnings": warnings})
 
 
