@@ -383,7 +383,7 @@ def test_the_base_may_lack_the_evaluation_or_be_missing(
 def test_undecided_and_its_option(request_: PullRequest, tmp_path: Path) -> None:
     run(request_.project, "git", "fetch", "-q", "--depth=1", "origin", request_.base)
     _, text = _text(request_.base, tmp_path)
-    lost = re.search(r"“over 50”: −([\d.]+)", text)
+    lost = re.search(r"=over 50: −([\d.]+)", text)
     assert lost
     narrow = {"segments": {"activity": {"nDCG@10": float(lost[1])}}}
     change_params(request_.project, {"gate": narrow})

@@ -45,7 +45,7 @@ def test_ids_that_were_rewritten_are_a_warning_of_evaluate() -> None:
     (warning,) = (each for each in result.warnings if each.code == "ids_rewritten")
     assert warning.severity == "notice"
     assert warning.models == ("recs",)
-    words = "such as '3.0' as '3': user in 1 row of the truth and item in 1 row of recs."
+    words = "such as '3.0' as '3': user in 1 row of the ground truth and item in 1 row of recs."
     assert words in warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -61,6 +61,6 @@ def test_warning_of_compare_names_the_models_and_the_truth() -> None:
     comparison = cc.compare(models, truth, baseline="pop", **OPTIONS)
     (warning,) = (each for each in comparison.warnings if each.code == "ids_rewritten")
     assert warning.models == ("als",)
-    words = "item in 1 row of the truth and item in 2 rows of als"
+    words = "item in 1 row of the ground truth and item in 2 rows of als"
     assert words in warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
     assert comparison.leaderboard.filter(pl.col("model") == "als")["mean"].to_list() == [1 / 2]

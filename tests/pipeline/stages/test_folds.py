@@ -124,7 +124,7 @@ def test_recall_of_groups_of_relevant_items_uses_the_truth_of_the_fold() -> None
     for model in SKILLS:
         assert of_head[model] == pytest.approx(fmean(map(fmean, recalls(model))), abs=1e-12)
     total = sum(len(truth(fold)) for fold in FOLDS)
-    assert f"{total} rows of the truth" in sentences["truth_in_train"]
+    assert f"{total} rows of the ground truth" in sentences["truth_in_train"]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_recall_of_groups_of_relevant_items_uses_the_truth_of_the_fold() -> None
         ),
         (
             {"truth": {"replicates": {1: truth(1), 2: truth(2)}}},
-            "replicates.als: has the replicates 1, 2 and 3, and the truth has the folds 1 and 2",
+            "als: has the replicates 1, 2 and 3, and the ground truth has the folds 1 and 2",
         ),
         (
             {
@@ -149,7 +149,7 @@ def test_recall_of_groups_of_relevant_items_uses_the_truth_of_the_fold() -> None
                     "als": {"replicates": {f: lists("als", f) for f in FOLDS}},
                 }
             },
-            "replicates.popularity: has one replicate, and the truth has the folds 1, 2 and 3",
+            "popularity: has one replicate, and the ground truth has the folds 1, 2 and 3",
         ),
         (
             {
@@ -244,7 +244,10 @@ def test_another_truth_of_a_fold_reruns_dependent_stages(project: Path, tmp_path
         ({"comparison.paired_replicates": False}, "comparison.paired_replicates: is false"),
         ({"models.als-2.fold": 3}, "models.als-2.fold: is 3, and the lists are replicate 2"),
         ({"models.als-2": {"path": "folds-als-2.parquet"}}, "models.als-2.fold: is missing"),
-        ({"data.truth.folds": {}}, "models.popularity-1.fold: is 1, and the truth has no folds"),
+        (
+            {"data.truth.folds": {}},
+            "models.popularity-1.fold: is 1, and the ground truth has no folds",
+        ),
         (
             {"data.truth.folds": {1: "../a.parquet"}},
             "data.truth.folds.1: is '../a.parquet', which leads out",

@@ -266,7 +266,7 @@ LONG = {"10": 0, "100": 25, "200": 50}
             "few_lists",
             "serious",
             (),
-            "90 users of 100 in the truth (90 %) have no list, and `user_no_recs: zero`",
+            "90 users of 100 in the ground truth (90 %) have no list, and `user_no_recs: zero`",
         ),
         (
             {"als": {"k": {"tied": 30}}},
@@ -386,7 +386,7 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
 
     warnings = _warnings(params, pop={})
 
-    assert warnings["truth_in_train"].sentence.startswith("1 row of the truth (50")
+    assert warnings["truth_in_train"].sentence.startswith("1 row of the ground truth (50")
     assert warnings["truth_before_train"].sentence.startswith("The ground truth of 1 user ")
     assert "unrelated_train" not in warnings
 
