@@ -269,6 +269,11 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ),
         (
             "gate: {}",
+            "gate:\n  guardrails: {Entropy@10: 2%}",
+            "'Entropy@10' is not evaluated | add it to evaluation.metrics and evaluation.ks; known:",
+        ),
+        (
+            "gate: {}",
             "gate:\n  guardrails: {nDCG@10: 0.0001, nDCG@010: 0.9}",
             "names nDCG@10 as 'nDCG@10' and 'nDCG@010'",
         ),
