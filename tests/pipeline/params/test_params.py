@@ -270,7 +270,7 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         (
             "gate: {}",
             "gate:\n  guardrails: {Entropy@10: 2%}",
-            "'Entropy@10' is not evaluated | add it to evaluation.metrics and evaluation.ks; known:",
+            "'Entropy@10' is not evaluated | add it to evaluation.metrics and evaluation.ks",
         ),
         (
             "gate: {}",
