@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import (
+from concord.metrics_core.data.relations import only_row
+from concord.metrics_core.data.tables import (
     Table,
     create_view,
     file_paths,
-    only_row,
     schema_of,
     share_id_types,
 )

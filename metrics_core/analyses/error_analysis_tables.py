@@ -10,7 +10,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.data.relations import (
+from concord.metrics_core.data.tables import (
     Table,
     create_view,
     file_paths,

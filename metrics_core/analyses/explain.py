@@ -19,7 +19,8 @@ from concord.metrics_core.conventions.presets import (
     with_data_conventions,
 )
 from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns
-from concord.metrics_core.data.relations import create_view, in_memory, share_id_types
+from concord.metrics_core.data.relations import in_memory
+from concord.metrics_core.data.tables import create_view, share_id_types
 from concord.metrics_core.data.units import unit_id
 from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs, unknown_user_error
 from concord.metrics_core.evaluation.item_lists import number_items, read_ranked_lists

@@ -11,7 +11,7 @@ import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.option_types import UnitMean
-from concord.metrics_core.data.relations import Table, read_column, schema_of
+from concord.metrics_core.data.tables import Table, read_column, schema_of
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.score import mean_weight

@@ -15,7 +15,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import to_absolute
 from concord.metrics_core.comparison.segment_groups import with_positions
-from concord.metrics_core.data.relations import create_view, file_paths, read_frame, schema_of
+from concord.metrics_core.data.tables import create_view, file_paths, read_frame, schema_of
 from concord.metrics_core.evaluation.item_lists import number_items
 from concord.metrics_core.evaluation.join_truth import fetch
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models

@@ -10,7 +10,7 @@ import polars as pl
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align, no_progress
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.data.relations import Table, create_view, file_paths, read_column
+from concord.metrics_core.data.tables import Table, create_view, file_paths, read_column
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.judged import Bools

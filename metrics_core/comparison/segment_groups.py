@@ -18,7 +18,7 @@ from concord.metrics_core.comparison.segmentation import (
     ByPopularity,
     unknown_column_problem,
 )
-from concord.metrics_core.data.relations import (
+from concord.metrics_core.data.tables import (
     Table,
     create_view,
     file_paths,

@@ -8,7 +8,8 @@ from pathlib import Path
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import connect, read_column
+from concord.metrics_core.data.relations import connect
+from concord.metrics_core.data.tables import read_column
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 
 

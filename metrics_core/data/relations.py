@@ -1,4 +1,4 @@
-"""Tables in DuckDB: locked connections, and tables that are files or frames."""
+"""Locked connections to DuckDB, and temporary schemas."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any
 
 import duckdb
 from duckdb import DuckDBPyConnection
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def only_row(
@@ -128,95 +125,5 @@ def _database(_process: int) -> DuckDBPyConnection:
     return connect()
 
 
-_ID_COLUMNS = ("user", "item")
-
-
-def share_id_types(connection: DuckDBPyConnection, relations: Mapping[str, str]) -> None:
-    """Create {view: relation}; an id column is text in all of them if the types differ."""
-    schemas = {}
-    for relation in relations.values():
-        rows = connection.execute(f"DESCRIBE {relation}").fetchall()
-        schemas[relation] = {name: kind for name, kind, *_ in rows}
-    columns = _columns_with_shared_id_types(schemas)
-    for view, relation in relations.items():
-        query = f"SELECT {columns[relation]} FROM {relation}"
-        connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {query}")
-
-
-def _columns_with_shared_id_types(schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return {relation: SQL of its columns} from {relation: {column: type}}."""
-    mixed = [
-        name
-        for name in _ID_COLUMNS
-        if len({schema[name] for schema in schemas.values() if name in schema}) > 1
-    ]
-    columns = {}
-    for relation, schema in schemas.items():
-        casts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in mixed if name in schema)
-        columns[relation] = f"* REPLACE ({casts})" if casts else "*"
-    return columns
-
-
-Table = Union[Path, "pl.DataFrame"]
 # Opens a connection that can read only these files.
 OpenConnection = Callable[[Iterable[Path]], AbstractContextManager[DuckDBPyConnection]]
-
-
-def scan(table: Table) -> pl.LazyFrame:
-    """Return the table as a lazy frame."""
-    import polars as pl  # takes 0.1 s, and the stages that load lists do not need it
-
-    return pl.scan_parquet(table, glob=False) if isinstance(table, Path) else table.lazy()
-
-
-def read_column(table: Table, name: str) -> pl.Series:
-    """Return one column; a name such as `^.*$` is not a pattern."""
-    import polars as pl
-
-    if isinstance(table, Path):
-        return pl.read_parquet(table, columns=[name], glob=False)[name]
-    return table[name]
-
-
-def read_frame(table: Table) -> pl.DataFrame:
-    """Return the whole table."""
-    import polars as pl
-
-    return pl.read_parquet(table, glob=False) if isinstance(table, Path) else table
-
-
-def schema_of(table: Table) -> Mapping[str, pl.DataType]:
-    """Return {column: type}."""
-    import polars as pl
-
-    return pl.read_parquet_schema(table) if isinstance(table, Path) else table.schema
-
-
-def file_paths(tables: Iterable[Table]) -> list[Path]:
-    """Return the tables that are files."""
-    return [table for table in tables if isinstance(table, Path)]
-
-
-def create_view(connection: DuckDBPyConnection, name: str, table: Table) -> None:
-    """Create a view of the table in the connection."""
-    if isinstance(table, Path):
-        connection.read_parquet(str(table)).create_view(name)
-    else:
-        connection.register(name, table.to_arrow())
-
-
-def create_id_views(connection: DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
-    """Create a view of each table; ids are text in all of them if their types differ.
-
-    The view `lists` has a score, which may be null, and the rows of the first ranking.
-    """
-    schemas = {name: schema_of(table) for name, table in tables.items()}
-    columns = _columns_with_shared_id_types(schemas)
-    for name, table in tables.items():
-        create_view(connection, f"{name}_table", table)
-        selected, condition = columns[name], ""
-        if name == "lists":
-            selected += "" if "score" in schemas[name] else ", NULL::DOUBLE AS score"
-            condition = " WHERE ranking = 0" if "ranking" in schemas[name] else ""
-        query = f"SELECT {selected} FROM {name}_table{condition}"
-        connection.execute(f"CREATE TEMP VIEW {name} AS {query}")

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.relations import Table, read_column
+from concord.metrics_core.data.tables import Table, read_column
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.diagnostics import (
     LISTED,

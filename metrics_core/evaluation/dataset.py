@@ -24,8 +24,9 @@ from concord.metrics_core.data.load_tables import (
 from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds
-from concord.metrics_core.data.relations import in_memory, read_column, read_frame, registered_only
+from concord.metrics_core.data.relations import in_memory, registered_only
 from concord.metrics_core.data.side_data import read_users
+from concord.metrics_core.data.tables import read_column, read_frame
 from concord.metrics_core.errors import InputError, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_task
 from concord.metrics_core.evaluation.config import EvaluationConfig

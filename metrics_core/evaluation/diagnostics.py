@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import create_view, only_row, registered_only
+from concord.metrics_core.data.relations import only_row, registered_only
+from concord.metrics_core.data.tables import create_view
 from concord.metrics_core.data.units import user_sql
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.metrics.judged import Floats, Judged, sum_by_user

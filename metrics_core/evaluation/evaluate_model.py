@@ -16,8 +16,8 @@ from concord.metrics_core.data.id_matching import (
     match_id_sets,
     match_ids,
 )
-from concord.metrics_core.data.relations import (
-    OpenConnection,
+from concord.metrics_core.data.relations import OpenConnection
+from concord.metrics_core.data.tables import (
     Table,
     create_id_views,
     create_view,

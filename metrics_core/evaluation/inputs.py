@@ -16,8 +16,9 @@ from concord.metrics_core.data.load_tables import InMemorySink, load_ground_trut
 from concord.metrics_core.data.policies import Policies, parse_policies
 from concord.metrics_core.data.read_lists import rank_source, read_lists
 from concord.metrics_core.data.read_source import Source
-from concord.metrics_core.data.relations import in_memory, only_row, share_id_types
+from concord.metrics_core.data.relations import in_memory, only_row
 from concord.metrics_core.data.side_data import read_train, read_users
+from concord.metrics_core.data.tables import share_id_types
 from concord.metrics_core.data.units import unit_mean_problems, unit_problems
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.partition import Task

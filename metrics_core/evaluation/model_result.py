@@ -5,14 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from concord.metrics_core.data.relations import (
-    OpenConnection,
-    Table,
-    create_view,
-    file_paths,
-    only_row,
-    read_column,
-)
+from concord.metrics_core.data.relations import OpenConnection, only_row
+from concord.metrics_core.data.tables import Table, create_view, file_paths, read_column
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap, count_train_overlap
 from concord.metrics_core.files import NO_FOLD
 

@@ -12,7 +12,8 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.argument_types import Data, TableColumns
 from concord.metrics_core.data.arguments import check_columns, open_table
 from concord.metrics_core.data.load_tables import LOADERS
-from concord.metrics_core.data.relations import Table, create_view, in_memory, read_frame, scan
+from concord.metrics_core.data.relations import in_memory
+from concord.metrics_core.data.tables import Table, create_view, read_frame, scan
 from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.evaluation.item_lists import Features, Groups, number_items
 from concord.metrics_core.evaluation.join_truth import PROPENSITY

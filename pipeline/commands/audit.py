@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _missing_files(data: "EvaluationData") -> "Iterator[Problem]":
     """Yield a problem for each table of params.yaml that no stage has written."""
-    from concord.metrics_core.data.relations import file_paths
+    from concord.metrics_core.data.tables import file_paths
     from concord.metrics_core.errors import Problem
     from concord.pipeline.params.repository import rerun_command
 

@@ -12,14 +12,8 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.id_matching import IdMatchContext
-from concord.metrics_core.data.relations import (
-    Table,
-    connect,
-    create_view,
-    file_paths,
-    scan,
-    share_id_types,
-)
+from concord.metrics_core.data.relations import connect
+from concord.metrics_core.data.tables import Table, create_view, file_paths, scan, share_id_types
 from concord.metrics_core.data.value_files import USER
 from concord.metrics_core.errors import InputError, ParamsKeys, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_panels, build_task, pinned_content

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.data.relations import create_view, file_paths
+from concord.metrics_core.data.tables import create_view, file_paths
 from concord.metrics_core.data.units import ESCAPE_PATTERN, USER_PATTERN
 from concord.metrics_core.errors import report_missing_extra
 from concord.metrics_core.evaluation.evaluate_model import ModelData

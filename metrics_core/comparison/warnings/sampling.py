@@ -10,7 +10,7 @@ import polars as pl
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.conventions.conventions import Candidates
 from concord.metrics_core.conventions.option_types import UnitMean
-from concord.metrics_core.data.relations import create_view, file_paths, schema_of, share_id_types
+from concord.metrics_core.data.tables import create_view, file_paths, schema_of, share_id_types
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.evaluation.sampled_bounds import grid, mean_bounds, rank_bounds

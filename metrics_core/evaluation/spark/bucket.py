@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import connect, share_id_types
+from concord.metrics_core.data.relations import connect
+from concord.metrics_core.data.tables import share_id_types
 from concord.metrics_core.errors import (
     InputError,
     ScoringError,

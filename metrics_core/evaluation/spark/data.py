@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from concord.metrics_core.data.quality import MAX_COUNTED_GRADES
-from concord.metrics_core.data.relations import in_memory, read_frame
+from concord.metrics_core.data.relations import in_memory
+from concord.metrics_core.data.tables import read_frame
 from concord.metrics_core.evaluation.diagnostics import SHARED_ITEMS, TrainOverlap
 from concord.metrics_core.evaluation.model_result import (
     EvaluationData,

@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import Any
 
 from concord.metrics_core.conventions.conventions import Candidates, Conventions
-from concord.metrics_core.data.relations import read_column
+from concord.metrics_core.data.tables import read_column
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.model_result import (

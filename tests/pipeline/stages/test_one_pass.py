@@ -206,7 +206,7 @@ _STAGES = """
 import sys
 import concord as cc
 import polars as pl
-from concord.metrics_core.data.relations import in_memory
+from concord.metrics_core.data.relations import (in_memory)
 from concord.pipeline.stages.evaluate import evaluate
 from concord.pipeline.stages.load import load
 from concord.pipeline.stages.load import load_truth

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.data.relations import create_id_views
+from concord.metrics_core.data.tables import create_id_views
 from concord.metrics_core.evaluation import diagnostics as scoring
 from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in_memory
 from concord.metrics_core.evaluation.model_result import ModelResult
