@@ -31,6 +31,9 @@ class TableColumns(TypedDict, total=False):
 
     user: str
     item: str
+    rank: str
+    score: str
+    grade: str
     recs: Mapping[Literal["user", "item", "rank", "score"], str]
     truth: Mapping[Literal["user", "item", "grade", "time", "propensity"], str | None]
     train: Mapping[Literal["user", "item", "time"], str]

@@ -1,7 +1,7 @@
 """Open tables that are passed to the library: paths, dicts and frames."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from concord.metrics_core.files import is_remote
 
 Columns = Mapping[str, Mapping[str, str | None]]  # argument -> our name -> original name
 ALL_TABLES = ""  # key of the names that hold for all tables, unless a table has its own
-_SHARED = ("user", "item")
+_SHARED = ("user", "item", "rank", "score", "grade")  # have one meaning in all tables
 
 _FROM_DICT: Mapping[str, Callable[[Mapping[Any, Any], str], pa.Table]] = {
     "recs": frames.lists_table,
@@ -127,7 +127,7 @@ def check_columns(columns: Any, roles: Mapping[str, str] = ROLES) -> Columns:
             else:
                 fix = f"choose {', '.join(roles)}"
                 problems.append(Problem(f"columns: {name!r}", "is not a table of this call", fix))
-        elif name in _SHARED and isinstance(names, str):
+        elif name in _shared_names(roles) and isinstance(names, str):
             shared[name] = names
         else:
             problems.append(_shared_name_problem(name, names, roles))
@@ -135,15 +135,23 @@ def check_columns(columns: Any, roles: Mapping[str, str] = ROLES) -> Columns:
     return {ALL_TABLES: shared, **of_tables} if shared else of_tables
 
 
-def _shared_name_problem(name: Any, original: Any, roles: Collection[str]) -> Problem:
+def _shared_name_problem(name: Any, original: Any, roles: Mapping[str, str]) -> Problem:
     """Return the problem of an entry of `columns` that is neither a table's nor of all tables."""
     location = f"columns: {name!r}"
-    if original in _SHARED and name not in roles:
+    shared = _shared_names(roles)
+    if original in shared and name not in roles:
         return _swapped_problem(location, name, original)
-    fix = (
-        f"name `user` and `item` for all tables, others by table: {{{next(iter(roles))!r}: {{…}}}}"
-    )
+    table = next(iter(roles))
+    fix = f"choose {', '.join(shared)}, or name a table: {{{table!r}: {{{name!r}: {original!r}}}}}"
+    if name in roles:
+        fix = f"write {{{name!r}: {{Concord's name: your name}}}}"
     return Problem(location, f"is {original!r}, not a dict of column names", fix)
+
+
+def _shared_names(roles: Mapping[str, str]) -> list[str]:
+    """Return the columns that may be named once for all tables of a call."""
+    read = {name for role in roles.values() for names in _COLUMNS[role] for name in names}
+    return [name for name in _SHARED if name in read]
 
 
 def _swapped_problem(location: str, name: Any, original: Any) -> Problem:

@@ -116,6 +116,8 @@ def test_columns_are_named() -> None:
 
     assert _rr(recs, truth, columns={**columns, "truth": {"grade": "rating"}}) == 1
     assert _rr(recs, truth, columns={**columns, "truth": {"grade": None}}) == RR
+    names: Any = {"score": "prediction", "grade": "rating", "recs": {"user": "userId"}}
+    assert _rr(recs, truth, columns=names) == 1
 
 
 def test_names_of_user_and_item_hold_for_all_tables_unless_a_table_has_its_own() -> None:
