@@ -22,7 +22,11 @@ from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import definition_mean
 from concord.metrics_core.evaluation.inputs import load_inputs
-from concord.metrics_core.evaluation.panel import Definition, changed_conventions, panel
+from concord.metrics_core.evaluation.panel import (
+    Definition,
+    changed_conventions,
+    definitions_with_null,
+)
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.score import definition_problem
 from concord.metrics_core.metrics.label import Label, parse_supported
@@ -43,6 +47,7 @@ _MORE_VALUES: Mapping[str, tuple[Any, ...]] = {
 _SKIPPED_VALUES = ("error", "propagate")  # they give no number
 
 ComputeMeans = Callable[[Sequence[Definition]], Sequence[float]]
+Candidate = tuple[ConventionMatch, ...]  # a definition: its mean for each published number
 
 
 @dataclass(frozen=True)
@@ -200,10 +205,10 @@ def search(
     """
     number = PrintedNumber.parse(value)
     tried: list[ConventionMatch] = []
-    for definitions in definition_rounds(label, conventions, grades):
-        tried += compute_matches(definitions, conventions, compute_means, number)
-        has_single_changes = any(not x.presets and len(x.changes) == 1 for x in tried)
-        if len(tried) > 1 and has_single_changes and any(each.matches for each in tried):
+    for n_changes, definitions in enumerate(definition_rounds(label, conventions, grades)):
+        matches = compute_matches(definitions, conventions, compute_means, number)
+        tried += [each for (each,) in without_idle_null([(each,) for each in matches])]
+        if n_changes > 0 and any(each.matches for each in tried):
             break
     matching = sorted((each for each in tried if each.matches), key=lambda x: sort_key(x, number))
     nearest = [each for each in tried if not each.matches and not math.isnan(each.mean)]
@@ -219,7 +224,7 @@ def definition_rounds(
     The first definition of the presets' is that of `conventions`.
     """
     thresholds = grades if len(grades) <= MAX_THRESHOLDS else ()
-    yield list(panel(label, conventions).definitions)
+    yield definitions_with_null(label, conventions)
     for n_changes in (1, 2):
         candidates = _changed_conventions(label, conventions, n_changes, thresholds)
         yield [Definition(label, number, (), each) for number, each in enumerate(candidates, 1)]
@@ -238,13 +243,37 @@ def compute_matches(
             changes = changed_conventions(definition.label, definition.conventions, conventions)
             matches = number.matches(mean)
             is_truncated = matches and number.is_truncated(mean)
-            yield ConventionMatch(mean, definition.presets, changes, matches, is_truncated)
+            yield ConventionMatch(
+                mean,
+                definition.presets,
+                changes,
+                matches,
+                is_truncated,
+                definition.presets_with_null,
+            )
+
+
+def without_idle_null(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the definitions without presets whose means null as threshold does not change."""
+    means = {
+        name: [each.mean for each in candidate]
+        for candidate in candidates
+        for name in candidate[0].presets
+    }
+    effective = []
+    for candidate in candidates:
+        own = [each.mean for each in candidate]
+        names = tuple(x for x in candidate[0].presets_with_null if means[x] != own)
+        if names or not candidate[0].presets_with_null or candidate[0].presets:
+            effective.append(tuple(replace(each, presets_with_null=names) for each in candidate))
+    return effective
 
 
 def sort_key(match: ConventionMatch, number: PrintedNumber) -> tuple[bool, bool, int, float]:
     """Return the sort key: rounded before truncated, presets before others, few changes first."""
     distance = abs(match.mean - number.value)
-    return match.is_cut, not match.presets, len(match.changes), distance
+    is_of_no_preset = not match.presets and not match.presets_with_null
+    return match.is_cut, is_of_no_preset, len(match.changes), distance
 
 
 def _changed_conventions(

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from concord.metrics_core.analyses.reconcile import (
+    Candidate,
     PrintedNumber,
     compute_matches,
     definition_rounds,
@@ -17,6 +18,7 @@ from concord.metrics_core.analyses.reconcile import (
     means_of_loaded,
     refuse_other_tables,
     sort_key,
+    without_idle_null,
 )
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
@@ -28,14 +30,12 @@ from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.metrics.label import Label, parse_supported
 from concord.metrics_core.metrics.scope import affected_metrics
-from concord.metrics_core.results.reconcile import ConventionMatch
 from concord.metrics_core.results.verify import Explanation, PublishedMean, Verification
 
 COLUMNS = ("model", "metric", "value")
 MAX_DEFINITIONS = 5  # of a published mean
 _COLUMNS_FIX = f"write the columns {', '.join(COLUMNS)}, separated by commas"
 ComputeMeans = Callable[[str, Sequence[Definition]], Sequence[float]]  # of a model
-Candidate = tuple[ConventionMatch, ...]  # a definition: its mean for each row of a label
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,9 @@ def verify_rows(
     most = max(counts.values(), default=0)
     explanations = [
         Explanation(preset, json.loads(changes), most)
-        for preset, changes in sorted(counts, key=lambda key: (len(json.loads(key[1])), key))
+        for preset, changes in sorted(
+            counts, key=lambda key: (not key[0], len(json.loads(key[1])), key)
+        )
         if counts[preset, changes] == most
     ]
     values = (searches[row.label].published_mean(row, counts) for row in rows)
@@ -243,6 +245,7 @@ def verify_rows(
 
 _Key = tuple[str, str]  # a preset, or an empty text; changes of the conventions as JSON
 _NO_CHANGES = "{}"
+_NULL = json.dumps({"relevance_threshold": None})
 _UNCHANGED = ("", _NO_CHANGES)
 
 
@@ -250,7 +253,8 @@ def _keys(candidate: Candidate) -> list[_Key]:
     """Return the presets of a definition, and its changes unless only presets make them."""
     first = candidate[0]
     keys = [(preset, _NO_CHANGES) for preset in first.presets]
-    if not first.presets or not first.changes:
+    keys += [(preset, _NULL) for preset in first.presets_with_null]
+    if not keys or not first.changes:
         keys.append(("", json.dumps(first.changes, sort_keys=True)))
     return keys
 
@@ -275,7 +279,7 @@ class _LabelSearch:
             )
             for row in self.rows
         ]
-        for candidate in zip(*columns, strict=True):
+        for candidate in without_idle_null([*zip(*columns, strict=True)]):
             for key in _keys(candidate):
                 self.candidates.setdefault(key, candidate)
 
@@ -297,6 +301,9 @@ class _LabelSearch:
     def count_matches(self, key: _Key) -> int:
         """Return the number of rows that a preset, or changes of any label, give."""
         preset, changes = key
+        if preset:
+            candidate = self.candidates.get(key) or self.candidates.get((preset, _NO_CHANGES), ())
+            return sum(each.matches for each in candidate)
         label_conventions = self.label.conventions(self.conventions)
         effective = {
             name: value

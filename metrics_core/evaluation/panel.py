@@ -39,12 +39,15 @@ class Definition:
         Presets with this definition; (UNWEIGHTED,) for the pinned one without propensities.
     conventions : Conventions
         Conventions of the definition.
+    presets_with_null : tuple of str
+        Presets with this definition if their relevance threshold is null.
     """
 
     label: Label
     number: int
     presets: tuple[str, ...]
     conventions: Conventions
+    presets_with_null: tuple[str, ...] = ()
 
     @property
     def column(self) -> str:
@@ -97,6 +100,24 @@ def panel(label: Label, pinned: Conventions) -> Panel:
         unweighted = replace(pinned, propensity=None)
         definitions.append(Definition(label, len(definitions), (UNWEIGHTED,), unweighted))
     return Panel(tuple(definitions), excluded)
+
+
+def definitions_with_null(label: Label, pinned: Conventions) -> list[Definition]:
+    """Return the definitions of a panel, and those of its presets with null as threshold."""
+    definitions = {
+        _content(label, each.conventions): each for each in panel(label, pinned).definitions
+    }
+    for each in [*definitions.values()]:
+        null = replace(label.conventions(each.conventions), relevance_threshold=None)
+        content = _content(label, null)
+        if each.presets in ((), (UNWEIGHTED,)) or definition_problem(label, null):
+            continue
+        present = definitions.get(content, Definition(label, len(definitions), (), null))
+        names = (*present.presets_with_null, *each.presets)
+        definitions[content] = replace(
+            present, presets_with_null=tuple(name for name in names if name not in present.presets)
+        )
+    return [*definitions.values()]
 
 
 def changed_conventions(

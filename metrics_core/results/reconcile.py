@@ -24,6 +24,8 @@ class ConventionMatch:
         True if the mean is printed as the number.
     is_cut : bool
         True if the further digits of the mean were cut off, not rounded.
+    presets_with_null : tuple of str
+        Presets that define the metric so if `relevance_threshold` is null.
 
     Examples
     --------
@@ -39,6 +41,7 @@ class ConventionMatch:
     changes: Mapping[str, Any]
     matches: bool
     is_cut: bool
+    presets_with_null: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,7 +73,7 @@ class Reconciliation(BaseResult):
         return tuple(each for each in self.definitions if each.matches)
 
     def to_frame(self) -> "pl.DataFrame":
-        """Return mean, matches, is_cut, presets and changes (as text); one row per definition."""
+        """Return one row per definition; its changes are text."""
         import polars as pl
 
         schema: dict[str, Any] = {
@@ -78,6 +81,7 @@ class Reconciliation(BaseResult):
             "matches": pl.Boolean,
             "is_cut": pl.Boolean,
             "presets": pl.List(pl.String),
+            "presets_with_null": pl.List(pl.String),
             "changes": pl.List(pl.String),
         }
         rows = [
@@ -86,6 +90,7 @@ class Reconciliation(BaseResult):
                 each.matches,
                 each.is_cut,
                 [*each.presets],
+                [*each.presets_with_null],
                 [f"{name}: {value}" for name, value in each.changes.items()],
             )
             for each in self.definitions

@@ -62,7 +62,7 @@ class Explanation:
     preset : str
         Name of a preset; empty for the given conventions with changes.
     changes : dict
-        Conventions that differ from the given ones; empty for a preset.
+        Conventions that differ from the given ones, or from the preset.
     n_values : int
         Number of published means that they give.
 

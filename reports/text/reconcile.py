@@ -1,6 +1,6 @@
 """A reconciliation as text: the definitions that give a number, or the nearest ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from concord.metrics_core.results.reconcile import ConventionMatch, Reconciliation
 from concord.reports.text.blocks import Block, Heading, TextTable
@@ -33,4 +33,10 @@ def describe(result: Reconciliation) -> Iterator[Block]:
 def _row(match: ConventionMatch) -> tuple[str, str, str]:
     changes = "; ".join(f"{name}: {setting(value)}" for name, value in match.changes.items())
     value = f"{match.mean:.6g}" + (" (cut off, not rounded)" if match.is_cut else "")
-    return value, ", ".join(match.presets) or "none", changes or "nothing"
+    presets = "; ".join([", ".join(match.presets), *with_null(match.presets_with_null)])
+    return value, presets.removeprefix("; ") or "none", changes or "nothing"
+
+
+def with_null(presets: Sequence[str]) -> list[str]:
+    """Return a text with the presets that need null as relevance threshold, or nothing."""
+    return [f"{', '.join(presets)}, with relevance_threshold: null"] if presets else []

@@ -6,6 +6,7 @@ from typing import Any
 from concord.metrics_core.results.verify import PublishedMean, Verification
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import setting
+from concord.reports.text.reconcile import with_null
 
 MAX_PRESETS = 5  # named in one cell or sentence
 _HEADER = ("model", "metric", "published", "recomputed", "difference", "given by")
@@ -38,24 +39,33 @@ def _given_by(value: PublishedMean) -> str:
         return "nothing"
     best = value.definitions[0]
     cut = " (cut off, not rounded)" if best.is_cut else ""
-    return (_names(best.presets) or _changes(best.changes)) + cut
+    names = [_names(best.presets), *with_null(_limited(best.presets_with_null))]
+    return ("; ".join(filter(None, names)) or _changes(best.changes)) + cut
 
 
 def _explanation(result: Verification) -> str:
     """Return the presets, and the changes, that give the most published means."""
     n_values, total = result.explanations[0].n_values, len(result.values)
-    presets = [each.preset for each in result.explanations if each.preset]
+    presets = [each.preset for each in result.explanations if each.preset and not each.changes]
+    null = [each.preset for each in result.explanations if each.preset and each.changes]
     changes = [each.changes for each in result.explanations if not each.preset]
     plural = "s" if len(presets) > 1 else ""
     parts = [f"preset{plural} {_names(presets)}"] if presets else []
+    parts += with_null(_limited(null))
     parts += [f"your conventions with {_changes(changes[0])}"] if changes else []
     count = f"All {total}" if n_values == total else f"{n_values} of {total}"
     return f"{count} means have a joint explanation: {', or '.join(parts)}."
 
 
 def _names(presets: Sequence[str]) -> str:
+    return ", ".join(_limited(presets))
+
+
+def _limited(presets: Sequence[str]) -> list[str]:
+    """Return at most `MAX_PRESETS` names; the last also counts the others."""
     more = len(presets) - MAX_PRESETS
-    return ", ".join(presets[:MAX_PRESETS]) + (f" and {more} more" if more > 0 else "")
+    names = list(presets[:MAX_PRESETS])
+    return [*names[:-1], f"{names[-1]} and {more} more"] if more > 0 else names
 
 
 def _changes(changes: Mapping[str, Any]) -> str:

@@ -50,6 +50,26 @@ def test_every_preset_matches_its_number(preset: PresetName, metric: str) -> Non
     assert all(abs(each.mean - mean) < 1.6e-6 for each in reconciliation.matches)
 
 
+def test_a_preset_that_matches_with_null_as_threshold_is_named() -> None:
+    null = cc.preset("ranx", relevance_threshold=None)
+    mean = cc.evaluate(LISTS, TRUTH, metrics=["AP@5"], conventions=null)["AP@5"]
+    project = cc.preset("standard", relevance_threshold=3)
+
+    result = cc.reconcile(LISTS, TRUTH, value=f"{mean:.6f}", metric="AP@5", conventions=project)
+
+    assert not any("ranx" in each.presets for each in result.matches)
+    assert any("ranx" in each.presets_with_null for each in result.matches)
+    assert "amitness, with relevance_threshold: null " in str(result)
+
+
+def test_null_is_not_named_if_it_changes_no_value() -> None:
+    truth = {user: dict.fromkeys(items, 3.0) for user, items in TRUTH.items()}
+
+    result = cc.reconcile(LISTS, truth, value="0.9999", metric="AP@5", conventions=STANDARD)
+
+    assert not any(each.presets_with_null for each in result.definitions)
+
+
 def test_two_changed_conventions_match() -> None:
     changes: ConventionOptions = {"ap_denominator": "k", "relevance_threshold": 2}
     conventions = cc.preset("standard", **changes)
