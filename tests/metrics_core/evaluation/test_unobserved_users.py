@@ -122,7 +122,7 @@ FEWER = {user: ["b"] for user in ALL_USERS[:150]}
 
 
 def test_models_that_add_other_users_are_refused() -> None:
-    with pytest.raises(ValueError, match="different users of whom nothing was observed") as error:
+    with pytest.raises(ValueError, match="different users without observations") as error:
         compared({"one": RECOMMENDED, "two": FEWER})
     assert "`users`" in str(error.value)
 
