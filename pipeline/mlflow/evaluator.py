@@ -25,6 +25,7 @@ from mlflow.models.evaluation.artifacts import (
     TextEvaluationArtifact,
 )
 
+from concord.metrics_core.analyses.reconcile import refuse_other_tables
 from concord.metrics_core.comparison.compare import compare
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import resolve_conventions
@@ -74,7 +75,7 @@ def parse_config(config: Mapping[str, Any]) -> EvaluatorConfig:
     Raises
     ------
     InputError
-        If a setting is unknown, or its value is invalid.
+        If a setting is unknown, its value is invalid, or conventions read train or items.
     ConventionError
         If a preset or a convention is unknown.
     """
@@ -95,9 +96,11 @@ def parse_config(config: Mapping[str, Any]) -> EvaluatorConfig:
     user = config.get("user")
     if not (user is None or isinstance(user, str)):
         raise refuse(f"{_CONFIG}: 'user'", f"is {user!r}", "write the name of one column")
+    resolved = _conventions(config.get("preset", "standard"), conventions)
+    refuse_other_tables(resolved, "mlflow.models.evaluate")
     return EvaluatorConfig(
         metrics=config.get("metrics", list(DEFAULT_METRICS)),
-        conventions=_conventions(config.get("preset", "standard"), conventions),
+        conventions=resolved,
         user=user,
         per_user=config.get("per_user", False),
         report=config.get("report", True),

@@ -270,6 +270,18 @@ def test_a_table_that_is_missing_or_too_small_is_refused() -> None:
     )
 
 
+def test_reconcile_has_no_table_to_count() -> None:
+    counted = conventions(catalogue="items")
+
+    with pytest.raises(cc.InputError) as refused:
+        cc.reconcile(lists(RANKS), truth(6), value="0.5", metric="R@2", conventions=counted)
+
+    assert str(refused.value) == (
+        "conventions: candidates.catalogue: reads train or items, but `reconcile` reads only lists "
+        "and ground truth\n  fix: write the number of items"
+    )
+
+
 def test_explain_shows_how_the_value_came_about() -> None:
     f = _f([Fraction(1)] * 3)
 

@@ -187,6 +187,16 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"metric": ["RR@3"]},
         "evaluator_config: 'metric': is not a setting of Concord\n  fix: did you mean 'metrics'?",
     ),
+    "items to count": (
+        {},
+        {
+            "conventions": {
+                "candidates": {"negatives": 4, "catalogue": "items", "sampling": "uniform"}
+            }
+        },
+        "conventions: candidates.catalogue: reads train or items, but `mlflow.models.evaluate` "
+        "reads only lists and ground truth\n  fix: write the number of items",
+    ),
     "no list": (
         {"recs": [["a"], "b"]},
         {},
