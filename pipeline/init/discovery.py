@@ -12,13 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from concord.metrics_core.data.column_names import guess_columns
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.tables import (
     Role,
     Table,
     as_table,
-    guess_columns,
     guess_role,
     has_duplicates,
     inspect_file,

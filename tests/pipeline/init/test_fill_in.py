@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from concord.metrics_core.data.column_names import guess_columns
 from concord.metrics_core.errors import InputError
 from concord.pipeline.init.fill_in import NamedColumns, parse_columns
 from concord.pipeline.init.project import init
-from concord.pipeline.init.tables import guess_columns, inspect_file, packed_column
+from concord.pipeline.init.tables import inspect_file, packed_column
 from tests.pipeline.init.repository import evaluation, repository, valid_evaluation, write
 from tests.pipeline.refusals import refusal_of
 from tests.project import attempt
