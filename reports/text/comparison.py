@@ -8,14 +8,14 @@ from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.text.missing_lists import warning_sentence
 from concord.reports.text.numbers import conventions_name
-from concord.reports.text.summary import headline
+from concord.reports.text.summary import headline, notes
 from concord.reports.text.verdict_styles import VERDICTS
 
 HEADER = ("mean", "interval", "difference", "interval", "verdict")
 
 
 def describe(comparison: Comparison) -> Iterator[Block]:
-    """Yield what was compared, the verdicts, the serious warnings and the leaderboards."""
+    """Yield what was compared, the verdicts, the serious warnings, the leaderboards and notes."""
     models, metrics = format_count(len(comparison.models), "model"), ", ".join(comparison.primary)
     conventions = conventions_name(comparison.conventions)
     settings = f", conventions {conventions}" if comparison.has_lists else ""
@@ -28,6 +28,7 @@ def describe(comparison: Comparison) -> Iterator[Block]:
         models_by_rank = [*comparison.leaders(label), *comparison.others(label)]
         rows = [(model, *_cells(comparison, model, label)) for model in models_by_rank]
         yield TextTable((label, *HEADER), rows)
+    yield from notes(comparison)
 
 
 def _cells(comparison: Comparison, model: str, label: str) -> tuple[str, ...]:

@@ -41,6 +41,25 @@ def eyebrow(comparison: Comparison) -> str:
     return " · ".join([comparison.title, *users, models, *preset])
 
 
+def notes(comparison: Comparison) -> list[str]:
+    """Return where to read on in Python: notices, other metrics, and users that would decide."""
+    lines = []
+    serious = comparison.serious
+    if notices := [w for w in comparison.warnings if w not in serious and not w.is_acknowledged]:
+        codes = ", ".join(dict.fromkeys(each.code for each in notices))
+        lines.append(f"{format_count(len(notices), 'notice')} ({codes}): `comparison.warnings`")
+    if n_others := len({*comparison.labels} - {*comparison.primary}):
+        lines.append(f"{format_count(n_others, 'other metric')}: `comparison.leaderboard`")
+    with_baseline = (
+        comparison.difference(model, comparison.baseline, label)
+        for label in comparison.primary
+        for model in comparison.compared_models
+    )
+    if any(pair is not None and pair.verdict == "undecided" for pair in with_baseline):
+        lines.append("How many users would decide: `cc.plan(comparison)`")
+    return lines
+
+
 @dataclass(frozen=True)
 class Caution:
     """What a reader must know before relying on the answer, and how to remedy it."""

@@ -261,6 +261,26 @@ def test_page_and_table_are_written_as_they_are_returned(
     assert r"\toprule" in table
 
 
+def test_shown_comparison_names_notices_other_metrics_and_the_plan() -> None:
+    graded = {"x": 2.0, "y": 3.0, "z": 4.0}
+    truth = {user: dict.fromkeys(items, 5.0) | graded for user, items in TRUTH.items()}
+    models = {"a": dict(MODELS["near"]), "b": dict(MODELS["near"])}
+    for n, user in enumerate(USERS[:10]):
+        models["ab"[n % 2]][user] = ["-", *MODELS["near"][user]]
+
+    comparison = cc.compare(
+        models, truth, metrics=["nDCG@5", "R@3", "P@3"], primary=["nDCG@5"], baseline="a"
+    )
+
+    notes = [
+        "1 notice (all_relevant): `comparison.warnings`",
+        "2 other metrics: `comparison.leaderboard`",
+        "How many users would decide: `cc.plan(comparison)`",
+    ]
+    assert str(comparison).splitlines()[-3:] == notes
+    assert "How many users would decide: <code>cc.plan(comparison)" in comparison._repr_html_()
+
+
 def test_shown_comparison_includes_serious_warnings() -> None:
     unrelated = {
         user: [f"other-{item}" for item in items] for user, items in MODELS["near"].items()
