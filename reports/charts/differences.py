@@ -157,7 +157,7 @@ def _band(band: float, n_rows: int, x: alt.X) -> alt.Chart:
     """Return the band of differences that are too small to matter."""
     area = {"difference": -band, "end": band, "from": -0.5, "to": n_rows - 0.5}
     return (
-        plot([area | {"hover": f"within ±{exact(band)}"}])
+        plot([area | {"hover": f"within ±{exact(float(f'{band:.3g}'))}"}])
         .mark_rect(color=light("band"), aria=True)
         .encode(
             x=x, x2=alt.X2("end"), y=alt.Y("from:Q", axis=None), y2=alt.Y2("to"), description=HOVER

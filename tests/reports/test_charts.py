@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
 
+import altair as alt
 import pytest
 from altair.utils import schemapi
 
@@ -21,7 +22,7 @@ from concord.reports.charts.curves import (
     curve_stems,
     leader_changes,
 )
-from concord.reports.charts.differences import difference_chart
+from concord.reports.charts.differences import _band, difference_chart
 from concord.reports.charts.gains import gain_chart
 from concord.reports.charts.heatmap import pair_heatmap
 from concord.reports.charts.history import history_chart
@@ -324,3 +325,9 @@ def test_plan_chart_of_equal_models_has_no_values() -> None:
         "Too few users differ for a plan",
         "nDCG@5 against a",
     ]
+
+
+def test_the_band_of_small_differences_is_described_with_three_digits() -> None:
+    band = _band(0.0039550294219, 1, alt.X("difference:Q"))
+
+    assert next(iter(band.to_dict()["datasets"].values()))[0]["hover"] == "within ±0.00396"
