@@ -186,12 +186,14 @@ def _legend(plan: Plan) -> Iterator[str]:
     if tests:
         names = join_names([f"{number:,}" for number in sorted(tests)], "or")
         yield f"x / y: as a single test / corrected for {names} tests."
+    if all(each.effect is None for each in differences):
+        yield "For the number of users that detect an effect, pass `effect`: 0.01 or '2%'."
     if any(each.min_effect for each in differences):
         yield "better: gets the verdict better, so it is significant and above min_effect."
     if any(each.effect for each in differences):
         yield (
-            "users for: users needed to detect it. equivalent: users needed to show that two "
-            "equally good models differ by less."
+            "users for: users needed in all to detect it. equivalent: users needed to show that "
+            "two equally good models differ by less."
         )
     if any(each.sd is None for each in differences):
         yield (f"{MISSING}: no plan, as too few users differ or the mean is pooled over users.")

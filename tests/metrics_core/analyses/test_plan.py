@@ -129,6 +129,14 @@ def test_a_segment_without_users_is_not_in_the_text(comparison: cc.Comparison) -
     assert with_it - without == 4
 
 
+def test_without_an_effect_the_text_says_how_to_get_the_number_of_users() -> None:
+    with_effect = cc.plan(sd=0.2, users=500, effect=0.01)
+
+    assert "pass `effect`: 0.01 or '2%'" in str(cc.plan(sd=0.2, users=500))
+    assert "pass `effect`" not in str(with_effect)
+    assert "users for: users needed in all to detect it." in str(with_effect)
+
+
 def test_users_needed_include_thirty_who_differ() -> None:
     """One user in a hundred differs, so thirty who differ need 3,000 users."""
     a = np.zeros(2000)
