@@ -132,7 +132,11 @@ def reconcile(
     """
     label = parse_supported(metric, feature="reconcile")
     conventions = resolve_conventions(conventions)
-    PrintedNumber.parse(value)
+    try:
+        PrintedNumber.parse(value)
+    except ValueError:
+        fix = "write a text such as '0.330' or '33.0%'"
+        raise refuse("value", f"{value!r} is not a number as printed", fix) from None
     refuse_other_tables(conventions, "reconcile")
     with in_memory() as connection:
         load_inputs(

@@ -333,5 +333,6 @@ class _LabelSearch:
             published=row.number.value,
             mean=given.mean,
             agrees=given.matches,
+            is_cut=given.is_cut,
             definitions=tuple(each[index] for each in matching[:MAX_DEFINITIONS]),
         )

@@ -27,6 +27,8 @@ class PublishedMean:
         The mean under the given conventions.
     agrees : bool
         True if `mean` is printed as `value`.
+    is_cut : bool
+        True if it agrees as its further digits were cut off, not rounded.
     definitions : tuple of ConventionMatch
         Definitions that give `value`, best first; those that also give other published means of
         the table come before others.
@@ -50,6 +52,7 @@ class PublishedMean:
     published: float
     mean: float
     agrees: bool
+    is_cut: bool
     definitions: tuple[ConventionMatch, ...]
 
 

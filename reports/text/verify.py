@@ -9,6 +9,7 @@ from concord.reports.text.numbers import setting
 from concord.reports.text.reconcile import with_null
 
 MAX_PRESETS = 5  # named in one cell or sentence
+_CUT = " (cut off, not rounded)"
 _HEADER = ("model", "metric", "published", "recomputed", "difference", "given by")
 
 
@@ -34,11 +35,11 @@ def _row(value: PublishedMean) -> tuple[str, ...]:
 
 def _given_by(value: PublishedMean) -> str:
     if value.agrees:
-        return "your conventions"
+        return "your conventions" + _CUT * value.is_cut
     if not value.definitions:
         return "nothing"
     best = value.definitions[0]
-    cut = " (cut off, not rounded)" if best.is_cut else ""
+    cut = _CUT * best.is_cut
     names = [_names(best.presets), *with_null(_limited(best.presets_with_null))]
     return ("; ".join(filter(None, names)) or _changes(best.changes)) + cut
 

@@ -1,6 +1,7 @@
 """`concord.reconcile`: search of the definition that reproduces a number."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -124,6 +125,12 @@ def test_the_last_digit_defines_the_tolerance(
 def test_other_text_than_a_number_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a number: write the number"):
         PrintedNumber.parse(text)
+
+
+def test_a_value_that_is_no_text_is_an_input_error() -> None:
+    value: Any = 0.248
+    with pytest.raises(cc.InputError, match=r"value: 0\.248 is not a number as printed"):
+        cc.reconcile(LISTS, TRUTH, value=value, metric="P@5")
 
 
 @pytest.mark.parametrize(

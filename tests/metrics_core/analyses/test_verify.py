@@ -52,6 +52,20 @@ def test_a_worked_example_of_two_denominators() -> None:
     assert str(result).endswith(", or your conventions with ap_denominator: relevant.")
 
 
+def test_an_agreeing_value_that_was_cut_off_is_marked() -> None:
+    """R@3 of pop: u1 1/3, u2 1, so 2/3; it is 0.7 rounded, and 0.6 cut off."""
+    rounded, cut = (
+        cc.verify(MODELS, TRUTH, published(("pop", "R@3", text))) for text in ("0.7", "0.6")
+    )
+
+    assert [(each.agrees, each.values[0].is_cut) for each in (rounded, cut)] == [
+        (True, False),
+        (True, True),
+    ]
+    assert "cut off" not in str(rounded)
+    assert "your conventions (cut off, not rounded)" in str(cut)
+
+
 @pytest.mark.parametrize("preset", ["rectools", "lenskit", "spark_mllib"])
 def test_one_preset_explains_the_whole_table(preset: PresetName) -> None:
     table = printed_under(cc.preset(preset), "P@5", "R@5", "AP@5", "nDCG@5")
