@@ -11,10 +11,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print whether the last results were logged, or log them again."""
+    from concord.metrics_core.errors import InputError
+    from concord.pipeline.dvc.current_results import stale_results, warn_if_stale
     from concord.pipeline.mlflow.log import log_again, log_status
     from concord.pipeline.params.read import read_params
 
+    params = read_params()
     if arguments.again:
+        if stale := stale_results(params, "report"):
+            raise InputError([stale])
         log_again()
     else:
-        print(log_status(read_params()))
+        warn_if_stale(params)
+        print(log_status(params))

@@ -33,7 +33,10 @@ class DvcCache:
                 self._repo = repo
         except NotDvcRepoError:
             problem = "is not in a DVC repository, and its values are read from DVC's cache"
-            fix = "`dvc init`, `dvc repro`, and commit dvc.lock"
+            fix = (
+                "`dvc init`, `concord init --upgrade`, `dvc repro`, and commit dvc.lock; "
+                "`concord gate` compares with the baseline without DVC"
+            )
             raise refuse(folder.resolve().name, problem, fix) from None
 
     def find(self, md5: str) -> Path | None:

@@ -34,23 +34,33 @@ def load_comparison(params: Params) -> Comparison:
     return read_comparison(file)
 
 
-def stale_message(params: Params) -> str | None:
-    """Return `params.yaml (models) and lists/two.csv have changed since …`; None without changes.
+def stale_results(params: Params, stage: str = "compare") -> Problem | None:
+    """Return what has changed since the results of a stage were made; None without changes.
 
     Changes of `gate` do not count: a decision always uses the current gate.
     """
     state = Path(params.results.comparison).parent / STATE
-    changed = _changed_since_run(state) if state.is_file() else None
-    if changed is None or (changed and Path(LOCK).is_file()):
+    changed: list[str] = []
+    if state.is_file():
+        changed = _changed_since_run(state, stage)
+        if not changed:
+            return None
+    if Path(LOCK).is_file():  # `dvc repro` may have made them
         lock = _read_lock()
         if lock.fault is not None:
-            return f"{LOCK} {lock.fault}: run `{rerun_command()}` once it is resolved"
+            return Problem(LOCK, lock.fault, f"run `{rerun_command()}` once it is resolved")
         changed = _describe(_changed_keys(lock), [*_changed_files(params, lock)])
     if not changed:
         return None
     have = "has" if len(changed) == 1 else "have"
-    message = f"{join_names(changed)} {have} changed since these results were made"
-    return f"{message}: run `{rerun_command()}`"
+    message = f"{have} changed since these results were made"
+    return Problem(join_names(changed), message, f"run `{rerun_command()}`")
+
+
+def stale_message(params: Params) -> str | None:
+    """Return `params.yaml (models) and lists/two.csv have changed since …: run …`, or None."""
+    problem = stale_results(params)
+    return problem and f"{problem.where} {problem.message}: {problem.fix}"
 
 
 def _describe(keys: Sequence[str], paths: Sequence[str]) -> list[str]:
@@ -58,9 +68,9 @@ def _describe(keys: Sequence[str], paths: Sequence[str]) -> list[str]:
     return [*([f"{PARAMS} ({', '.join(keys)})"] if keys else []), *paths]
 
 
-def _changed_since_run(state: Path) -> list[str]:
-    """Return what has changed since the last `concord run`, by its record."""
-    specs = select_stages(stage_specs(read_yaml(PARAMS).content), ["compare"])
+def _changed_since_run(state: Path, stage: str) -> list[str]:
+    """Return what has changed since the last `concord run` of a stage, by its record."""
+    specs = select_stages(stage_specs(read_yaml(PARAMS).content), [stage])
     return _describe(*RunState(state).changes(specs))
 
 

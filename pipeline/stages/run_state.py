@@ -15,19 +15,20 @@ import concord
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.paths import RemotePath, parse_path
 from concord.metrics_core.errors import InputError
-from concord.metrics_core.files import load_json
+from concord.metrics_core.files import is_address, load_json
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.stages.specs import StageSpec
 
 PACKAGE = Path(concord.__file__).parent
 STATE = "concord-run.json"  # beside the folder of the comparison
+_FORMAT = 2  # of that file
 
 
 class RunState:
     """Content of the state file: stages at their last success, and hashes of files.
 
-    A stage that has not ended is not in the file, so the next run repeats it. A file is read again
-    if its size, time or inode has changed.
+    A stage that fails keeps the entry of its last success, from which its inputs or outputs
+    differ: the next run repeats it. A file is read again if its size, time or inode has changed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,35 +37,43 @@ class RunState:
         self._files: dict[str, Any] = {}
         try:
             content = load_json(path, "")
-            self._stages, self._files = dict(content["stages"]), dict(content["files"])
+            if content["format"] == _FORMAT:
+                self._stages, self._files = dict(content["stages"]), dict(content["files"])
         except (InputError, KeyError, TypeError, ValueError):
-            pass  # missing, damaged or of another version: all stages run
+            pass  # missing or damaged: all stages run, as with another format
 
     def is_current(self, spec: StageSpec) -> bool:
         """True if neither inputs nor outputs have changed since the stage last succeeded."""
         return bool(self._stages.get(spec.name) == self._inputs(spec) | self._outputs(spec))
 
     def changes(self, specs: Sequence[StageSpec]) -> tuple[list[str], list[str]]:
-        """Return the keys of params.yaml and the local paths that changed since stages succeeded.
+        """Return the keys of params.yaml, and what else has changed since the stages succeeded.
 
-        A section or folder is left out if a part of it is named.
+        Left out are parts of a section or folder that has changed, and files in stores. If the last
+        stage has no entry, the state file is named.
         """
+        if specs[-1].name not in self._stages:
+            return [], [f"{self._path} (incomplete)"]
+        current = version("concord-eval")
         keys: list[str] = []
+        versions: list[str] = []
         paths: list[str] = []
         for spec in specs:
-            known = self._stages.get(spec.name, {"params": {}, "files": {}, "outputs": {}})
-            keys += [key for key, value in known["params"].items() if spec.params.get(key) != value]
-            hashes = known["files"] | known["outputs"]
-            existing = [path for path in hashes if Path(path).exists()]
-            paths += [path for path in existing if self._hash(path) != hashes[path]]
-        return _innermost(keys, "."), _innermost(paths, "/")
+            if known := self._stages.get(spec.name):
+                keys += [key for key, old in known["params"].items() if spec.params.get(key) != old]
+                versions += [known["version"]] if known["version"] != current else []
+                hashes = {**known["files"], **known["outputs"]}
+                local = [(path, old) for path, old in hashes.items() if not is_address(path)]
+                paths += [path for path, old in local if self._hash(path) != old]
+        return _outermost(keys, "."), [
+            *(f"Concord ({old} → {current})" for old in dict.fromkeys(versions)),
+            *(p if Path(p).exists() else f"{p} (missing)" for p in _outermost(paths, "/")),
+        ]
 
     @contextmanager
     def record(self, spec: StageSpec) -> Iterator[None]:
         """Store the stage's inputs and outputs if the block, which runs it, succeeds."""
         inputs = self._inputs(spec)  # before it reads them: a later change must not be missed
-        self._stages.pop(spec.name, None)
-        self._write()
         for out in map(Path, spec.outs):
             if _is_result_folder(out):
                 shutil.rmtree(out)  # files of the last run that this one does not write
@@ -74,7 +83,7 @@ class RunState:
 
     def _write(self) -> None:
         files = {path: entry for path, entry in self._files.items() if Path(path).exists()}
-        write_json(self._path, {"stages": self._stages, "files": files})
+        write_json(self._path, {"format": _FORMAT, "stages": self._stages, "files": files})
 
     def _inputs(self, spec: StageSpec) -> dict[str, Any]:
         return {
@@ -111,12 +120,12 @@ def _is_result_folder(path: Path) -> bool:
     return path.is_dir() and (has_comparison or path.suffix == ".parquet")
 
 
-def _innermost(names: Sequence[str], separator: str) -> list[str]:
-    """Return the names, each once, without those that contain another one."""
+def _outermost(names: Sequence[str], separator: str) -> list[str]:
+    """Return the names, each once, without those inside another one."""
     return [
         name
         for name in dict.fromkeys(names)
-        if not any(other.startswith(name + separator) for other in names)
+        if not any(name.startswith(other + separator) for other in names)
     ]
 
 

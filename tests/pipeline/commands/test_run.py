@@ -4,11 +4,14 @@ import fcntl
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from concord.metrics_core.files import load_json
 from concord.pipeline.commands import stage
+from concord.pipeline.running.outputs import write_json
 from concord.pipeline.running.signals import StopSignal
 from concord.pipeline.stages import run_state
 from tests.pipeline.dvc.revisions import git
@@ -121,12 +124,32 @@ def _damaged_values(project: Path) -> None:
     (project / "results/per_user/als.parquet").write_bytes(b"PAR1")
 
 
+def _two_conventions(project: Path) -> None:
+    other = {"conventions.preset": "custom", "conventions.ties": "item_desc"}
+    change_params(project, {**other, "conventions.gain": "exp2"})
+
+
+def _missing_lists(project: Path) -> None:
+    (project.parent / "out/als.csv").unlink()
+
+
+def _failed_run(project: Path) -> None:
+    write(project.parent, {"out/als.csv": LISTS.replace("u3,b,1", "u3,b,")})
+    assert attempt(project, "concord", "run", "compare").returncode == 2
+
+
 def _without_als(project: Path) -> None:
     change_params(project, {"models": {"popular": {"path": "../out/popular.csv"}}})
 
 
 def _damaged_state(project: Path) -> None:
     (project / "results/concord-run.json").write_text('{"stages": {')
+
+
+def _state_of_another_format(project: Path) -> None:
+    state = project / "results/concord-run.json"
+    stages = {name: {"inputs": {}} for name in load_json(state, "")["stages"]}
+    write_json(state, {"stages": stages, "files": {}})
 
 
 @pytest.mark.parametrize(
@@ -138,6 +161,7 @@ def _damaged_state(project: Path) -> None:
         (_damaged_values, ["evaluate als"]),  # its results are the same as before
         (_without_als, ["compare"]),
         (_damaged_state, UP_TO_COMPARE),
+        (_state_of_another_format, UP_TO_COMPARE),
     ],
 )
 def test_a_change_runs_the_stages_that_it_affects(
@@ -155,7 +179,12 @@ def test_a_change_runs_the_stages_that_it_affects(
         (_other_lists, "../out/als.csv has"),
         (_other_cutoff, "params.yaml (evaluation) has"),
         (_other_policy, "params.yaml (input.nan_score) has"),
-        (_damaged_values, "results/per_user/als.parquet has"),
+        (_two_conventions, "params.yaml (conventions) has"),
+        (_missing_lists, "../out/als.csv (missing) has"),
+        (_failed_run, "../out/als.csv has"),
+        (_damaged_values, "results/per_user has"),
+        (_damaged_state, "results/concord-run.json (incomplete) has"),
+        (_state_of_another_format, "results/concord-run.json (incomplete) has"),
         (_other_lists_evaluated, "results/lists, results/summary and results/quality have"),
     ],
 )
@@ -170,22 +199,56 @@ def test_results_that_are_out_of_date_are_named(
     )
 
 
-def test_results_of_run_are_current_although_dvc_lock_is_older(project: Path) -> None:
+def test_dvc_lock_decides_if_the_results_are_not_those_of_the_last_run(project: Path) -> None:
     (project / "dvc.lock").write_text(
         "schema: '2.0'\nstages:\n  compare:\n    cmd: concord\n    params:\n"
         "      params.yaml:\n        report.title: Older\n    outs:\n"
         "    - path: results/comparison\n      md5: 00.dir\n"
     )
+    current = run(project, "concord", "leaderboard")
+    _damaged_state(project)
 
-    assert run(project, "concord", "leaderboard").startswith("nDCG@1 ")
+    assert current.startswith("nDCG@1 ")
+    assert run(project, "concord", "leaderboard").startswith(
+        "warning: params.yaml (report.title) has changed since these results were made"
+    )
 
 
-def test_another_version_of_concord_runs_every_stage(
+def test_another_version_of_concord_is_named_and_runs_every_stage(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    old = version("concord-eval")
     monkeypatch.setattr(run_state, "version", lambda _: "99.0")
 
+    assert run(project, "concord", "leaderboard").startswith(
+        f"warning: Concord ({old} → 99.0) has changed since these results were made"
+    )
     assert stages_run(project) == UP_TO_COMPARE
+
+
+def test_stale_results_are_not_logged(project: Path) -> None:
+    _other_cutoff(project)
+    changed = attempt(project, "concord", "log", "--again")
+    status = attempt(project, "concord", "log")
+    stages_run(project)
+    without_report = attempt(project, "concord", "log", "--again")
+
+    assert (changed.returncode, changed.stderr) == (
+        2,
+        "params.yaml (evaluation): has changed since these results were made\n"
+        "  fix: run `concord run`\n",
+    )
+    assert status.stderr.startswith("warning: params.yaml (evaluation) has changed since")
+    assert without_report.returncode == 2
+    assert without_report.stderr.startswith("results/comparison: has changed since")
+
+
+def test_history_names_the_way_to_dvc(project: Path) -> None:
+    assert attempt(project, "concord", "history").stderr == (
+        "evaluation: is not in a DVC repository, and its values are read from DVC's cache\n"
+        "  fix: `dvc init`, `concord init --upgrade`, `dvc repro`, and commit dvc.lock; "
+        "`concord gate` compares with the baseline without DVC\n"
+    )
 
 
 def test_other_code_runs_the_stages_that_use_it(
@@ -239,7 +302,7 @@ def test_a_failing_stage_ends_the_run_as_it_ends_alone(project: Path) -> None:
 
     assert (done.returncode, done.stderr) == (2, alone.stderr)
     write(project.parent, {"out/als.csv": LISTS})
-    assert stages_run(project) == ["load als"]
+    assert stages_run(project) == []  # the results are still those of these lists
 
 
 def test_an_interrupted_stage_is_repeated(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,14 +312,16 @@ def test_an_interrupted_stage_is_repeated(project: Path, monkeypatch: pytest.Mon
         def stop(*_: object) -> str:
             raise StopSignal(15)
 
-        return stop if name == "compare" else import_main(name)
+        return stop if name == "evaluate" else import_main(name)
 
     _other_cutoff(project)
     with monkeypatch.context() as patched:
         patched.setattr(stage, "import_main", interrupted)
         attempt(project, "concord", "run", "compare")
 
-    assert stages_run(project) == ["compare"]
+    stale = run(project, "concord", "leaderboard")
+    assert stale.startswith("warning: params.yaml (evaluation) ")
+    assert stages_run(project) == ["evaluate als", "evaluate popular", "compare"]
 
 
 def test_a_second_run_waits_for_the_first(project: Path) -> None:
