@@ -60,7 +60,7 @@ def stale_results(params: Params, stage: str = "compare") -> Problem | None:
 def stale_message(params: Params) -> str | None:
     """Return `params.yaml (models) and lists/two.csv have changed since …: run …`, or None."""
     problem = stale_results(params)
-    return problem and f"{problem.where} {problem.message}: {problem.fix}"
+    return None if problem is None else f"{problem.where} {problem.message}: {problem.fix}"
 
 
 def _describe(keys: Sequence[str], paths: Sequence[str]) -> list[str]:

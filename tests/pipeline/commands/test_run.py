@@ -148,7 +148,7 @@ def _damaged_state(project: Path) -> None:
 
 def _state_of_another_format(project: Path) -> None:
     state = project / "results/concord-run.json"
-    stages = {name: {"inputs": {}} for name in load_json(state, "")["stages"]}
+    stages: dict[str, object] = {name: {"inputs": {}} for name in load_json(state, "")["stages"]}
     write_json(state, {"stages": stages, "files": {}})
 
 
