@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
+from itertools import groupby
 from types import ModuleType
 from typing import Any
 
@@ -78,15 +79,29 @@ def _table_lines(table: TextTable) -> list[str]:
 
 
 def to_html(blocks: Iterable[Block]) -> str:
-    """Return the blocks as paragraphs and tables in the colours of the page around them."""
-    return "".join(_block_html(block) for block in blocks if block)
+    """Return the blocks as paragraphs and tables in the colours of the page around them.
+
+    Lines that follow each other are one paragraph, with their line breaks and indents.
+    """
+    return "".join(
+        _paragraph(group) if kind is str else "".join(map(_block_html, group))
+        for kind, group in groupby(blocks, _kind)
+    )
+
+
+def _kind(block: Block) -> type:
+    return str if block and isinstance(block, str) and not isinstance(block, Heading) else object
+
+
+def _paragraph(lines: Iterable[Block]) -> str:
+    text = "\n".join(escape(to_one_line(str(line))) for line in lines)
+    return f'<p style="white-space: pre-wrap">{text}</p>'
 
 
 def _block_html(block: Block) -> str:
     if isinstance(block, TextTable):
         return _table_html(block)
-    line = escape(to_one_line(block))
-    return f"<p><strong>{line}</strong></p>" if isinstance(block, Heading) else f"<p>{line}</p>"
+    return f"<p><strong>{escape(to_one_line(block))}</strong></p>" if block else ""
 
 
 def _table_html(table: TextTable) -> str:

@@ -54,8 +54,11 @@ def _explanation(result: Verification) -> str:
     parts = [f"preset{plural} {_names(presets)}"] if presets else []
     parts += with_null(_limited(null))
     parts += [f"your conventions with {_changes(changes[0])}"] if changes else []
+    explained = ", or ".join(parts)
+    if total == 1:
+        return f"The mean is explained by {explained}."
     count = f"All {total}" if n_values == total else f"{n_values} of {total}"
-    return f"{count} means have a joint explanation: {', or '.join(parts)}."
+    return f"{count} means have a joint explanation: {explained}."
 
 
 def _names(presets: Sequence[str]) -> str:

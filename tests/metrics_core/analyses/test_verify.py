@@ -107,6 +107,12 @@ def test_a_misprint_leaves_the_explanation_of_the_other_means() -> None:
     assert "No definition gives a mean marked `nothing`." in str(result)
 
 
+def test_one_mean_is_explained_in_the_singular() -> None:
+    table = printed_under(cc.preset("rectools"), "nDCG@5")[:1]
+
+    assert "The mean is explained by preset" in str(cc.verify(MODELS, TRUTH, table))
+
+
 def test_a_table_that_agrees_needs_no_explanation(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     printed_under(cc.preset("standard"), "P@2", "nDCG@2").write_csv(path)

@@ -64,7 +64,7 @@ def test_a_decision_is_shown_in_sentences_and_as_a_row_for_each_model_and_rule()
     rules = [each for m in decision.models for each in (*m.guardrails, *m.success)]
 
     assert decision.summary == "\n".join(decision.lines)
-    assert f"<p>{decision.lines[-1]}</p>" in decision._repr_html_()
+    assert f"\n{decision.lines[-1]}</p>" in decision._repr_html_()  # lines are one paragraph
     assert frame["label"].to_list() == [each.label for each in rules]
     assert frame.filter(pl.col("rule") == "success")["outcome"].null_count() == sum(
         len(m.success) for m in decision.models
