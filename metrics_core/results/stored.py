@@ -19,7 +19,7 @@ SCHEMA = 9
 _READABLE = (4, 5, 6, 7, 8, SCHEMA)
 _READABLE_CASES = (6, 7, 8, SCHEMA)
 _IGNORED_KEYS = {"schema", "examples"}  # older files have `examples`
-_FIX = "evaluate again"
+EVALUATE_AGAIN = "evaluate again"  # the fix unless a caller knows the command
 
 
 def to_content(comparison: Comparison) -> dict[str, Any]:
@@ -42,7 +42,9 @@ def _text(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def from_content(content: Mapping[str, Any], where: str = "comparison") -> Comparison:
+def from_content(
+    content: Mapping[str, Any], where: str = "comparison", fix: str = EVALUATE_AGAIN
+) -> Comparison:
     """Return the comparison with this content of comparison.json.
 
     Raises
@@ -50,7 +52,7 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     InputError
         The content is not that of a comparison, or has a schema that this version cannot read.
     """
-    _refuse_other_schema(content, where, _READABLE)
+    _refuse_other_schema(content, where, _READABLE, fix)
     if content["schema"] < SCHEMA:
         for path in _SENTENCES:
             content = _without(content, path)
@@ -58,12 +60,12 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
         content = _modify(content, definitions, _with_changed_conventions)
         content = _with_renamed_keys(_with_warning_codes(content), _RENAMED)
     if field_names := [name for name in FILE_KEYS if name in content]:
-        raise refuse(where, f"{field_names[0]}: Unexpected keyword argument", _FIX)
+        raise refuse(where, f"{field_names[0]}: Unexpected keyword argument", fix)
     fields_of = {key: name for name, key in FILE_KEYS.items()}
     values = {
         fields_of.get(key, key): part for key, part in content.items() if key not in _IGNORED_KEYS
     }
-    comparison: Comparison = _validate(Comparison, values, where)
+    comparison: Comparison = _validate(Comparison, values, where, fix)
     return comparison
 
 
@@ -171,7 +173,7 @@ def _with_warning_codes(content: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**content, "warnings": coded}
 
 
-def _validate(kind: type, values: Mapping[str, Any], where: str) -> Any:
+def _validate(kind: type, values: Mapping[str, Any], where: str, fix: str) -> Any:
     with report_missing_extra():
         from pydantic import ValidationError  # takes 0.1 s
 
@@ -180,10 +182,10 @@ def _validate(kind: type, values: Mapping[str, Any], where: str) -> Any:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(FILE_KEYS.get(str(part), str(part)) for part in first["loc"])
-        raise refuse(where, f"{key}: {first['msg']}", _FIX) from None
+        raise refuse(where, f"{key}: {first['msg']}", fix) from None
 
 
-def read_comparison(path: Path) -> Comparison:
+def read_comparison(path: Path, fix: str = EVALUATE_AGAIN) -> Comparison:
     """Return the comparison of a file.
 
     Raises
@@ -191,17 +193,17 @@ def read_comparison(path: Path) -> Comparison:
     InputError
         As `from_content`; or the file does not exist or is not JSON.
     """
-    return from_content(load_json(path, _FIX), str(path))
+    return from_content(load_json(path, fix), str(path), fix)
 
 
-def read_cases(path: Path) -> Cases:
+def read_cases(path: Path, fix: str = EVALUATE_AGAIN) -> Cases:
     """Return the error analysis of a file; raise as `read_comparison`."""
-    content: Mapping[str, Any] = load_json(path, _FIX)
-    _refuse_other_schema(content, str(path), _READABLE_CASES)
+    content: Mapping[str, Any] = load_json(path, fix)
+    _refuse_other_schema(content, str(path), _READABLE_CASES, fix)
     if content["schema"] < SCHEMA:
         content = _with_renamed_keys(content, _RENAMED_IN_CASES)
     values = {key: part for key, part in content.items() if key != "schema"}
-    cases: Cases = _validate(Cases, values, str(path))
+    cases: Cases = _validate(Cases, values, str(path), fix)
     return cases
 
 
@@ -225,9 +227,11 @@ def _adapter(kind: type) -> Any:
     return TypeAdapter(kind)
 
 
-def _refuse_other_schema(content: Any, where: str, readable: tuple[int, ...]) -> None:
+def _refuse_other_schema(
+    content: Any, where: str, readable: tuple[int, ...], fix: str
+) -> None:
     schema = content.get("schema") if isinstance(content, Mapping) else None
     if schema not in readable:
         is_newer = isinstance(schema, int) and schema > SCHEMA
-        fix = f"update Concord, or {_FIX}" if is_newer else _FIX
+        fix = f"update Concord, or {fix}" if is_newer else fix
         raise refuse(where, f"has schema {schema}, and this version reads {SCHEMA}", fix)

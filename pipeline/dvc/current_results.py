@@ -31,7 +31,7 @@ def load_comparison(params: Params) -> Comparison:
     file = Path(params.results.comparison) / "comparison.json"
     if not file.exists():
         raise refuse(str(file), "does not exist yet", f"run `{rerun_command()}` first")
-    return read_comparison(file)
+    return read_comparison(file, rerun_fix())
 
 
 def stale_results(params: Params, stage: str = "compare") -> Problem | None:

@@ -328,7 +328,7 @@ def evaluation_runs(params: Params) -> EvaluationRuns:
         If a result is missing, or a file with the id of a training run.
     """
     file = Path(params.results.comparison) / "comparison.json"
-    comparison = read_comparison(file)
+    comparison = read_comparison(file, rerun_fix())
     run_ids = training_run_ids(params)
     models = tuple(
         model_run(params, model, comparison.quality, run_ids.get(model)) for model in params.models

@@ -6,7 +6,7 @@ from concord.metrics_core.results.stored import CASES, read_cases, read_comparis
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.failures import format_bytes
 from concord.pipeline.running.messages import print_line
-from concord.pipeline.running.outputs import prepare_folders, write_json, write_text
+from concord.pipeline.running.outputs import prepare_folders, rerun_fix, write_json, write_text
 from concord.pipeline.stages.plots import render_plots_page
 from concord.reports.text.tables import primary_metrics
 
@@ -18,7 +18,8 @@ def main(params: Params) -> str:
 
 def report(params: Params) -> str:
     """Write the report in all formats, the page of `dvc plots` and DVC's metrics."""
-    comparison = read_comparison(Path(params.results.comparison) / "comparison.json")
+    file = Path(params.results.comparison) / "comparison.json"
+    comparison = read_comparison(file, rerun_fix())
     cases = Path(params.results.comparison) / CASES
     folder = Path(params.results.report)
     with render_plots_page() as plots_page:
@@ -27,7 +28,7 @@ def report(params: Params) -> str:
 
         write_text(
             folder / "report.html",
-            render_html(comparison, read_cases(cases) if cases.exists() else None),
+            render_html(comparison, read_cases(cases, rerun_fix()) if cases.exists() else None),
         )
         write_text(folder / "report.md", render_markdown(comparison))
         write_text(folder / "table.tex", render_latex(comparison))

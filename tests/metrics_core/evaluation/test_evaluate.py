@@ -169,7 +169,7 @@ def test_unknown_label_of_a_result_is_refused() -> None:
 
 
 def test_reconcile_takes_a_value_as_printed() -> None:
-    with pytest.raises(ValueError, match=r"0\.75 is not a string: write the number as printed"):
+    with pytest.raises(InputError, match=r"0\.75 is not a number as printed"):
         cc.reconcile(LISTS, TRUTH, value=0.75, metric="RR", conventions="standard")  # type: ignore[arg-type]
     reconciliation = cc.reconcile(LISTS, TRUTH, value="0.75", metric="RR", conventions="standard")
     assert reconciliation.matches[0].mean == 0.75

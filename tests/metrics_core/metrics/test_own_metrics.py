@@ -525,7 +525,7 @@ def test_other_code_of_an_own_metric_blocks_its_own_labels_alone(
     assert refused.returncode == process.returncode == 2
     assert excluded in refused.stderr
     assert excluded in process.stderr
-    assert f"nDCG@{K}: the same for every user: plain, sharp" in output
+    assert f"nDCG@{K}: same values for every user: plain, sharp" in output
     assert f"note: not compared: {excluded}" in output
     assert f"revenue@{K}: sharp, against HEAD~1: better" in anyway
     assert excluded in comment

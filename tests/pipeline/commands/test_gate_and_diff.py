@@ -336,7 +336,7 @@ def test_unchanged_models_are_identical_and_new_ones_are_named(project: Path) ->
     assert "note: not in v1: recent" in output
     assert "note: not evaluated at v1: AP@10, AP@20" in output
     assert "note: no longer evaluated: P@10, P@20" in output
-    assert "nDCG@10: the same for every user: knn" in output
+    assert "nDCG@10: same values for every user: knn" in output
     assert "nDCG@10: ease, against v1: worse, −0." in output
     assert {key.split()[1] for key in load_changes(project, "v1")} == {
         "nDCG@10",
