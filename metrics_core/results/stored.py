@@ -227,9 +227,7 @@ def _adapter(kind: type) -> Any:
     return TypeAdapter(kind)
 
 
-def _refuse_other_schema(
-    content: Any, where: str, readable: tuple[int, ...], fix: str
-) -> None:
+def _refuse_other_schema(content: Any, where: str, readable: tuple[int, ...], fix: str) -> None:
     schema = content.get("schema") if isinstance(content, Mapping) else None
     if schema not in readable:
         is_newer = isinstance(schema, int) and schema > SCHEMA

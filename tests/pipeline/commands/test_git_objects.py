@@ -125,4 +125,6 @@ def test_results_outside_the_cache_come_from_the_remote_or_git(project: Path) ->
     git(project, "add", "-f", path)
     git(project, "commit", "-q", "-m", "results in git", path)
     cached_file(project, "HEAD", path).unlink()
-    assert "same values for every user: ease, knn, recent" in run(project, "concord", "diff", "HEAD")
+    assert "same values for every user: ease, knn, recent" in run(
+        project, "concord", "diff", "HEAD"
+    )
