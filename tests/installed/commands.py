@@ -4,13 +4,18 @@ import io
 import json
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from unittest.mock import patch
 
 from concord.pipeline.commands.cli import main
 
 done = []
 for arguments in json.loads(sys.argv[1]):
     stdout, stderr = io.StringIO(), io.StringIO()
-    with redirect_stdout(stdout), redirect_stderr(stderr):
+    with (
+        redirect_stdout(stdout),
+        redirect_stderr(stderr),
+        patch("concord.pipeline.running.stage.end_process", sys.exit),
+    ):
         try:
             main(arguments)
             code: object = 0
