@@ -17,24 +17,24 @@ def assert_passes_gate(
     *,
     undecided: Literal["pass", "fail"] | None = None,
 ) -> None:
-    """Fail unless all models of a comparison pass its gate, the decision of `concord gate`.
+    """Raise an AssertionError unless all models of a comparison pass its gate.
 
     Serious warnings about the comparison become a UserWarning.
 
     Parameters
     ----------
     comparison : Comparison
-        A comparison with a gate. For results of a project, take the fixture `concord_comparison`,
-        which decides by the current gate and warns of changes since.
+        A comparison with a gate. For the results of a project, use the fixture
+        `concord_comparison`: it applies the current gate and warns if inputs have changed.
     undecided : {"pass", "fail"}, optional
-        Result if guardrails are undecided. Default: as `undecided` of the gate says.
+        Result if guardrails are undecided. Default: the setting `undecided` of the gate.
 
     Raises
     ------
     AssertionError
         If a model is worse or undecided; the message is what `concord gate` prints.
     InputError
-        If it is no comparison, or has no gate.
+        If `comparison` is not a Comparison, or has no gate.
 
     Examples
     --------

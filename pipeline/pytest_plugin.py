@@ -1,6 +1,6 @@
 """The plug-in for pytest: the fixture `concord_comparison` and its option `--concord-dir`.
 
-pytest loads it at every start, so that all else is imported when the fixture is used.
+pytest loads this module at every start; the fixture imports everything else when it is used.
 """
 
 import re

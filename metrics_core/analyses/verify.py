@@ -1,4 +1,4 @@
-"""`verify`: published means beside recomputed ones, and the conventions that close each gap."""
+"""`verify`: published means next to recomputed ones, and the conventions that close each gap."""
 
 from __future__ import annotations
 

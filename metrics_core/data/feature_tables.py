@@ -60,7 +60,9 @@ def read_items(
 def read_table(
     connection: DuckDBPyConnection, file: InputTable, *, progress: Progress = no_progress
 ) -> tuple[pl.DataFrame, Source]:
-    """Return the table under our names, with checked ids; `file.required` is the column of ids.
+    """Return the table with Concord's column names and checked ids.
+
+    `file.required` holds the column of ids.
 
     Raises
     ------

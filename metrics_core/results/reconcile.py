@@ -43,6 +43,11 @@ class ConventionMatch:
     is_cut: bool
     presets_with_null: tuple[str, ...] = ()
 
+    @property
+    def change_texts(self) -> list[str]:
+        """Changes as text, such as `gain: binary`."""
+        return [f"{name}: {value}" for name, value in self.changes.items()]
+
 
 @dataclass(frozen=True, repr=False)
 class Reconciliation(BaseResult):
@@ -91,7 +96,7 @@ class Reconciliation(BaseResult):
                 each.is_cut,
                 [*each.presets],
                 [*each.presets_with_null],
-                [f"{name}: {value}" for name, value in each.changes.items()],
+                each.change_texts,
             )
             for each in self.definitions
         ]

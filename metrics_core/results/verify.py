@@ -1,4 +1,4 @@
-"""The result of `verify`: published means beside recomputed ones."""
+"""The result of `verify`: published means next to recomputed ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ class Explanation:
 
 @dataclass(frozen=True, repr=False)
 class Verification(BaseResult):
-    """Published means beside recomputed ones, and the conventions that explain the differences.
+    """Published means next to recomputed ones, and the conventions that explain the differences.
 
     Attributes
     ----------
@@ -130,13 +130,15 @@ class Verification(BaseResult):
             "mean": pl.Float64,
             "agrees": pl.Boolean,
             "presets": pl.List(pl.String),
+            "presets_with_null": pl.List(pl.String),
             "changes": pl.List(pl.String),
         }
         rows = []
         for each in self.values:
-            best = each.definitions[0] if each.definitions else None
-            presets = None if best is None else [*best.presets]
-            changes = None if best is None else [f"{k}: {v}" for k, v in best.changes.items()]
             numbers = (each.value, each.published, each.mean, each.agrees)
-            rows.append((each.model, each.label, *numbers, presets, changes))
+            definition: tuple[Any, ...] = (None, None, None)
+            if each.definitions:
+                best = each.definitions[0]
+                definition = ([*best.presets], [*best.presets_with_null], best.change_texts)
+            rows.append((each.model, each.label, *numbers, *definition))
         return pl.DataFrame(rows, schema=schema, orient="row")

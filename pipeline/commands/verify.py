@@ -1,4 +1,4 @@
-"""`concord verify`: published means beside recomputed ones, and what closes each gap."""
+"""`concord verify`: published means next to recomputed ones, and what explains each gap."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""A verification as text: published beside recomputed means, and what explains the gaps."""
+"""A verification as text: published next to recomputed means, and what explains the gaps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -146,3 +146,14 @@ def test_a_column_is_missing_or_holds_numbers() -> None:
         cc.verify(MODELS, TRUTH, published(("als", "P@2", "0.5")).drop("value"))
     with pytest.raises(cc.InputError, match=r"table: value: holds numbers, which have lost"):
         cc.verify(MODELS, TRUTH, published(("als", "P@2", "0.50")).cast({"value": pl.Float64}))
+
+
+def test_the_table_names_presets_that_give_a_mean_with_null() -> None:
+    table = printed_under(cc.preset("recbole", relevance_threshold=None), "nDCG@5")
+    strict = cc.preset("standard", relevance_threshold=3)
+
+    result = cc.verify(MODELS, TRUTH, table, conventions=strict)
+    row = result.to_frame().row(0, named=True)
+
+    assert "recbole" in row["presets_with_null"]
+    assert row["changes"] == result.values[0].definitions[0].change_texts
