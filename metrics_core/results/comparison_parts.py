@@ -223,7 +223,7 @@ class Definition:
     @property
     def changed_text(self) -> str:
         """The changed conventions as in params.yaml, such as `gain: exp2; ideal: full_k`."""
-        return "; ".join(f"{name}: {_in_words(value)}" for name, value in self.changed.items())
+        return "; ".join(f"{name}: {value_text(value)}" for name, value in self.changed.items())
 
     @property
     def meanings(self) -> tuple[str, ...]:
@@ -231,7 +231,8 @@ class Definition:
         return tuple(_preset_meaning(name) for name in self.presets)
 
 
-def _in_words(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Return a value of a convention as in params.yaml."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {number:g}" for name, number in value.items())
     return "null" if value is None else str(value)

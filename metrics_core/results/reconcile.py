@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.comparison_parts import value_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +47,7 @@ class ConventionMatch:
     @property
     def change_texts(self) -> list[str]:
         """Changes as text, such as `gain: binary`."""
-        return [f"{name}: {value}" for name, value in self.changes.items()]
+        return [f"{name}: {value_text(value)}" for name, value in self.changes.items()]
 
 
 @dataclass(frozen=True, repr=False)
