@@ -37,7 +37,8 @@ def test_a_missing_comparison_is_refused_with_exit_2(project: Path) -> None:
     (project / COMPARISON).unlink()
     done = attempt(project, "concord", "stage", "report")
     assert done.returncode == 2
-    assert done.stderr == f"{COMPARISON}: there is no such file\n  fix: evaluate again\n"
+    fix = "run `concord run`, which makes it again"
+    assert done.stderr == f"{COMPARISON}: there is no such file\n  fix: {fix}\n"
 
 
 def test_failed_page_of_plots_fails_the_report(
