@@ -75,6 +75,7 @@ simulations: $(INSTALLED)  ## do the statistics hold what they promise?
 demo: $(INSTALLED)  ## make the demo data again
 	python data/demo/make_demo.py
 	python data/demo/make_excerpt.py
+	python data/demo-search/make_demo.py
 
 lock: $(INSTALLED)  ## pin all requirements again, after a change of pyproject.toml
 	uv pip compile --universal --python-version 3.11 --generate-hashes --extra all --group dev --no-header --no-annotate \

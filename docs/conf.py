@@ -41,6 +41,7 @@ include_patterns = [
     "docs/**.rst",
     "benchmarks/*.md",
     "data/demo/*.md",
+    "data/demo-search/*.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "README.md",
