@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from concord.metrics_core.data import frames
 from concord.metrics_core.data.formats import check_path, detect_format
@@ -22,6 +24,7 @@ from concord.metrics_core.data.input_table import (
     resolve_columns,
 )
 from concord.metrics_core.data.paths import RemotePath, parse_path
+from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.errors import ArgumentNames, Problem, raise_problems, refuse
 from concord.metrics_core.files import is_remote
 
@@ -86,6 +89,21 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
     else:
         rows = table_from_frame(data, name)
     return InputTable(name, "held", *resolved, settings, rows=rows)
+
+
+def list_policies(policies: Policies, recs: Any, table: InputTable) -> Policies:
+    """Return the policies for recommendations: ranks of a dict start at 1, those of PyTerrier at 0.
+
+    A PyTerrier frame has the columns qid, docno, score and rank.
+    """
+    if isinstance(recs, Mapping):
+        return replace(policies, rank_base=1)
+    rows = table.rows
+    if rows is not None and {"qid", "docno", "score", "rank"} <= {*rows.column_names}:
+        rank = rows.column("rank")
+        if pa.types.is_integer(rank.type) and pc.min(rank).as_py() == 0:
+            return replace(policies, rank_base=0)
+    return policies
 
 
 def names_in_table(

@@ -18,7 +18,7 @@ COLUMN_NAMES: Mapping[str, str] = {
     "item": "item itemid iid itemidx movie movieid film filmid product productid article "
     "articleid track trackid song songid artist artistid book bookid isbn asin parentasin sku "
     "news newsid video videoid game gameid app appid recipe recipeid business businessid venue "
-    "venueid poi doc docid document documentid hotel hotelid docno corpusid passage passageid pid "
+    "venueid poi docno doc docid document documentid hotel hotelid corpusid passage passageid pid "
     "aid itemindex adid animeid beerid contentid courseid jobid listingid offerid postid showid "
     "restaurantid " + PLURALS,
     "rank": "rank ranking position pos place",
@@ -29,6 +29,13 @@ COLUMN_NAMES: Mapping[str, str] = {
     "categories": "categories category genres genre tags topics",
     "title": "title name movietitle productname itemname",
 }
+# Names of search that are read without being asked for, as nothing else has them.
+SEARCH_NAMES: Mapping[str, str] = {
+    "user": "qid queryid",
+    "item": "docno docid corpusid pid",
+    "grade": "label relevance rel",
+}
+_TEXTS = ("query", "doc", "document", "passage", "article")  # columns beside ids in search
 _COLUMN = {name: column for column, names in COLUMN_NAMES.items() for name in names.split()}
 _PRIORITY = {name: number for number, name in enumerate(_COLUMN)}
 
@@ -44,6 +51,26 @@ def guess_columns(names: Iterable[str]) -> dict[str, str]:
         if column is not None:
             columns.setdefault(column, name)
     return columns
+
+
+def possible_columns(column: str, names: Iterable[str]) -> list[str]:
+    """Return the columns of a table that may hold the ids of a column of Concord.
+
+    `docid` next to `docno` is a number that PyTerrier gives to documents.
+    """
+    known = {*COLUMN_NAMES[column].split()}.difference(_TEXTS)
+    found = [name for name in names if normalise_name(name) in known]
+    return [name for name in found if name != "docid" or "docno" not in found]
+
+
+def is_search_name(column: str, name: str) -> bool:
+    """True if search uses a name for a column of Concord alone, such as `qid` for the user."""
+    return normalise_name(name) in SEARCH_NAMES[column].split()
+
+
+def is_beir(user: str, item: str) -> bool:
+    """True if ids have the names of BEIR's ground truth, whose `score` is the grade."""
+    return (normalise_name(user), normalise_name(item)) == ("queryid", "corpusid")
 
 
 def normalise_name(name: str) -> str:

@@ -9,7 +9,12 @@ from typing import Literal
 
 import pyarrow as pa
 
-from concord.metrics_core.data.column_names import guess_columns
+from concord.metrics_core.data.column_names import (
+    guess_columns,
+    is_beir,
+    is_search_name,
+    possible_columns,
+)
 from concord.metrics_core.data.paths import AnyPath, parse_path
 from concord.metrics_core.errors import Problem, SettingNames, raise_problems
 
@@ -138,6 +143,8 @@ class RawRows:
         Number of rows, if the file states it.
     unread_columns : tuple of str
         Columns that are not read.
+    aliases : mapping of str to str
+        Our name -> original name of columns that were recognised by names of search.
     """
 
     kinds: dict[str, Kind]
@@ -147,6 +154,7 @@ class RawRows:
     has_line_errors: bool = False
     rows: int | None = None
     unread_columns: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_row_level(name: str) -> bool:
@@ -161,6 +169,36 @@ def role_of(name: str) -> Literal["id", "rank", "time", "number"]:
     return name if name in ("rank", "time") else "number"  # type: ignore[return-value]
 
 
+def find_aliases(file: InputTable, names: Sequence[str]) -> dict[str, str]:
+    """Return {our name: original name} of columns with names of search, such as `qid`.
+
+    Our own names and those that `columns` maps have precedence. A name of search counts only if no
+    other column may be the same, and only in a table whose users have such a name.
+    """
+    if not {"user", "item"} <= set(file.required):
+        return {}
+    missing = [
+        column
+        for column in ("user", "item", "grade")
+        if column in file.fields and column not in file.columns and column not in names
+    ]
+    single = {
+        column: possible[0]
+        for column in missing
+        if len(possible := _possible_columns(column, names)) == 1
+    }
+    aliases = {c: name for c, name in single.items() if is_search_name(c, name)}
+    user, item = (aliases.get(each, file.original_name(each)) for each in ("user", "item"))
+    if single.get("grade") == "score" and is_beir(user, item):
+        aliases["grade"] = "score"
+    return aliases if is_search_name("user", user) else {}
+
+
+def _possible_columns(column: str, names: Sequence[str]) -> list[str]:
+    """Return the columns that may hold one of ours."""
+    return _grade_names(names) if column == "grade" else possible_columns(column, names)
+
+
 def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
     """Return {our name: original name} for every column to read.
 
@@ -173,8 +211,8 @@ def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
     for name in file.fields:
         column = file.original_name(name)
         if column not in names and (name in file.required or name in file.columns):
-            similar = _similar_name(file, name, names)
-            hint = "" if similar is None else f"did you mean {similar!r}? Else "
+            similar = _similar_names(file, name, names)
+            hint = f"did you mean {similar}? Else " if similar else ""
             fix = f"{hint}name its own column: {file.settings.columns(name)}"
             if name in file.unit:
                 fix = f"{hint}add it where the table is made, or change {file.settings.unit}"
@@ -186,13 +224,14 @@ def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
     return columns
 
 
-def _similar_name(file: InputTable, name: str, names: Sequence[str]) -> str | None:
-    """Return a column that may be a missing one: of a common name for it, or spelled similarly."""
+def _similar_names(file: InputTable, name: str, names: Sequence[str]) -> str:
+    """Return columns that may be a missing one: of common names for it, or spelled similarly."""
     free = [each for each in names if each not in file.columns.values()]
     if common := guess_columns(free).get(name):
-        return common
+        several = possible_columns(name, free) if name in ("user", "item") else []
+        return " or ".join(map(repr, several if len(several) > 1 else [common]))
     matches = difflib.get_close_matches(file.original_name(name), names, n=1, cutoff=0.7)
-    return matches[0] if matches else None
+    return "".join(map(repr, matches))
 
 
 def duplicate_names(table: str, names: Sequence[str]) -> list[Problem]:
@@ -217,11 +256,18 @@ def ambiguous_columns(file: InputTable, columns: Mapping[str, str]) -> Iterator[
             yield Problem(f"{file.name}: column {column!r}", f"is mapped to both {names}", fix)
 
 
+def _grade_names(names: Sequence[str]) -> list[str]:
+    """Return the columns that may hold grades."""
+    return [name for name in names if re.fullmatch(GRADE_NAME, name.strip().lower())]
+
+
 def _grade_problems(file: InputTable, names: Sequence[str]) -> Iterator[Problem]:
     """Yield a problem if a column looks like grades under another name: all grades would be 1."""
-    likely = [name for name in names if re.fullmatch(GRADE_NAME, name.strip().lower())]
+    likely = _grade_names(names)
     if "grade" in file.optional and file.original_name("grade") not in names and likely:
-        message = f"may hold the grades, and there is no column {file.original_name('grade')!r}"
+        others = "".join(f", as may {name!r}" for name in likely[1:])
+        absent = file.original_name("grade")
+        message = f"may hold the grades{others}, and there is no column {absent!r}"
         with_name, none = (file.settings.columns("grade", to) for to in (likely[0], "null"))
         fix = f"name it: {with_name}; if every row has grade 1: {none}"
         yield Problem(f"{file.name}: column {likely[0]!r}", message, fix)

@@ -15,6 +15,7 @@ from concord.metrics_core.data.input_table import (
     InputTable,
     RawRows,
     choose_columns,
+    find_aliases,
     is_row_level,
 )
 from concord.metrics_core.data.text_files import first_line, read_lines
@@ -26,11 +27,14 @@ LineChecks = list[tuple[str, str]]
 
 def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> RawRows:
     first = _first_object(file)
+    aliases = find_aliases(file, list(first))
+    file = replace(file, columns={**file.columns, **aliases})
     has_items = {"user", "item"} <= set(file.required)
     columns = choose_columns(_with_plurals(file, first) if has_items else file, list(first))
     _refuse_same_case_insensitive(file, list(columns.values()))
     raw = read_lines(file)
     raw.unread_columns = tuple(key for key in first if key not in columns.values())
+    raw.aliases = aliases
     connection.register("lines", raw.batches)
     has_lists = has_items and isinstance(first.get(columns.get("item", "")), list)
     names = PLURALS if has_lists else {name: name for name in file.fields}

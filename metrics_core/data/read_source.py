@@ -98,8 +98,8 @@ def read_source(
         keep = f", or set {setting}" if "score" in file.optional else ""
         raise refuse(file.name, "has no rows", f"check what wrote it{keep}")
     text_ids = [name for name in source.ids if source.is_text(name)]
-    rewritten = strip_float_suffix(connection, text_ids, source.parsed, file.location)
-    notes = tuple(ids.note for ids in rewritten)
+    rewritten = strip_float_suffix(connection, text_ids, source.parsed, source.file.location)
+    notes = (*source.notes, *(ids.note for ids in rewritten))
     source = replace(source, rows=rows, rewritten=rewritten, notes=notes)
     return _combine_unit(connection, source) if file.unit else source
 
@@ -160,6 +160,7 @@ def _open_source(
 ) -> tuple[Source, str]:
     """Open a file; return it with a query of its typed columns from the relation `raw`."""
     raw = _read_raw(connection, file, rank_base)
+    file = replace(file, columns={**file.columns, **raw.aliases})
     columns = tuple(name for name in file.fields if name in raw.kinds)
     parsed = tuple(name for name in columns if not is_always_valid(name, raw.kinds[name]))
     selected = ", ".join(
@@ -167,7 +168,9 @@ def _open_source(
         + [invalid_sql(name, raw.kinds[name]) for name in parsed]
         + (["line_error"] if raw.has_line_errors else [])
     )
-    return Source(file, raw, columns, parsed, rows=0), f"SELECT {selected} FROM raw"
+    names = ", ".join(f"{name}: {column}" for name, column in raw.aliases.items())
+    notes = (f"columns recognised by their names: {names}",) if names else ()
+    return Source(file, raw, columns, parsed, 0, notes=notes), f"SELECT {selected} FROM raw"
 
 
 def _read_raw(connection: DuckDBPyConnection, file: InputTable, rank_base: int) -> RawRows:

@@ -1,7 +1,7 @@
 """Layout of Arrow tables: a row has one item, or lists of items that are unnested into rows."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from concord.metrics_core.data.input_table import (
     InputTable,
     Kind,
     choose_columns,
+    find_aliases,
     is_row_level,
 )
 from concord.metrics_core.errors import refuse
@@ -43,11 +44,14 @@ class TableLayout:
     struct_column : str
         Column of lists of structs, whose fields hold all values that are not row-level; empty if
         there is none.
+    aliases : mapping of str to str
+        Columns that were recognised by names of search.
     """
 
     columns: Mapping[str, str]
     has_lists: bool = False
     struct_column: str = ""
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def read_columns(self) -> list[str]:
@@ -89,6 +93,12 @@ def find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
     InputError
         If a column is missing, duplicate or ambiguous.
     """
+    aliases = find_aliases(file, schema.names)
+    named = replace(file, columns={**file.columns, **aliases})
+    return replace(_find_layout(named, schema), aliases=aliases)
+
+
+def _find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
     types = {field.name: decoded_type(field.type) for field in schema}
     item = file.original_name("item")
     if not {"user", "item"} <= set(file.required):

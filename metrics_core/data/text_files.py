@@ -39,7 +39,7 @@ def read_delimited(file: InputTable, rank_base: int) -> RawRows:
     layout = find_layout(file, pa.schema([(name, pa.string()) for name in header]))
     builder = row_builder(file, layout, dict.fromkeys(layout.columns, "text"), rank_base)
     raw = RawRows(builder.output_kinds, partial(_line_name, file.path, delimiter))
-    raw.unread_columns = layout.unread_columns(header)
+    raw.unread_columns, raw.aliases = layout.unread_columns(header), layout.aliases
     invalid_rows: list[Any] = []
 
     def skip(row: Any) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.argument_types import Data
-from concord.metrics_core.data.arguments import Columns, open_table
+from concord.metrics_core.data.arguments import Columns, list_policies, open_table
 from concord.metrics_core.data.id_matching import IdMatchContext, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.load_tables import (
@@ -280,13 +280,11 @@ class TableLoader:
     ) -> tuple[InputTable, dict[str, Any]]:
         """Pass a model's lists to `keep`; return their table and its description."""
         table = self._table(model, recs, role="recs").with_unit(self.unit)
-        policies = self.policies
-        if isinstance(recs, Mapping):  # ranks are generated from 1
-            policies = replace(policies, rank_base=1)
+        policies = list_policies(self.policies, recs, table)
         conventions = self.config.conventions
         with registered_only() as connection:
             loaded = load_recommendations(connection, table, policies, conventions, keep)
-            return table, loaded.describe()
+            return loaded.source.file, loaded.describe()
 
     def ground_truth(self, fold: str, truth: Data) -> GroundTruth:
         """Load the ground truth of a fold."""

@@ -1,7 +1,7 @@
 """Load the inputs of `explain` and `reconcile`, which rank lists again under other conventions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -9,7 +9,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.data.argument_types import Data, TableColumns
-from concord.metrics_core.data.arguments import Columns, check_columns, open_table
+from concord.metrics_core.data.arguments import Columns, check_columns, list_policies, open_table
 from concord.metrics_core.data.feature_tables import read_items
 from concord.metrics_core.data.id_matching import IdMatchContext, match_ids
 from concord.metrics_core.data.load_tables import InMemorySink, load_ground_truth
@@ -108,9 +108,8 @@ def load_inputs(
     """
     refuse_unit(unit, conventions)
     allowed, column_names = parse_policies(policies or {}), check_columns(columns or {})
-    if isinstance(recs, Mapping):  # ranks are generated from 1
-        allowed = replace(allowed, rank_base=1)
     table = open_table("recs", recs, column_names).with_unit(unit)
+    allowed = list_policies(allowed, recs, table)
     truth_error = None
     try:
         _load_truth(connection, truth, allowed, column_names, unit)
@@ -135,7 +134,7 @@ def load_inputs(
         connection.execute("CREATE TEMP TABLE items AS SELECT item FROM ranked WHERE FALSE")
     _share_id_types(connection)
     match_context = IdMatchContext(
-        table.name, table.columns, catalogue_name, allowed.unknown_items, table.settings
+        table.name, lists.file.columns, catalogue_name, allowed.unknown_items, table.settings
     )
     match_ids(connection, match_context, of_requests=bool(unit))
     return LoadedInputs(connection, allowed, lists, train is not None, catalogue)

@@ -119,7 +119,8 @@ def spark_table(table: InputTable, frame: "DataFrame", rank_base: int) -> SparkT
         If columns are missing or have an invalid type.
     """
     assert table.rows is not None
-    kinds = read_columnar(table, rank_base).kinds
+    raw = read_columnar(table, rank_base)
+    kinds, table = raw.kinds, replace(table, columns={**table.columns, **raw.aliases})
     reads = list(dict.fromkeys(find_layout(table, table.rows.schema).read_columns))
     rows, origins = _with_origins(frame)
     void = {field.name for field in frame.schema.fields if field.dataType.typeName() == "void"}
