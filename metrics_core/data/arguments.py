@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from concord.metrics_core.data import frames
-from concord.metrics_core.data.formats import check_path, detect_format
+from concord.metrics_core.data.formats import UNNAMED, check_path, detect_format
 from concord.metrics_core.data.frames import table_from_frame
 from concord.metrics_core.data.input_table import (
     INTERACTIONS_COLUMNS,
@@ -80,7 +80,7 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
         path = parse_path(os.path.expanduser(str(data)))  # noqa: PTH111
         check_path(path, settings)
         form = detect_format(path, None, settings)
-        names = own_names if form == "trec" else resolved  # TREC files have no header
+        names = own_names if form in UNNAMED else resolved
         return InputTable(str(path), form, *names, settings)
     if isinstance(data, Mapping) and role in _FROM_DICT:
         rows, resolved = _FROM_DICT[role](data, name), own_names

@@ -68,9 +68,9 @@ def is_search_name(column: str, name: str) -> bool:
     return normalise_name(name) in SEARCH_NAMES[column].split()
 
 
-def is_beir(user: str, item: str) -> bool:
-    """True if ids have the names of BEIR's ground truth, whose `score` is the grade."""
-    return (normalise_name(user), normalise_name(item)) == ("queryid", "corpusid")
+def is_beir(names: Iterable[str]) -> bool:
+    """True if columns have the names of BEIR's ground truth, whose `score` is the grade."""
+    return {"query-id", "corpus-id", "score"} <= {*names}
 
 
 def normalise_name(name: str) -> str:

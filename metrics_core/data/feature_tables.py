@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.formats import FORMATS
+from concord.metrics_core.data.formats import FORMATS, UNNAMED
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS, InputTable, ambiguous_columns
 from concord.metrics_core.data.read_source import Progress, Source, no_progress, read_source
 from concord.metrics_core.data.small_tables import read_cells
@@ -70,10 +70,11 @@ def read_table(
         If the file cannot be read as a table, or an id is missing, invalid or duplicate.
     """
     (key,) = file.required
-    if file.format == "trec":
-        *others, last = (name for name in FORMATS if name != "trec")
+    if file.format in UNNAMED:
+        *others, last = (name for name in FORMATS if name not in UNNAMED)
         fix = f"give it as {', '.join(others)} or {last}"
-        raise refuse(file.name, "is a TREC file, which has no such columns", fix)
+        kind = "TREC" if file.format == "trec" else "JSON"
+        raise refuse(file.name, f"is a {kind} file, which has no such columns", fix)
     source = read_source(connection, replace(file, optional=()), progress=progress)
     other = "item" if key == "user" else "user"
     connection.execute(f"ALTER TABLE source ADD COLUMN {other} VARCHAR")

@@ -11,7 +11,7 @@ from concord.metrics_core.files import STORES, is_address, redact_address, refus
 
 
 class FileFormat(NamedTuple):
-    """A format: endings of its files, and the delimiter of columns.
+    """A format: endings of its files, the delimiter of columns, and whether columns have names.
 
     Only text formats can be read from `.gz`.
     """
@@ -19,6 +19,7 @@ class FileFormat(NamedTuple):
     endings: tuple[str, ...]
     delimiter: str = ""
     is_text: bool = True
+    has_names: bool = True
 
 
 # `Format` of pipeline/params/model.py has the same names.
@@ -28,9 +29,11 @@ FORMATS = {
     "csv": FileFormat((".csv",), ","),
     "tsv": FileFormat((".tsv",), "\t"),
     "jsonl": FileFormat((".jsonl", ".ndjson")),
-    "trec": FileFormat((".run", ".qrels")),
+    "json": FileFormat((".json",), has_names=False),
+    "trec": FileFormat((".run", ".qrels"), has_names=False),
 }
 DELIMITERS = {name: row.delimiter for name, row in FORMATS.items() if row.delimiter}
+UNNAMED = tuple(name for name, row in FORMATS.items() if not row.has_names)
 ENDINGS = {ending: name for name, row in FORMATS.items() for ending in row.endings}
 
 

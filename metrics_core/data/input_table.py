@@ -188,9 +188,9 @@ def find_aliases(file: InputTable, names: Sequence[str]) -> dict[str, str]:
         if len(possible := _possible_columns(column, names)) == 1
     }
     aliases = {c: name for c, name in single.items() if is_search_name(c, name)}
-    user, item = (aliases.get(each, file.original_name(each)) for each in ("user", "item"))
-    if single.get("grade") == "score" and is_beir(user, item):
+    if single.get("grade") == "score" and is_beir(names):
         aliases["grade"] = "score"
+    user = aliases.get("user", file.original_name("user"))
     return aliases if is_search_name("user", user) else {}
 
 

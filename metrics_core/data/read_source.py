@@ -10,6 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.float_ids import RewrittenIds, strip_float_suffix
 from concord.metrics_core.data.input_table import UNIT_PREFIX, InputTable, RawRows, role_of
+from concord.metrics_core.data.json_files import read_json
 from concord.metrics_core.data.jsonl import read_jsonl
 from concord.metrics_core.data.parse_values import invalid_sql, is_always_valid, value_sql
 from concord.metrics_core.data.read_columnar import read_columnar
@@ -178,6 +179,8 @@ def _read_raw(connection: DuckDBPyConnection, file: InputTable, rank_base: int) 
         return read_columnar(file, rank_base)
     if file.format == "jsonl":
         return read_jsonl(connection, file, rank_base)
+    if file.format == "json":
+        return read_json(file, rank_base)
     if file.format == "trec":
         return read_trec(connection, file)
     return read_delimited(file, rank_base)  # KeyError for a format without a delimiter

@@ -264,13 +264,18 @@ _RUN_LINE = ("user", "Q0", "item", "rank", "score", "tag")
 _QRELS_LINE = ("user", "0", "item", "grade")
 
 
-def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> RawRows:
+def refuse_columns(file: InputTable, kind: str) -> None:
+    """Raise an InputError if column names or a unit are set for a file without columns."""
     if file.columns:
         fix = f"leave out {file.settings.all_columns}"
-        raise refuse(file.name, "a TREC file has no column names", fix)
+        raise refuse(file.name, f"{kind} has no column names", fix)
     if file.unit:
-        message = f"a TREC file has no column {next(iter(file.unit.values()))!r}"
+        message = f"{kind} has no column {next(iter(file.unit.values()))!r}"
         raise refuse(file.name, message, f"write another format, or change {file.settings.unit}")
+
+
+def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> RawRows:
+    refuse_columns(file, "a TREC file")
     is_qrels = "grade" in file.fields or ".qrels" in file.path.suffixes
     line = _QRELS_LINE if is_qrels else _RUN_LINE
     indices = {name: index for index, name in enumerate(line, start=1) if name in file.fields}

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.conventions.metric_conventions import MAX_GRADE
+from concord.metrics_core.data.formats import UNNAMED
 from concord.metrics_core.data.input_table import LIST_COLUMNS, InputTable, resolve_columns
 from concord.metrics_core.data.unit_detection import are_session_names, possible_units
 from concord.metrics_core.errors import ParamsKeys
@@ -292,8 +293,8 @@ def choose(discovery: Discovery, project: Path, title: str) -> Choices:
 
 
 def _common_columns(truth: Table) -> dict[str, str]:
-    """Return the names of user and item in the ground truth; TREC has no column names."""
-    names = {} if truth.file.format == "trec" else truth.columns
+    """Return the names of user and item in the ground truth; TREC and JSON have none."""
+    names = {} if truth.file.format in UNNAMED else truth.columns
     return {name: names[name] for name in ("user", "item") if names.get(name, name) != name}
 
 
@@ -306,7 +307,7 @@ def _entry(table: Table, common: Mapping[str, str], project: Path) -> Content:
     }
     return {
         "path": os.path.relpath(table.path, project),
-        **({"columns": columns} if columns and table.file.format != "trec" else {}),
+        **({"columns": columns} if columns and table.file.format not in UNNAMED else {}),
         **({"order": table.order} if table.order else {}),
     }
 
@@ -328,7 +329,7 @@ def _cutoffs(models: Mapping[str, Table], unit: Sequence[str]) -> list[int]:
 def _threshold_and_max_grade(truth: Table) -> tuple[int, int]:
     """Return the lowest grade that counts as relevant, and the highest of the scale."""
     name = truth.columns.get("grade", "")
-    grades = value_range(truth.file, name) if name and truth.file.format != "trec" else None
+    grades = value_range(truth.file, name) if name and truth.file.format not in UNNAMED else None
     highest = max(1, min(MAX_GRADE, math.ceil(grades[1]))) if grades else 1
     min_stars, max_stars = STAR_MAXIMA
     is_rating = name.casefold() in RATINGS and min_stars <= highest <= max_stars
@@ -338,7 +339,7 @@ def _threshold_and_max_grade(truth: Table) -> tuple[int, int]:
 def _is_rank_base_0(models: Mapping[str, Table]) -> bool:
     """True if the first rank is 0 in every readable file with ranks."""
     ranked = [table for table in models.values() if "rank" in table.columns]
-    ranked = [table for table in ranked if table.file.format != "trec"]
+    ranked = [table for table in ranked if table.file.format not in UNNAMED]
     ranges = [value_range(table.file, table.columns["rank"]) for table in ranked]
     return {bounds[0] for bounds in ranges if bounds} == {0}
 
@@ -346,7 +347,7 @@ def _is_rank_base_0(models: Mapping[str, Table]) -> bool:
 def _is_repeated(truth: Table, unit: Sequence[str]) -> bool:
     """True if an item occurs several times for a user or session, as in repeated purchases."""
     columns = [truth.columns["user"], *unit, truth.columns["item"]]
-    return truth.file.format != "trec" and has_duplicates(truth.file, columns)
+    return truth.file.format not in UNNAMED and has_duplicates(truth.file, columns)
 
 
 def _unlinked_runs(unknown: Mapping[str, RunIdLocation], project: Path) -> Iterator[str]:

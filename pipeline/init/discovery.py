@@ -203,6 +203,7 @@ _UNIQUE_COLUMN: Mapping[Role, str] = {"items": "item", "users": "user"}
 _SKIPPED_ROLES: Mapping[Role, str] = {
     "validation": "for validation",
     "validation lists": "lists for validation",
+    "train judgements": "judgements for training",
     "unknown": "users and items, but neither test nor train in its path",
 }
 

@@ -19,10 +19,12 @@ from concord.metrics_core.data.column_names import (
     COLUMN_NAMES,
     PLURALS,
     guess_columns,
+    is_beir,
     normalise_name,
 )
 from concord.metrics_core.data.formats import DELIMITERS, ENDINGS, format_by_name
-from concord.metrics_core.data.text_files import first_line
+from concord.metrics_core.data.paths import parse_path
+from concord.metrics_core.data.text_files import first_line, open_unpacked
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import refuse_special
 from concord.pipeline.params.yaml_files import FILL_IN
@@ -43,7 +45,7 @@ _SEPARATOR, _MOST = r"[ ,;|]\s*", 0.5  # of ids in a text; share of the texts wi
 _WORDS = rf"^[^\s,;|]+{_SEPARATOR}[^\s,;|]"
 _WORDS_WITH_DIGITS = rf"^[^\s,;|]*\d[^\s,;|]*({_SEPARATOR}[^\s,;|]*\d[^\s,;|]*)+$"
 BASELINE_NAMES = (
-    "popularity popular mostpopular pop toppop mostpop topsellers bestsellers baseline random"
+    "popularity popular bm25 mostpopular pop toppop mostpop topsellers bestsellers baseline random"
 )
 
 
@@ -129,11 +131,34 @@ def _trec_columns(path: Path, format_: str) -> TableFile:
     return TableFile(path, format_, TREC["qrels" if ".qrels" in path.suffixes else "run"])
 
 
+# A query with a document and its number, or with a list of documents; or predictions of MTEB.
+_JSON_TEXT = r'"(?:[^"\\]|\\.)*"\s*'
+_JSON_START = re.compile(
+    rf'\s*\{{\s*("mteb_model_meta"|{_JSON_TEXT}:\s*(\{{\s*{_JSON_TEXT}:\s*-?[0-9]|\[\s*"))'
+)
+_JSON_BYTES = 1 << 16
+_JSON_KINDS = {"run": "run", "runs": "run", "predictions": "run", "qrels": "qrels"}
+_OTHER_JSON = {"config", "meta", "metadata", "metrics", "params", "report", "results", "summary"}
+
+
+def _json_columns(path: Path, format_: str) -> TableFile:
+    """Return the columns of JSON by query, as its name or folder says; none for other JSON."""
+    words = _WORD.findall("/".join(path.parts[-2:]).casefold())
+    kinds = [_JSON_KINDS[word] for word in words if word in _JSON_KINDS]
+    if not kinds or not _OTHER_JSON.isdisjoint(_WORD.findall(path.name.casefold())):
+        return TableFile(path, format_, ())
+    with open_unpacked(parse_path(str(path))) as file:
+        start = file.read(_JSON_BYTES).decode("utf-8-sig", errors="replace")
+    names = tuple(name for name in TREC[kinds[-1]] if name != "rank")
+    return TableFile(path, format_, names if _JSON_START.match(start) else ())
+
+
 _READERS: dict[str, Callable[[Path, str], TableFile]] = {
     "parquet": _read_schema,
     "arrow": _read_schema,
     **dict.fromkeys(DELIMITERS, _read_header),
     "jsonl": _read_keys,
+    "json": _json_columns,
     "trec": _trec_columns,
 }
 
@@ -236,13 +261,22 @@ def _scan(file: TableFile) -> pl.LazyFrame | None:
 
 Columns = dict[str, str]  # column of Concord -> column of the table
 Role = Literal[
-    "truth", "validation", "train", "items", "users", "lists", "validation lists", "unknown"
+    "truth",
+    "validation",
+    "train",
+    "train judgements",
+    "items",
+    "users",
+    "lists",
+    "validation lists",
+    "unknown",
 ]
 _SPLITS = ("truth", "validation", "train")
 ROLE_COLUMNS: Mapping[str, tuple[str, ...]] = {  # columns of Concord that are read in each role
     "truth": ("user", "item", "grade", "time"),
     "validation": ("user", "item", "grade", "time"),
     "train": ("user", "item", "time"),
+    "train judgements": ("user", "item", "grade"),
     "items": ("item", "categories", "title"),
     "users": ("user",),
     "lists": ("user", "item", "rank", "score"),
@@ -291,9 +325,12 @@ def _interaction_role(file: TableFile, path: str, columns: Columns) -> Role:
     role = role_in_path(path, (*_SPLITS, "lists"))
     split = role_in_path("/".join(Path(path).parts[-2:]), _SPLITS)
     if ("rank" in columns or "score" in columns) and "grade" not in columns:
-        role = "lists" if split is None or role_in_path(path, ("lists",)) else split
+        is_run = ".run" in file.path.suffixes
+        role = "lists" if is_run or split is None or role_in_path(path, ("lists",)) else split
     if role == "lists" and split == "validation":
         return "validation lists"
+    if role == "train" and "qrels" in _WORD.findall(path.casefold()):
+        return "train judgements"
     has_lists = columns["item"] in file.list_columns
     return role or ("lists" if has_lists else "unknown")  # type: ignore[return-value]
 
@@ -307,6 +344,8 @@ def as_table(file: TableFile, role: Role, names: Mapping[str, str], stage: str =
     is_lists = role.endswith("lists")
     if is_lists and not {"rank", "score"} & set(known) and "grade" in known:
         known["score"] = known["grade"]
+    if "grade" not in known and not is_lists and is_beir(file.columns):
+        known["grade"] = known["score"]
     read = [name for name in ROLE_COLUMNS[role] if name in known or name in ("user", "item")]
     columns = {name: known.get(name, FILL_IN) for name in read}
     has_order = {"rank", "score"} & set(columns) or columns.get("item") in file.list_columns

@@ -65,7 +65,7 @@ from concord.metrics_core.results.gate import Margin
 from concord.pipeline.params.repository import PARAMS as PARAMS
 from concord.pipeline.params.repository import rerun_command
 
-Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
+Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "json", "trec"]
 Order = Literal["rank", "score", "file"]
 MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 MAX_NAMES = 100  # metrics, cutoffs, primary labels

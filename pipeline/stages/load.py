@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.columnar_files import files_in
-from concord.metrics_core.data.formats import check_path, detect_format
+from concord.metrics_core.data.formats import UNNAMED, check_path, detect_format
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.input_table import (
     ITEMS_COLUMNS,
@@ -211,7 +211,7 @@ def _table(
     shared_names = {
         str(column): name
         for column, name in params.data.columns.items()
-        if column in columns[0] and column not in own_names and form != "trec"  # no header
+        if column in columns[0] and column not in own_names and form not in UNNAMED
     }
     resolved = resolve_columns(columns, shared_names | own_names)
     settings = ParamsKeys(key, frozenset(shared_names))

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from tests.inputs.inputs import BadInput
 
 Bad = partial(BadInput, file="a.csv")
+BY_QUERY = "write {query: {document: number}}, or {query: [document, …]} with the best first"
 BadJson = partial(BadInput, file="a.jsonl")
 BadParquet = partial(BadInput, file="a.parquet")
 BadParts = partial(BadInput, file="p")
@@ -55,7 +56,7 @@ BASE_1 = "start every list at rank 1, or set `input.rank_base` to 0 if all lists
 SPECIAL = "is a pipe, a socket or a device, which cannot be read twice"
 NO_ROWS = "check what wrote it, or set `input.empty_lists: keep`"
 ENDINGS = (
-    "set `models.m.format`; known endings are .arrow, .csv, .feather, .ipc, .jsonl, "
+    "set `models.m.format`; known endings are .arrow, .csv, .feather, .ipc, .json, .jsonl, "
     ".ndjson, .parquet, .qrels, .run, .tsv, and .gz of the text formats"
 )
 LINE = "fix the line, or remove it"
@@ -195,6 +196,51 @@ COLUMNS = [
     Bad("ragged_rows_after_blank_line", f"{LISTS}u,a,1\n\nu,b\nu,c,3,4\n",
         ("line 4: has 2 values, but the header has 3 columns",
          "line 5: has 4 values, but the header has 3 columns"), RAGGED, page=9),
+    *(BadInput(f"json_by_query_{id_}", content, problem, BY_QUERY, file="a.json")
+      for id_, content, problem in (
+          ("that_is_a_list", "[1]", "line 1: '[1]' is not expected here"),
+          ("that_ends", '{"u": {"a": 1}', "line 1: the file ends within the JSON"),
+          ("with_text_after_it", '{"u": {"a": 1}}\n[]', "line 2: '[]' is not expected here"),
+          ("with_a_key_that_is_no_text", "{1: {}}", "line 1: '1: {}}' is not expected here"),
+          ("without_documents", '{"u": 3}', "query 'u': holds '3'"),
+          ("of_two_forms", '{"u": ["a"], "v": {"b": 1}}', "query 'v': holds {'b': '1'}"),
+          ("with_a_list_as_score", '{"u": {"a": [1]}}',
+           "query 'u', document 'a': holds ['1'], which is not a number"),
+      )),
+    BadInput("json_by_query_with_a_query_twice", '{"u": {"a": 1},\n "u": {"b": 1}}',
+             "query 'u': occurs more than once", "write all its documents at once", file="a.json"),
+    BadInput("json_by_query_with_a_document_twice", '{"u": {"a": 1, "a": 2}}',
+             "pair 1 and pair 2 (user 'u', item 'a'): the item occurs more than once in the list; "
+             "1 row of 1 user affected", ONCE, file="a.json"),
+    BadInput("json_by_query_with_objects", '{"u": [{"id": "a"}]}',
+             "query 'u', document {'id': 'a'}: is not text", "write ids as text", file="a.json"),
+    BadInput("json_by_query_with_half_a_pair", '{"u": {"\\ud800": 1}}',
+             "query 'u', document '\\ud800': holds half of a surrogate pair",
+             "write the ids as UTF-8", file="a.json"),
+    BadInput("json_by_query_in_latin_1", '{"u": {"é": 1}}'.encode("latin-1"),
+             "byte 0xe9 is not UTF-8", UTF8, file="a.json"),
+    BadInput("json_by_query_with_true_as_score", '{"u": {"a": true}}',
+             "pair 1, column 'score' (user 'u', item 'a'): 'true' is not a number; 1 row affected",
+             PLAIN, file="a.json"),
+    BadInput("predictions_of_mteb_of_two_splits",
+             '{"mteb_model_meta": {}, "default": {"dev": {"u": {"a": 1}}, "test": {}}}',
+             "holds several predictions: default/dev, default/test …",
+             "write those of one subset and split", file="a.json"),
+    BadInput("columns_of_json_by_query", '{"u": {"a": 1}}', "JSON by query has no column names",
+             "leave out `models.m.columns`", file="a.json", settings={"columns": {"user": "x"}}),
+    BadTruth("two_columns_of_documents", "qid,docno,corpus-id,label\nu,a,b,1\n",
+             ("column 'item': is missing; the columns are: qid, docno, corpus-id, label",
+              "column 'label': may hold the grades, and there is no column 'grade'"), None),
+    BadTruth("two_columns_of_queries", "qid,session_id,docno,label\nu,s,b,1\n",
+             "column 'user': is missing; the columns are: qid, session_id, docno, label", None),
+    BadTruth("search_names_only_beside_those_of_queries", "user,docno\nu,b\n",
+             "column 'item': is missing; the columns are: user, docno",
+             "did you mean 'docno'? Else name its own column: `data.truth.columns: {item: …}`"),
+    BadTruth("two_columns_of_grades", "qid,docno,label,score\nu,b,1,0.5\n",
+             "column 'label': may hold the grades, as may 'score', and there is no column 'grade'",
+             None),
+    BadTruth("score_as_grade_without_the_header_of_beir", "qid,docno,score\nu,b,1\n",
+             "column 'score': may hold the grades, and there is no column 'grade'", None),
     BadInput("trec_line_with_five_values", "u Q0 a 1 2.5 x\n\nu Q0 b 2 2.5\n",
              "line 3: has 5 values, not the 6 of `user Q0 item rank score tag`", LINE,
              file="a.run", page=9),

@@ -165,6 +165,7 @@ def as_argument(message: str, table: str) -> str:
     key = re.escape(TABLES[table])
     for pattern, argument in (
         (rf"set `{key}\.path` to the file", f"give the path of the file as `{table}`"),
+        (rf"`{key}\.columns: {{(\w+): null}}`", rf"`columns={{'{table}': {{'\1': None}}}}`"),
         (rf"`{key}\.columns: {{(\w+): (…|\w+)}}`", rf"`columns={{'{table}': {{'\1': '\2'}}}}`"),
         (rf"`{key}\.columns`", f"`columns={{'{table}': …}}`"),
         (rf"set `{key}\.format: (\w+)`", r"give the file the ending .\1"),

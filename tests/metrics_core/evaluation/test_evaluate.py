@@ -63,6 +63,16 @@ def test_frames_and_dicts_give_the_same_value(recs: Any, truth: Any) -> None:
     assert _rr(recs, truth) == RR
 
 
+def test_frames_of_pyterrier_need_no_names_and_no_first_rank() -> None:
+    run = pl.DataFrame(
+        {"qid": ["1", "1"], "docid": [7, 8], "docno": ["a", "b"], "score": [2.0, 1.0]}
+    ).with_columns(rank=pl.Series([0, 1]))
+    qrels = pl.DataFrame({"qid": ["1"], "docno": ["b"], "label": [1]})
+
+    assert cc.evaluate(run, qrels, metrics=["RR@10"])["RR@10"] == 1 / 2
+    assert cc.explain(run, qrels, user="1", metric="RR@10").value == 1 / 2
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv", "arrow", "run", "jsonl"])
 def test_files_give_the_same_value(tmp_path: Path, ending: str) -> None:
     recs, truth = tmp_path / f"recs.{ending}", tmp_path / f"truth.{ending}"

@@ -103,6 +103,8 @@ OTHERS = {  # another evaluation, another repository, an environment, results
     "evaluation/results/als.csv": LISTS,
 }
 HIDDEN = {".work/als.csv": LISTS, ".work/bpr.csv": LISTS, "mlruns/ease.csv": LISTS}
+BEIR = "query-id\tcorpus-id\tscore\nq\td\t2\n"
+RUN = '{"q": {"d": 0.5, "e": 0.25}}'
 DISCOVERIES: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[str]]] = {
     "files of other projects": (OTHERS, {}, []),
     "an out in a hidden folder": (
@@ -142,6 +144,24 @@ DISCOVERIES: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[st
             "preds/als_val.csv: lists for validation",
         ],
     ),
+    "files of search": (
+        {
+            **{f"qrels/{name}.tsv": BEIR for name in ("train", "dev", "test")},
+            "bm25.test.run.json": RUN,
+            "runs/dense.json": RUN,
+            "runs/metrics.json": RUN,
+            "package.json": RUN,
+            "runs/status.json": "{}",
+            "queries.jsonl": '{"_id": "q", "text": "x"}\n',
+            "corpus.jsonl": '{"_id": "d", "title": "x", "text": "x"}\n',
+        },
+        {
+            "truth": ("qrels/test.tsv", ""),
+            "bm25": ("bm25.test.run.json", ""),
+            "dense": ("runs/dense.json", ""),
+        },
+        ["qrels/dev.tsv: for validation", "qrels/train.tsv: judgements for training"],
+    ),
     "an item in two rows of a catalogue": (
         {"a/movies.csv": ITEMS + "a,One,x\n", "b/movies.csv": ITEMS},
         {"items": ("b/movies.csv", "")},
@@ -159,6 +179,18 @@ def test_tables_are_detected_and_others_skipped_with_a_reason(tmp_path: Path, na
     assert [
         f"{each.path.relative_to(root)}: {each.reason}" for each in observed.skipped
     ] == remaining
+
+
+def test_grades_of_beir_are_its_scores_and_a_run_has_scores(tmp_path: Path) -> None:
+    files = {"qrels/test.tsv": BEIR, "bm25.run.json": RUN, "predictions/dense.json": RUN}
+    observed = discovered(repository(tmp_path, files))
+
+    columns = {"user": "query-id", "item": "corpus-id", "grade": "score"}
+    assert observed.tables["truth"].columns == columns
+    assert {name: [*table.columns] for name, table in observed.models.items()} == {
+        "bm25": ["user", "item", "score"],
+        "dense": ["user", "item", "score"],
+    }
 
 
 @pytest.mark.parametrize(

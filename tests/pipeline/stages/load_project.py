@@ -138,11 +138,19 @@ def _run(rows: Sequence[Row]) -> str:
     return "".join(f"{user} Q0 {item} {rank} {score!r} m\n" for user, item, rank, score in rows)
 
 
+def _by_query(rows: Sequence[Row]) -> str:
+    lists: dict[str, dict[str, float]] = {}
+    for user, item, _, score in rows:
+        lists.setdefault(user, {})[item] = score
+    return json.dumps(lists)
+
+
 TEXT_FORMS: dict[str, Callable[[Sequence[Row]], str]] = {
     "lists.csv": lambda rows: _csv(rows, ","),
     "lists.tsv": lambda rows: _csv(rows, "\t"),
     "nested.jsonl": _nested,
     "flat.jsonl": _flat,
+    "lists.json": _by_query,
     "lists.run": _run,
 }
 

@@ -143,6 +143,7 @@ def test_same_truth_in_every_format() -> None:
         '{"user":"u2","items":["a"],"grades":[0]}\n'
         '{"user":"u1","items":[7,"007"],"grades":[0.5,2]}\n'
     )
+    Path("truth.json").write_text('{"u2": {"a": 0}, "u1": {"7": 0.5, "007": 2}}')
     table = pl.read_csv("truth.csv", schema_overrides={"item": pl.String})
     table.write_csv("truth.tsv", separator="\t")
     table.write_parquet("truth.parquet")
