@@ -187,7 +187,7 @@ def find_aliases(file: InputTable, names: Sequence[str]) -> dict[str, str]:
         for column in missing
         if len(possible := _possible_columns(column, names)) == 1
     }
-    aliases = {c: name for c, name in single.items() if is_search_name(c, name)}
+    aliases: dict[str, str] = {c: n for c, n in single.items() if is_search_name(c, n)}
     if single.get("grade") == "score" and is_beir(names):
         aliases["grade"] = "score"
     user = aliases.get("user", file.original_name("user"))

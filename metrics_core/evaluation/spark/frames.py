@@ -118,9 +118,9 @@ def spark_table(table: InputTable, frame: "DataFrame", rank_base: int) -> SparkT
     InputError
         If columns are missing or have an invalid type.
     """
-    assert table.rows is not None
     raw = read_columnar(table, rank_base)
     kinds, table = raw.kinds, replace(table, columns={**table.columns, **raw.aliases})
+    assert table.rows is not None
     reads = list(dict.fromkeys(find_layout(table, table.rows.schema).read_columns))
     rows, origins = _with_origins(frame)
     void = {field.name for field in frame.schema.fields if field.dataType.typeName() == "void"}
