@@ -142,7 +142,9 @@ def _checked(file: InputTable, query: str, documents: Any) -> Any:
             raise refuse(location, "holds half of a surrogate pair", "write the ids as UTF-8")
     if isinstance(documents, list):
         return documents
-    return _Object(tuple(items), tuple(str(v).lower() if isinstance(v, bool) else v for v in values))
+    return _Object(
+        tuple(items), tuple(str(v).lower() if isinstance(v, bool) else v for v in values)
+    )
 
 
 def _excerpt(value: Any) -> str:
