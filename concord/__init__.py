@@ -23,6 +23,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "ExplanationDiff": "results.explain",
     "InputError": "errors",
     "Judged": "metrics.judged",
+    "Judging": "results.judge",
     "Plan": "results.plan",
     "PublishedMean": "results.verify",
     "MetricCheck": "results.check_metric",
@@ -42,6 +43,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "compare_values": "comparison.compare_values",
     "evaluate": "evaluation.evaluate",
     "explain": "analyses.explain",
+    "judge": "analyses.judge",
     "metric": "metrics.custom_metric",
     "plan": "analyses.plan",
     "preset": "results.presets",
@@ -60,6 +62,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.analyses.check_metric import check_metric as check_metric
     from concord.metrics_core.analyses.error_analysis import cases as cases
     from concord.metrics_core.analyses.explain import explain as explain
+    from concord.metrics_core.analyses.judge import judge as judge
     from concord.metrics_core.analyses.plan import plan as plan
     from concord.metrics_core.analyses.reconcile import reconcile as reconcile
     from concord.metrics_core.analyses.split import split as split
@@ -81,6 +84,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.results.evaluation import Evaluation as Evaluation
     from concord.metrics_core.results.explain import Derivation as Derivation
     from concord.metrics_core.results.explain import ExplanationDiff as ExplanationDiff
+    from concord.metrics_core.results.judge import Judging as Judging
     from concord.metrics_core.results.plan import Plan as Plan
     from concord.metrics_core.results.plan import VarianceComponents as VarianceComponents
     from concord.metrics_core.results.presets import PresetConventions as PresetConventions

@@ -40,6 +40,7 @@ _VIEWS = {  # class of a result -> module of this package that describes it
     "Evaluation": "evaluation",
     "ExplanationDiff": "explain",
     "History": "history",
+    "Judging": "judge",
     "MetricCheck": "check_metric",
     "Plan": "plan",
     "PresetConventions": "presets",
