@@ -348,7 +348,7 @@ def _by_rank(lists: QueryLists, rule: Rule, contrasts: Floats) -> QueryBounds:
     row_low, row_high = all_low.min(axis=1), all_high.max(axis=1)
     is_exact = np.count_nonzero(contrasts, axis=1) == 1
     for row in np.flatnonzero(~is_exact):
-        models = np.flatnonzero(contrasts[row])
+        models = np.flatnonzero(contrasts[row]).tolist()
         listed = np.flatnonzero(ranks[models].any(axis=0))
         if len(listed) > MAX_TRIED:
             continue

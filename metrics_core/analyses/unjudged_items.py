@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress, pairwise
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -44,13 +44,13 @@ class QueryLists:
     def relevant_at(self, k: int | None, threshold: float) -> "QueryLists":
         """Return the lists cut at k, with the relevant hits and grades only."""
         ranks = self.ranks if k is None else np.where(self.ranks <= k, self.ranks, 0)
-        listed = ranks.any(axis=0)
+        listed = np.flatnonzero(ranks.any(axis=0))
         hit = self.hit_grade >= threshold
         if k is not None:
             hit &= self.hit_rank <= k
         return replace(
             self,
-            items=[*compress(self.items, listed)],
+            items=[self.items[position] for position in listed.tolist()],
             ranks=ranks[:, listed],
             hit_model=self.hit_model[hit],
             hit_rank=self.hit_rank[hit],
@@ -111,5 +111,6 @@ def _query(
     items, positions = np.unique(unjudged["item"].to_numpy(), return_inverse=True)
     ranks = np.zeros((len(lengths), len(items)), dtype=np.int64)
     ranks[unjudged["model"].to_numpy(), positions] = unjudged["rank"].to_numpy()
-    hit_arrays = (hits[name].to_numpy() for name in ("model", "rank", "grade"))
-    return QueryLists(user, items.tolist(), ranks, *hit_arrays, lengths, truth["grade"].to_numpy())
+    model, rank, grade = (hits[name].to_numpy() for name in ("model", "rank", "grade"))
+    grades = truth["grade"].to_numpy()
+    return QueryLists(user, items.tolist(), ranks, model, rank, grade, lengths, grades)

@@ -85,7 +85,7 @@ class MeanBounds:
             if bounds is not None:
                 changes = np.abs(contrasts @ (bounds.single - bounds.current[:, None]))
                 weights = (changes.max(axis=0, initial=0.0) / len(self.lists)).round(_DIGITS)
-                for position in np.flatnonzero(weights > 0):
+                for position in np.flatnonzero(weights > 0).tolist():
                     item, ranks = lists.items[position], lists.ranks[:, position]
                     candidates.append((-float(weights[position]), lists.user, item, ranks))
         candidates.sort(key=lambda candidate: candidate[:3])

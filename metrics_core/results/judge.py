@@ -87,6 +87,14 @@ class Judging(BaseResult):
         Bounds of each model, and of each pair of models, by metric.
     next : tuple of NextItem
         Items to judge next for the first metric, by descending weight.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> runs = {"bm25": {"q1": ["a", "b"]}, "dense": {"q1": ["c", "a"]}}
+    >>> result = cc.judge(runs, {"q1": ["a"]}, metrics=["DCG@2"])
+    >>> result.differences[0].is_open, result.next[0].item
+    (True, 'c')
     """
 
     max_grade: float
