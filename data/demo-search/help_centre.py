@@ -10,6 +10,7 @@ import numpy as np
 SEED = 20_261_126
 KINDS = [*3 * ["guide"], *2 * ["trouble"], *3 * ["thread"], "faq", "note"]
 GRADES = {"guide": 3, "trouble": 3, "thread": 2, "faq": 2, "note": 1}  # of a document on the topic
+MOST_DETAILS = 3  # sentences that help nobody, as in any help centre
 MENTIONS = 2  # other issues that a release note names
 
 
@@ -107,7 +108,8 @@ class _Writer:
                 )
                 for each in self._some([issue, *mentioned], MENTIONS + 1)
             ]
-        end = self._some(self.frames.get(f"{kind}_end", []), 1)
+        details = self._some(self.frames["detail"], self.rng.integers(MOST_DETAILS + 1))
+        end = [*details, *self._some(self.frames.get(f"{kind}_end", []), 1)]
         slots = self._slots(product)
         title, *parts = (
             part.format_map(slots) for part in (title, self._one(self.frames[kind]), *parts, *end)
