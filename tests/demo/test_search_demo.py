@@ -1,0 +1,49 @@
+"""The search demo in a repository of its own: `concord init` guesses all, the gate decides."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.project import ROOT, attempt, change_params, run, run_all_stages
+
+DEMO = ROOT / "data" / "demo-search"
+SOURCES = ("*.py", "*.toml", "__pycache__")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "help centre"
+    shutil.copytree(DEMO, folder, ignore=shutil.ignore_patterns(*SOURCES))
+    run(folder, "git", "init", "-q")
+    return folder
+
+
+def test_init_guesses_every_file_of_search(folder: Path) -> None:
+    output = run(folder, "concord", "init", "--no-dvc")
+
+    found = output.partition("assumed")[0].splitlines()[1:]
+    assert [" ".join(line.split()) for line in found] == [
+        "truth qrels/test.tsv user: query-id, item: corpus-id, grade: score",
+        "model bm25 bm25.run.json user, item, score",
+        "model dense dense.run.gz user, item, rank, score",
+        "model reranked reranked.parquet user: query_id, item: doc_id, rank",
+    ]
+    assert "bm25 is the baseline" in output
+
+
+@pytest.mark.whole
+def test_the_evaluation_that_init_writes_runs_and_its_gate_decides(folder: Path) -> None:
+    run(folder, "concord", "init", "--no-dvc")
+    project = folder / "evaluation"
+    change_params(project, {"gate": {"guardrails": {"nDCG@10": "5%"}}})
+
+    run(project, "concord", "validate")
+    run_all_stages(project, last="report")
+    comparison = json.loads((project / "results/comparison/comparison.json").read_text())
+    gate = attempt(project, "concord", "gate")
+
+    assert comparison["config"]["baseline"] == "bm25"
+    assert gate.returncode == 1
+    assert gate.stdout.startswith("worse, against bm25: dense is worse.")
