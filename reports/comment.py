@@ -11,12 +11,14 @@ from concord.metrics_core.results.history import Change, RevisionChanges
 from concord.metrics_core.results.text_format import PERCENT
 from concord.reports.text import gate, numbers, ranks
 from concord.reports.text.answer import answer
+from concord.reports.text.display_words import display_words
 from concord.reports.text.history import training_texts
 from concord.reports.text.markdown import (
     COMMENT_LIMIT,
     MIN_ROWS,
     bullets,
     cell,
+    escape_markdown,
     fit_comment,
     folded,
     sentence,
@@ -95,7 +97,12 @@ def render_comment(comment: Comment) -> str:
 
 def _sections(comment: Comment, max_rows: int) -> dict[str, str]:
     sections = {name: section(comment, max_rows) for name, section in _SECTIONS.items()}
-    return {name: text for name, text in sections.items() if text}
+    words = display_words(comment.comparison)
+    return {
+        name: words.show(text, "markdown", escape_markdown)
+        for name, text in sections.items()
+        if text
+    }
 
 
 def _join(comment: Comment, sections: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers, ranks
+from concord.reports.text.display_words import display_words
 from concord.reports.text.summary import adjustment_name, confidence, mean_description
 from concord.reports.text.tables import MANY_MODELS, main_labels
 
@@ -63,7 +64,7 @@ def render_latex(comparison: Comparison) -> str:
         "\\end{tabular}",
         "\\end{table}",
     ]
-    return "\n".join(lines) + "\n"
+    return display_words(comparison).show("\n".join(lines) + "\n", escape=escaped)
 
 
 def escaped(text: str) -> str:

@@ -40,6 +40,7 @@ from concord.reports.text import (
 )
 from concord.reports.text import history as history_text
 from concord.reports.text.answer import answer_numbers
+from concord.reports.text.display_words import NO_WORDS, DisplayWords, display_words
 from concord.reports.text.folding import fold_models, fold_note
 from concord.reports.text.markdown import escape_markdown, escape_sentence, fit_comment
 from concord.reports.text.verdict_styles import VERDICTS
@@ -79,6 +80,7 @@ def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
     folded = fold_models(comparison, (cases.a, cases.b) if cases else ())
     return render_page(
         "report.html.j2",
+        words=display_words(comparison, cases),
         scripts=("sort.js", "interact.js", *(("error_analysis.js",) if cases else ())),
         styles=("style.css", *(("error_analysis.css",) if cases else ())),
         comparison=comparison,
@@ -92,6 +94,7 @@ def render_cases(cases: Cases) -> str:
     """Return the page of an error analysis: example users, items, and a filter."""
     return render_page(
         "error_analysis_page.html.j2",
+        words=display_words(cases),
         scripts=("sort.js", "error_analysis.js"),
         styles=("style.css", "error_analysis.css"),
         cases=cases,
@@ -107,7 +110,8 @@ def render_notebook(comparison: Comparison) -> str:
     """Return a comparison as HTML for a notebook cell; without its styles, in light colours."""
     template = _environment(autoescape=True).get_template("notebook.html.j2")
     style = Markup(svg.card_stylesheet(".concord"))
-    return template.render(comparison=comparison, style=style)
+    html = template.render(comparison=comparison, style=style)
+    return _show_in_html(html, display_words(comparison))
 
 
 def render_markdown(comparison: Comparison) -> str:
@@ -118,21 +122,28 @@ def render_markdown(comparison: Comparison) -> str:
 def _render_markdown(comparison: Comparison, max_rows: int) -> str:
     # The filter `md_escape` escapes names, for Markdown and HTML both.
     template = _environment(autoescape=False).get_template("report.md.j2")
-    return re.sub(r"\n{3,}", "\n\n", template.render(comparison=comparison, max_rows=max_rows))
+    text = re.sub(r"\n{3,}", "\n\n", template.render(comparison=comparison, max_rows=max_rows))
+    return display_words(comparison).show(text, "markdown", escape_markdown)
+
+
+def _show_in_html(html: str, words: DisplayWords) -> str:
+    return words.show(html, "html", lambda text: str(escape(text)))
 
 
 def render_page(
     template: str,
     *,
+    words: DisplayWords = NO_WORDS,
     scripts: Sequence[str] = ("sort.js", "interact.js"),
     styles: Sequence[str] = ("style.css",),
     **context: Any,
 ) -> str:
     """Return a page with inline scripts and styles."""
     script = "".join(map(_read, ("navigation.js", *scripts)))
+    script = re.sub(r"(?<=\} )(?:users|items)\b", lambda counted: words.show(counted[0]), script)
     # Altair's check of each chart against its schema takes half of the time; the tests do it.
     with debug_mode(False):
-        return (
+        html = (
             _environment(autoescape=True)
             .get_template(template)
             .render(
@@ -142,6 +153,7 @@ def render_page(
                 **context,
             )
         )
+    return _show_in_html(html, words)
 
 
 def _environment(*, autoescape: bool) -> Environment:

@@ -88,6 +88,7 @@ def cases(
     columns: ModelColumns | None = None,
     input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
+    words: Mapping[str, str] | None = None,
     title: str = "Comparison",
 ) -> Cases:
     """Return the users and items for which `model` is furthest behind `versus`.
@@ -142,6 +143,7 @@ def cases(
         columns=columns,
         segments=segments,
         unit=unit,
+        words=words,
     )
     if type(worst) is not int or worst < 1:
         problem = Problem("worst", f"is {worst!r}", "write a whole number above 0")
@@ -175,6 +177,7 @@ def cases(
         columns=columns,
         input=input,
         unit=unit,
+        words=words,
         names=pair,
     )
     selection = ExampleSelection(
@@ -290,6 +293,7 @@ def analyze_errors(inputs: ComparisonInput, selection: ExampleSelection) -> Case
         item_cases=item_differences,
         both_sides=selection.both_sides,
         n_without_list=int((pool & ~have_lists).sum()),
+        words=inputs.data.words,
     )
 
 

@@ -16,6 +16,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, preset
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.argument_types import Data, ModelColumns
+from concord.metrics_core.data.display_words import refuse_words
 from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.evaluation.evaluate import (
     parse_conventions,
@@ -115,6 +116,7 @@ def parse_list_arguments(
     segments: Mapping[str, Mapping[str, Any]] | None = None,
     gate: Mapping[str, Any] | None = None,
     unit: Sequence[str] | None = (),
+    words: Mapping[str, str] | None = None,
 ) -> ListArguments:
     """Return the parsed arguments, with what is wrong with them."""
     parsed = ListArguments(tables=tables)
@@ -134,6 +136,7 @@ def parse_list_arguments(
                 refuse_unread_columns, columns, parsed.labels, parsed.conventions, default=None
             )
     parsed.segments = parsed.parse(parse_segments, segments or {}, default={})
+    parsed.parse(refuse_words, words, default=None)
     if gate is not None:
         parsed.gate = parsed.parse(parse_gate, gate, default=None)
     invalid = list(model_problems(models))

@@ -52,6 +52,7 @@ def compare(
     panel: bool = True,
     paired_replicates: bool = False,
     unit: Sequence[str] = (),
+    words: Mapping[str, str] | None = None,
     acknowledge: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Comparison:
     """Compare models on the same users, under the same conventions.
@@ -126,6 +127,9 @@ def compare(
         replicates are compared in pairs.
     unit : sequence of str, optional
         Columns of lists and truth that name a request, the user's first, as `evaluate` takes them.
+    words : dict, optional
+        Words that texts show for user, item and request, such as {"user": "query", "item":
+        "document"}, which is the default for ground truth of TREC or with columns of search.
     acknowledge : dict, optional
         Code of a warning -> why it is accepted, and up to which extent if it has one:
         {"truth_in_train": {"reason": "repeat purchases are wanted", "up_to": "25%"}}.
@@ -167,6 +171,7 @@ def compare(
         segments=segments,
         gate=gate,
         unit=unit,
+        words=words,
     )
     no_acknowledgements: dict[str, Acknowledgement] = {}
     acknowledgements = parsed.parse(
@@ -212,5 +217,6 @@ def compare(
         input=input,
         panels=panels,
         unit=unit,
+        words=words,
     )
     return build_comparison(ComparisonInput(config, with_replicates(results, config), data))

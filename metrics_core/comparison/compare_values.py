@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import polars as pl
@@ -29,6 +30,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
     parse_acknowledgements,
 )
 from concord.metrics_core.conventions.convention import format_value
+from concord.metrics_core.data.display_words import changed_words, word_problems
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.value_summary import VALUE_CONVENTIONS, summarise_values
@@ -57,6 +59,7 @@ def compare_values(
     resamples: int = 2000,
     seed: int = 1,
     max_missing_lists: float = MAX_MISSING_LISTS,
+    words: Mapping[str, str] | None = None,
     acknowledge: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Comparison:
     """Compare models by values per user that any tool computed.
@@ -100,6 +103,8 @@ def compare_values(
         Number of bootstrap resamples and sign flips, and the seed that they start at.
     max_missing_lists : float
         Share of the users without a value, above which a model is not compared.
+    words : dict, optional
+        Words that texts show for user and item, such as {"user": "query"}.
     acknowledge : dict, optional
         Code of a warning -> why it is accepted, and up to which extent if it has one:
         {"user_sets_differ": {"reason": "both timed out on some", "up_to": "5%"}}.
@@ -147,6 +152,7 @@ def compare_values(
         )
         for name in tables.metrics
     ]
+    problems += [Problem("words", *each) for each in word_problems(words or {})]
     acknowledgements: dict[str, Acknowledgement] = {}
     try:
         acknowledgements = parse_acknowledgements(acknowledge or {}, VALUE_CODES)
@@ -172,7 +178,10 @@ def compare_values(
     models = with_missing_users(
         {model: _model_result(table, config) for model, table in tables.tables.items()}
     )
-    return build_value_comparison(ComparisonInput(config, models, no_lists_data()), directions)
+    comparison = build_value_comparison(
+        ComparisonInput(config, models, no_lists_data()), directions
+    )
+    return replace(comparison, words=changed_words(words))
 
 
 def _model_result(table: pl.DataFrame, config: ComparisonConfig) -> ModelResult:

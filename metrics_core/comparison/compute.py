@@ -110,6 +110,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         provenance=collect_provenance(config, lists),
         replicates=over_replicates,
         unit=_unit(config, data),
+        words=data.words,
     )
 
 

@@ -24,6 +24,7 @@ def evaluate_models(
     input: Mapping[str, Any] | None,
     panels: Mapping[str, Panel] = NO_PANELS,
     unit: Sequence[str] = (),
+    words: Mapping[str, str] | None = None,
     names: Collection[str] | None = None,
 ) -> tuple[dict[str, ModelResult], EvaluationData]:
     """Evaluate each list on the ground truth of its fold; return the results by name, and the data.
@@ -46,6 +47,8 @@ def evaluate_models(
         Label -> its convention panel; by default none.
     unit : sequence of str, optional
         Columns that identify a request; empty if the unit is a user.
+    words : dict, optional
+        Words that texts show for user, item and request.
     names : collection of str, optional
         The lists to evaluate; by default all.
 
@@ -56,7 +59,7 @@ def evaluate_models(
     """
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *side_data)}}
     column_names = check_columns(settings_by_list(columns or {}, config.replicates), roles)
-    loader = TableLoader(config, parse_policies(input or {}), column_names, unit)
+    loader = TableLoader(config, parse_policies(input or {}), column_names, unit, words)
     dataset = load_dataset(loader, truths, side_data)
     folds = {} if NO_FOLD in truths else config.replicates
     fold_of = {

@@ -64,6 +64,8 @@ class InputTable:
         Returns the name of a row of `rows` for messages, by its number from 0.
     is_hashed : bool
         True if the hashes of a file are part of its description.
+    words : mapping of str to str
+        Of ground truth: the words that texts show for user, item and request.
     """
 
     name: str
@@ -76,6 +78,7 @@ class InputTable:
     rows: pa.Table | None = None
     row_name: Callable[[int], str] | None = None
     is_hashed: bool = True
+    words: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def path(self) -> AnyPath:

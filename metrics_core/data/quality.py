@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.data.display_words import words_of_table
 from concord.metrics_core.data.hashes import ContentHashes, hash_content
 from concord.metrics_core.data.list_batches import ListStatistics
 from concord.metrics_core.data.policies import PolicyChanges, policy_notes
@@ -116,10 +117,12 @@ def describe_truth(
     if len(grades) > MAX_COUNTED_GRADES:
         notes = [format_count(len(grades), "different grade")]
     counts = {repr(grade).removesuffix(".0"): count for grade, count in grades}
+    words = words_of_table(source.file)
     return {
         **describe_ids(source, statistics.n_users, statistics.n_items),
         "grades": counts if len(grades) <= MAX_COUNTED_GRADES else None,
         "notes": [*source.notes, *notes, *policy_notes(changes)],
+        **({"words": words} if words else {}),
         **changes,
     }
 

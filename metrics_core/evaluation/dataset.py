@@ -264,6 +264,8 @@ class TableLoader:
         Columns that identify a request; empty if the unit is a user.
     is_hashed : bool
         True if the content of files is hashed.
+    words : dict or None
+        Words that texts show for user, item and request; None: as the ground truth suggests.
     allows_none_relevant : bool
         False if it is an error that no grade reaches the relevance threshold.
     """
@@ -272,6 +274,7 @@ class TableLoader:
     policies: Policies
     columns: Columns
     unit: Sequence[str] = ()
+    words: Mapping[str, str] | None = None
     is_hashed: bool = True
     allows_none_relevant: bool = False
 
@@ -301,6 +304,7 @@ class TableLoader:
         conventions = self.config.conventions
         may_be_empty = isinstance(truth, Mapping) and bool(truth)
         table = self._table("truth", truth).with_unit(self.unit)
+        table = replace(table, words=self.words or {})
         sink, keeps_order = InMemorySink(), needs_file_order(conventions)
         with registered_only() as c:
             quality = load_ground_truth(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from concord.metrics_core.conventions.presets import ConventionsLike, resolve_co
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns
 from concord.metrics_core.data.arguments import check_columns
+from concord.metrics_core.data.display_words import changed_words, refuse_words
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS
 from concord.metrics_core.data.load_tables import InMemorySink
 from concord.metrics_core.data.policies import parse_policies
@@ -89,6 +90,7 @@ def evaluate(
     columns: TableColumns | None = None,
     input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
+    words: Mapping[str, str] | None = None,
 ) -> Evaluation:
     """Evaluate the recommendations of one model.
 
@@ -132,6 +134,9 @@ def evaluate(
         Columns of recommendations and ground truth that identify a request, the user's first, such
         as ["user", "session"]; the conventions must then set `unit_mean`. For frames and files, see
         docs/how-to/sessions.md.
+    words : dict, optional
+        Words that texts show for user, item and request, such as {"user": "query", "item":
+        "document"}, which is the default for ground truth of TREC or with columns of search.
 
     Returns
     -------
@@ -157,6 +162,7 @@ def evaluate(
     labels = parse_labels(metrics)
     pinned = with_own_metrics(parse_conventions(conventions), (label.name for label in labels))
     refuse_unread_columns(columns, labels, pinned)
+    refuse_words(words)
     if is_spark(recs) or is_spark(truth):
         from concord.metrics_core.evaluation.spark.evaluate import evaluate_frames
 
@@ -165,7 +171,7 @@ def evaluate(
                 problem = "is given, and lists or truth are Spark DataFrames"
                 raise refuse(where, problem, "write them to files and give their paths")
         task = Task(labels, pinned, only_known=users is not None)
-        return evaluate_frames(
+        evaluation = evaluate_frames(
             recs,
             truth,
             task,
@@ -175,6 +181,7 @@ def evaluate(
             columns=columns,
             policies=input,
         )
+        return replace(evaluation, words=changed_words(words))
     tables = {"train": train, "items": items}
     pinned = with_catalogue_size(pinned, tables, columns)
     config = EvaluationConfig.of_one_model(labels, pinned)
@@ -184,6 +191,7 @@ def evaluate(
         parse_policies(input or {}),
         check_columns(columns or {}),
         unit,
+        words,
         is_hashed=False,
         allows_none_relevant=True,
     )
@@ -198,7 +206,7 @@ def evaluate(
         *evaluation_warnings(config, {"recs": model.counts()}, dataset.data),
     ]
     values = FrameValues(model.evaluation.accumulator, model.store, unit)
-    return Evaluation(pinned, tuple(warnings), values)
+    return Evaluation(pinned, tuple(warnings), values, dataset.data.words)
 
 
 def refuse_unread_columns(columns: Any, labels: Sequence[Label], pinned: Conventions) -> None:

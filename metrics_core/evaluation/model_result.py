@@ -108,6 +108,11 @@ class EvaluationData:
         """Description of each fold's ground truth; under NO_FOLD if all models share one."""
         return self.truth_quality.get("folds") or {NO_FOLD: self.truth_quality}
 
+    @property
+    def words(self) -> Mapping[str, str] | None:
+        """The words that texts show for user, item and request; None if they show these."""
+        return next(iter(self.truth_qualities.values())).get("words")
+
     def users_by_items(self, evaluated: ModelResult) -> Mapping[int, int]:
         """Return the number of users by their number of items in the ground truth."""
         counts = read_column(self.truth_of(evaluated), "user").value_counts()["count"]

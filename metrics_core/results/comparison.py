@@ -91,6 +91,8 @@ class Comparison(BaseResult):
         Models with replicates; None if every model was trained once.
     unit : Unit or None
         The evaluated unit; None if it is a user.
+    words : dict or None
+        The words that texts show for user, item and request; None if they show these.
 
     Examples
     --------
@@ -126,6 +128,7 @@ class Comparison(BaseResult):
     provenance: Provenance = NO_PROVENANCE
     replicates: Replicates | None = None
     unit: Unit | None = field(default=None, metadata=OMIT_IF_NONE)
+    words: Mapping[str, str] | None = field(default=None, metadata=OMIT_IF_NONE)
 
     def to_html(self, path: str | Path | None = None, cases: Cases | None = None) -> str:
         """Return the report as an HTML page that needs no network.

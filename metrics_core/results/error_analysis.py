@@ -4,12 +4,12 @@ A number that does not exist is None; ids are text. The fields are also the keys
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
 from concord.metrics_core.results.frames import frame_of, schema_of
 from concord.metrics_core.results.rendering import render_document
 
@@ -169,6 +169,8 @@ class Cases(BaseResult):
         since only the lists of the example users were read.
     n_without_list : int
         Of `n_users`, users without a list from a or b; they are no examples.
+    words : dict or None
+        The words that texts show for user, item and request; None if they show these.
 
     Examples
     --------
@@ -201,6 +203,7 @@ class Cases(BaseResult):
     item_cases: tuple[ItemDifference, ...]
     both_sides: bool = False
     n_without_list: int = 0
+    words: Mapping[str, str] | None = field(default=None, metadata=OMIT_IF_NONE)
 
     @property
     def jaccard_name(self) -> str:

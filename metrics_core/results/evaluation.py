@@ -75,6 +75,8 @@ class Evaluation(BaseResult):
     ----------
     warnings : tuple of DataWarning
         Signs of a doubtful evaluation, the most serious first.
+    words : dict or None
+        The words that texts show for user, item and request; None if they show these.
 
     Examples
     --------
@@ -90,6 +92,7 @@ class Evaluation(BaseResult):
     conventions: Conventions
     warnings: tuple[DataWarning, ...]
     values: EvaluationValues
+    words: Mapping[str, str] | None = None
 
     @property
     def per_user(self) -> Any:

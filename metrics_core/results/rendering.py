@@ -29,7 +29,11 @@ _SENTENCES = {
 def render_sentences(kind: str, result: Any) -> tuple[str, ...]:
     """Return the sentences about a result, or about a part of one."""
     module, function = _SENTENCES[kind]
-    return tuple(getattr(import_module(module), function)(result))
+    sentences = getattr(import_module(module), function)(result)
+    if getattr(result, "words", None):
+        words = import_module("concord.reports.text.display_words")
+        sentences = map(words.display_words(result).show, sentences)
+    return tuple(sentences)
 
 
 _DOCUMENTS = {

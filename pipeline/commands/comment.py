@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.arguments import refuse_folder, write_output
     from concord.reports.comment import render_comment
+    from concord.reports.text.display_words import display_words
 
     refuse_folder("--output", arguments.output)
     params = read_params()
@@ -52,7 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         write_output("--output", arguments.output, text, force=arguments.force)
         lines = content.decision.lines if content.decision else ()
-        print_lines(content.no_decision or lines)
+        show = display_words(content.comparison).show
+        print_lines(map(show, content.no_decision or lines))
     if params.gate is None:
         return 0
     return NO_DECISION if content.decision is None else EXIT_CODES[content.decision.outcome]

@@ -24,11 +24,13 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.pipeline.dvc.gate import decide_gate
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import LOG
+    from concord.reports.text.display_words import display_words
 
     params = read_params()
     result = decide_gate(params, arguments.revision)
     warn_if_stale(params)
-    if serious := len(load_comparison(params).serious):
+    comparison = load_comparison(params)
+    if serious := len(comparison.serious):
         LOG.warning(
             "%s about these results: see the report", format_count(serious, "serious warning")
         )
@@ -41,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
                 entry["why"] = guardrail.why
         print(json.dumps(content, indent=2, ensure_ascii=False))
     else:
-        print_lines([*result.decision.lines, *(f"note: {note}" for note in result.notes)])
+        sentences = [*result.decision.lines, *(f"note: {note}" for note in result.notes)]
+        print_lines(map(display_words(comparison).show, sentences))
     return code
 
 

@@ -20,6 +20,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.terminal.arguments import evaluated_label
     from concord.pipeline.terminal.leaderboard import print_leaderboard
     from concord.pipeline.terminal.table import console
+    from concord.reports.text.display_words import display_words
     from concord.reports.text.missing_lists import warning_sentence
 
     params = read_params()
@@ -29,8 +30,9 @@ def run(arguments: argparse.Namespace) -> None:
     if stale := stale_message(params):
         terminal.print(f"warning: {stale}\n")
     print_leaderboard(terminal, comparison, list(dict.fromkeys(labels)) or comparison.primary)
+    show = display_words(comparison).show
     for warning in comparison.serious:
-        sentence = warning_sentence(comparison, warning)
+        sentence = show(warning_sentence(comparison, warning))
         names_them = len(warning.models) > 1 and join_names(warning.models) in sentence
         models = "" if names_them else f" ({warning.model_names})"
         terminal.print(f"\nWarning{models}: {sentence}")

@@ -37,6 +37,7 @@ from concord.pipeline.mlflow.training_runs import TRAINING_RUN, training_run_ids
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.result_files import ModelFiles
 from concord.pipeline.running.outputs import rerun_fix
+from concord.reports.text.display_words import display_words
 from concord.reports.text.numbers import (
     confidence_level,
     number,
@@ -81,7 +82,8 @@ def comparison_note(comparison: Comparison) -> str:
     first_lines = [line for line, end in zip(lines, ends, strict=True) if end < MAX_NOTE]
     more = ["\n…"] if len(first_lines) < len(lines) else []
     report = "\nThe comparison of all models: `report.html` under Artifacts."
-    return "\n".join([f"**{headline(comparison)}**", *first_lines, *more, report])
+    text = "\n".join([f"**{headline(comparison)}**", *first_lines, *more, report])
+    return display_words(comparison).show(text)
 
 
 def _numbers(pair: Difference, confidence: float) -> str:

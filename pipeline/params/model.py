@@ -47,6 +47,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 )
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.validation import ConventionError
+from concord.metrics_core.data.display_words import word_problems
 from concord.metrics_core.data.units import unit_problems
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, ValuesKeys, refuse
 from concord.metrics_core.files import count_items, load_json
@@ -245,10 +246,12 @@ class Data(_Section):
     `columns`: names of the user and item column in every table that does not set its own.
     `unit`: columns of lists and truth that identify a session, the user's first; values are then
     those of sessions.
+    `words`: words that the report shows for user, item and request; keys and columns keep theirs.
     """
 
     columns: dict[Literal["user", "item"], str] = {}
     unit: list[str] = []
+    words: dict[str, str] = {}
     truth: TruthFile
 
     @field_validator("unit")
@@ -258,6 +261,14 @@ class Data(_Section):
             msg = f"{problem}: {fix}"
             raise ValueError(msg)
         return unit
+
+    @field_validator("words")
+    @classmethod
+    def _refuse_words(cls, words: dict[str, str]) -> dict[str, str]:
+        for problem, fix in word_problems(words):
+            msg = f"{problem}: {fix}"
+            raise ValueError(msg)
+        return words
 
 
 class Input(_Section):

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import Any
@@ -182,8 +183,9 @@ def truth_files(params: Params) -> dict[str, InputTable]:
     entry = params.data.truth
     files = {fold: f"{entry.path}/{file}" for fold, file in entry.folds.items()}
     return {
-        fold: _table(
-            params, "data.truth", entry.model_copy(update={"path": path}), TRUTH_COLUMNS
+        fold: replace(
+            _table(params, "data.truth", entry.model_copy(update={"path": path}), TRUTH_COLUMNS),
+            words=params.data.words,
         ).with_unit(params.data.unit)
         for fold, path in (files or {NO_FOLD: entry.path}).items()
     }

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from concord.metrics_core.results.text_format import to_one_line
+from concord.reports.text.display_words import display_words
 
 _GAP = "  "  # between two columns
 _TABLE = 'style="border-collapse: collapse; color: inherit"'
@@ -54,7 +55,13 @@ _VIEWS = {  # class of a result -> module of this package that describes it
 
 def blocks_of(result: Any) -> Iterator[Block]:
     """Yield the sentences and tables of a result."""
-    yield from view_of(result).describe(result)
+    show = display_words(result).show if hasattr(result, "words") else str
+    for block in view_of(result).describe(result):
+        if isinstance(block, TextTable):
+            header, *rows = ([*map(show, row)] for row in (block.header, *block.rows))
+            yield TextTable(header, rows)
+        else:
+            yield type(block)(show(block))
 
 
 def view_of(result: Any) -> ModuleType:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content
 from concord.reports.comment import Comment, render_comment
 from concord.reports.page import render_history, render_html, render_markdown, render_notebook
@@ -20,6 +21,7 @@ from tests.reports.samples.sample_history import FIRST, GONE, HISTORY
 from tests.reports.samples.sample_replicates import replicate_sample
 from tests.reports.samples.sample_study import study
 
+SEARCH = {"user": "query", "item": "document"}
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 
@@ -44,6 +46,8 @@ TEXTS: dict[str, Callable[[], str]] = {
     "lower.tex": lambda: latex(sample.lower_is_better()),
     "many.md": lambda: markdown(sample.many_models()),
     "many.tex": lambda: latex(sample.many_models()),
+    "search.page": lambda: Markup(render_html(search())).lines(),
+    "search.comment.md": lambda: render_comment(Comment("", search(), None)),
     "trained.page": lambda: Markup(render_html(replicate_sample())).lines(),
     "trained.notebook": lambda: Markup(render_notebook(replicate_sample())).lines(),
     "trained.md": lambda: render_markdown(replicate_sample()),
@@ -63,6 +67,14 @@ TEXTS: dict[str, Callable[[], str]] = {
         render_history(replace(HISTORY, revisions=(FIRST, GONE), reuse=None))
     ).lines(),
 }
+
+
+def search() -> Comparison:
+    """Return two models with the words of search, one of whose names has another word."""
+    content = sample.renamed(sample.two_models(), {"ease": "item encoder"})
+    return replace(
+        from_content(content), title="Search of items", words=SEARCH, panel=(), segments=()
+    )
 
 
 @pytest.mark.parametrize("name", TEXTS)
