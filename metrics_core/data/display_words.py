@@ -17,7 +17,7 @@ _SEARCH: Mapping[str, Mapping[str, str]] = {
     "item": dict.fromkeys(_DOCUMENT, "document")
     | dict.fromkeys(["passage", "passageid"], "passage"),
 }
-_FIX = "write a word for user, item or request, such as {'user': 'query', 'item': 'document'}"
+_FIX = "write a word for user, item or request, such as {user: query, item: document}"
 
 
 def word_problems(words: Any) -> Iterator[tuple[str, str]]:

@@ -67,6 +67,11 @@ def test_a_warning_names_its_models_once(project: Path) -> None:
 
     assert "\nWarning: Not all models have lists for the same users: als and ease have" in output
 
+    file.write_text(json.dumps(content | {"words": {"user": "query"}}), encoding="utf-8")
+    output = run(project, "concord", "leaderboard", COLUMNS="500")
+
+    assert "\nWarning: Not all models have lists for the same queries: als and ease have" in output
+
 
 def test_each_requested_metric_is_shown_once(project: Path) -> None:
     output = run(

@@ -108,6 +108,11 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ("data/demo/als.run.gz", "''", "models.als.path: is '' | name a file or folder"),
         ("experiment: concord-demo", "experiment: ''", "mlflow.experiment: is ''"),
         (
+            "data:\n",
+            "data:\n  words: {query: user}\n",
+            "has the key 'query': write a word for user",
+        ),
+        (
             "  preset: standard",
             "  preset:",
             "conventions.preset: is empty | name a preset, or write `custom`",

@@ -131,6 +131,15 @@ def test_any_lists_are_the_same_in_every_format(
             assert loaded(name)[0] == rows, name
 
 
+def test_the_ground_truth_has_the_words_of_params() -> None:
+    Path("truth.csv").write_text("user,item\nu1,a\n")
+    assert "words" not in loaded_truth("truth.csv")[1]
+
+    quality = loaded_truth("truth.csv", words={"user": "query", "item": "item"})[1]
+
+    assert quality["words"] == {"user": "query"}
+
+
 def test_same_truth_in_every_format() -> None:
     expected = [("u1", "007", 2.0), ("u1", "7", 0.5), ("u2", "a", 0.0)]
     Path("truth.csv").write_text("user,item,grade\nu2,a,0\nu1,7,0.5\nu1,007,2\n")
