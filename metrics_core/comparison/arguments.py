@@ -16,7 +16,6 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, preset
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.argument_types import Data, ModelColumns
-from concord.metrics_core.data.display_words import refuse_words
 from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.evaluation.evaluate import (
     parse_conventions,
@@ -27,6 +26,7 @@ from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label, with_own_metrics
+from concord.metrics_core.results.display_words import refuse_words
 from concord.metrics_core.results.gate import Gate
 
 T = TypeVar("T")

@@ -15,7 +15,6 @@ from concord.metrics_core.conventions.presets import ConventionsLike, resolve_co
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns
 from concord.metrics_core.data.arguments import check_columns
-from concord.metrics_core.data.display_words import changed_words, refuse_words
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS
 from concord.metrics_core.data.load_tables import InMemorySink
 from concord.metrics_core.data.policies import parse_policies
@@ -36,6 +35,7 @@ from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label, parse, with_own_metrics
 from concord.metrics_core.metrics.scope import idle_overrides
+from concord.metrics_core.results.display_words import changed_words, refuse_words
 from concord.metrics_core.results.evaluation import Evaluation
 
 

@@ -47,7 +47,6 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 )
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.validation import ConventionError
-from concord.metrics_core.data.display_words import word_problems
 from concord.metrics_core.data.units import unit_problems
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, ValuesKeys, refuse
 from concord.metrics_core.files import count_items, load_json
@@ -61,6 +60,7 @@ from concord.metrics_core.metrics.label import (
 )
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.metrics.value_metric import are_bounds, value_cutoffs, value_label
+from concord.metrics_core.results.display_words import word_problems
 from concord.metrics_core.results.gate import Gate as GateConfig
 from concord.metrics_core.results.gate import Margin
 from concord.pipeline.params.repository import PARAMS as PARAMS

@@ -61,7 +61,7 @@ PIECES = st.lists(
     st.sampled_from(["user", "items", "Request", "who", " ", "-", "_", "'", "é", "x"]), min_size=1
 )
 NAMES = PIECES.map("".join).map(str.strip).filter(lambda name: re.search(r"\w", name))
-FORMS = {
+FORMS: dict[str, Callable[[str], str]] = {
     "text": str,
     "markdown": escape_markdown,
     "html": lambda name: str(escape(name)),

@@ -64,7 +64,7 @@ def test_optional_parts_may_be_absent() -> None:
 
     written = to_content(from_content(content))
 
-    assert [*written, "unit"] == list(json_schema()["properties"])
+    assert [*written, "unit", "words"] == list(json_schema()["properties"])
     assert written["gate"] is None
     assert written["panel"] == written["segments"] == written["warnings"] == []
     assert from_content(written) == from_content(content)
@@ -212,7 +212,7 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
 
 
 # Keys that are there only where requests are the unit, or a model lacks lists.
-OPTIONAL = {"unit", "n_requests", "n_unlisted", "n_without_list"}
+OPTIONAL = {"unit", "words", "n_requests", "n_unlisted", "n_without_list"}
 OPTIONAL_OF = {
     "Gap": {"ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted"},  # where compared
     "Segmentation": {"shares"},  # of items

@@ -1,6 +1,7 @@
 """Words that texts show, by the format and the columns of the ground truth."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ SEARCH = {"user": "query", "item": "document"}
 LISTS = {"a": {"q1": ["d1", "d2"]}, "b": {"q1": ["d2", "d1"]}}
 
 
-def compare(truth: Any, **options: Any) -> dict[str, str] | None:
+def compare(truth: Any, **options: Any) -> Mapping[str, str] | None:
     """Return the words of a comparison."""
     return cc.compare(LISTS, truth, metrics=["RR@2"], baseline="a", panel=False, **options).words
 
@@ -42,7 +43,9 @@ def test_qrels_have_queries_and_documents_unless_other_words_are_set(tmp_path: P
     qrels.write_text("q1 0 d1 1\n")
 
     assert compare(qrels) == SEARCH
-    assert compare(qrels, words={"user": "query", "item": "passage"})["item"] == "passage"  # type: ignore[index]
+    other = {"user": "query", "item": "passage"}
+
+    assert compare(qrels, words=other) == other
     assert compare(qrels, words={"user": "user", "item": "item"}) is None
 
 
