@@ -13,6 +13,7 @@ from concord.metrics_core.comparison.replicate_config import (
 )
 from concord.metrics_core.comparison.segmentation import Segmentation, parse_segments
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.display_words import refuse_words
 from concord.metrics_core.conventions.presets import ConventionsLike, preset
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.argument_types import Data, ModelColumns
@@ -26,7 +27,6 @@ from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label, with_own_metrics
-from concord.metrics_core.results.display_words import refuse_words
 from concord.metrics_core.results.gate import Gate
 
 T = TypeVar("T")

@@ -30,6 +30,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
     parse_acknowledgements,
 )
 from concord.metrics_core.conventions.convention import format_value
+from concord.metrics_core.conventions.display_words import changed_words, word_problems
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.value_summary import VALUE_CONVENTIONS, summarise_values
@@ -37,7 +38,6 @@ from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.metrics.value_metric import value_cutoffs, value_label
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Acknowledgement
-from concord.metrics_core.results.display_words import changed_words, word_problems
 
 
 class _ValueNames(ArgumentNames):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from concord.metrics_core.conventions.display_words import changed_words
 from concord.metrics_core.data.column_names import normalise_name
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.results.display_words import changed_words
 
 _QUERY = ("query", "queryid", "qid", "topic", "topicid")  # names of columns in search
 _DOCUMENT = ("doc", "docid", "docno", "document", "documentid", "corpusid")

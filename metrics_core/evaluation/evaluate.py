@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.display_words import changed_words, refuse_words
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns
@@ -35,7 +36,6 @@ from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label, parse, with_own_metrics
 from concord.metrics_core.metrics.scope import idle_overrides
-from concord.metrics_core.results.display_words import changed_words, refuse_words
 from concord.metrics_core.results.evaluation import Evaluation
 
 

@@ -46,6 +46,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
     parse_acknowledgements,
 )
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.display_words import word_problems
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_problems
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, ValuesKeys, refuse
@@ -60,7 +61,6 @@ from concord.metrics_core.metrics.label import (
 )
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.metrics.value_metric import are_bounds, value_cutoffs, value_label
-from concord.metrics_core.results.display_words import word_problems
 from concord.metrics_core.results.gate import Gate as GateConfig
 from concord.metrics_core.results.gate import Margin
 from concord.pipeline.params.repository import PARAMS as PARAMS

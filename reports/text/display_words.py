@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from concord.metrics_core.results.display_words import word_problems
+from concord.metrics_core.conventions.display_words import word_problems
 
 Form = Literal["text", "html", "markdown"]
 _JOINED = r"[\w\-/=@\\]"  # next to a word: it is a part of a name
