@@ -26,13 +26,15 @@ _N_SHOWN = 4  # corrected values in a step
 
 def read_user(judged: Judged, label: Label, conventions: Conventions) -> DerivationInput:
     """Return the input of a derivation: the only user of `judged`, under a label's conventions."""
+    pooled, judged = judged, judged.relevant(0.0, "all")
     cases = [case for case, users in user_cases(judged, label, conventions).items() if users[0]]
     policies = user_policies(label, conventions)
     policy = _policy(cases[0], policies[cases[0]], conventions) if cases else ""
     if label.judged_only:
         judged = judged_only(judged)
     relevant = judged.relevant(conventions.relevance_threshold, conventions.truth_visible)
-    all_grades = judged.relevant(None, conventions.truth_visible)
+    known = pooled if label.metric.reads_pooled and not label.judged_only else judged
+    all_grades = known.relevant(None, conventions.truth_visible)
     return DerivationInput(
         all_grades, relevant, label.name, label.k, label.parameters, conventions, policy
     )

@@ -173,7 +173,7 @@ FROM {ranked} JOIN examples USING (user) GROUP BY number, item
 """
 _EXAMPLE_TRUTH = """
 CREATE OR REPLACE TEMP TABLE example_truth AS
-SELECT number, item, grade FROM truth JOIN examples USING (user)
+SELECT number, item, grade FROM truth JOIN examples USING (user) WHERE grade >= 0
 """
 _JUDGED = """
 SELECT number, CAST(item AS VARCHAR), grade, list_a.rank, list_b.rank
@@ -259,7 +259,7 @@ class Tables:
         A row has the item, its number of relevant users, and its hits of a and b and lists of a
         and b.
         """
-        is_relevant = "TRUE" if threshold is None else f"grade >= {threshold!r}"
+        is_relevant = f"grade >= {threshold or 0.0!r}"
         condition = "hits_a < hits_b" if item is None else "CAST(item AS VARCHAR) = $item"
         query = _ITEMS.format(is_relevant=is_relevant, condition=condition, n=n)
         parameters = None if item is None else {"item": item}

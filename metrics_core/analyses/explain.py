@@ -272,7 +272,7 @@ def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivati
         one = replace(one, ranked_lists=ranked_lists)
     derived = steps(one, label)
     if label.judged_only:
-        judged_rows = [row for row in rows if row[2] is not None]
+        judged_rows = [row for row in rows if row[2] is not None and row[2] >= 0]
         rows = [(rank, item, grade) for rank, (_, item, grade) in enumerate(judged_rows, 1)]
     return Derivation(
         user=data.user,
@@ -298,7 +298,7 @@ def _listed_items(
             rank,
             item,
             grade,
-            grade is not None and (threshold is None or grade >= threshold),
+            grade is not None and grade >= (threshold or 0.0),
             derived.terms.get(rank, ""),
         )
         for rank, item, grade in rows

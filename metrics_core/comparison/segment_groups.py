@@ -360,11 +360,10 @@ class _ItemGroupEvaluator:
         """Return R@k on the relevant items of one group."""
         conventions = self.inputs.config.conventions
         threshold = self.recall.conventions(conventions).relevance_threshold
-        relevant = "" if threshold is None else f" AND grade >= {threshold!r}"
         truth_query = f"""
             SELECT truth.* FROM truth
             LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
-            WHERE {_GROUP_NUMBER} = {number}{relevant}"""
+            WHERE {_GROUP_NUMBER} = {number} AND grade >= {threshold or 0.0!r}"""
         columns = _mixed_type_ids(self.connection)
         casts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in columns)
         with self.inputs.data.connect([]) as partition:

@@ -58,6 +58,6 @@ class PolicyOptions(TypedDict, total=False):
     rank_base: Literal[0, 1]
     empty_lists: Literal["error", "keep"]
     nan_score: Literal["error", "last"]
-    negative_grade: Literal["error", "zero", "unjudged"]
+    negative_grade: Literal["error", "zero", "unjudged", "pooled"]
     repeated_grade: Literal["error", "first", "highest"]
     unknown_items: Literal["error", "keep"]

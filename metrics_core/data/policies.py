@@ -18,7 +18,7 @@ class Policies:
     rank_base: Literal[0, 1] = 1
     empty_lists: Literal["error", "keep"] = "error"
     nan_score: Literal["error", "last"] = "error"
-    negative_grade: Literal["error", "zero", "unjudged"] = "error"
+    negative_grade: Literal["error", "zero", "unjudged", "pooled"] = "error"
     repeated_grade: Literal["error", "first", "highest"] = "error"
     unknown_items: Literal["error", "keep"] = "error"
 
@@ -57,7 +57,8 @@ def apply_truth_policies(
     changes: PolicyChanges = {}
     if has_grade and policies.negative_grade != "error":
         policy = policies.negative_grade
-        statement = "UPDATE source SET grade = 0" if policy == "zero" else "DELETE FROM source"
+        statements = {"zero": "UPDATE source SET grade = 0", "unjudged": "DELETE FROM source"}
+        statement = statements.get(policy)  # pooled: the rows stay, for metrics that read them
         changes |= _apply(connection, "negative_grade", policy, statement, _IS_NEGATIVE)
     if policies.repeated_grade != "error":
         order = _ORDER[policies.repeated_grade if has_grade else "first"]

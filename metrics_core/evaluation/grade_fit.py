@@ -57,7 +57,9 @@ def err_grade_problems(
 ) -> Iterator[Problem]:
     """Yield a problem if a grade is above the maximum grade of ERR."""
     limits = [
-        label.conventions(conventions).err_max_grade for label in labels if label.name == "ERR"
+        label.conventions(conventions).err_max_grade
+        for label in labels
+        if "err_max_grade" in label.metric.conventions
     ]
     if highest is not None and limits and min(limits) < highest:
         problem = f"is {min(limits):g}, and {truth} has grade {highest:g}"

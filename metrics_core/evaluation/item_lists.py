@@ -171,8 +171,7 @@ def read_ranked_lists(
     connection.register("listed_users", numbered.to_arrow())
     several = "ranking" in connection.view("lists").columns
     lists = f"(SELECT * FROM lists WHERE ranking = {number})" if several else "lists"
-    least = "TRUE" if threshold is None else f"grade >= {threshold!r}"
-    relevant = f"grade IS NOT NULL AND {least}"
+    relevant = f"grade IS NOT NULL AND grade >= {threshold or 0.0!r}"
     rows = fetch(connection, _ROWS.format(lists=lists, relevant=relevant))
     history = fetch(connection, _HISTORY)
     relevant_columns = {}

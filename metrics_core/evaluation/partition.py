@@ -234,7 +234,7 @@ def score_partition(
         With the relations, for a task that reads whole lists.
     """
     columns, exposures = _score_rankings(ranked, task, connection)
-    judged = ranked[0]
+    judged = ranked[0].relevant(0.0, "all")  # without pooled items that have no judgement
     relevant = judged.relevant(task.conventions.relevance_threshold, "all")
     series = [
         pl.Series("user", judged.users.tolist() if judged.users.dtype == object else judged.users),

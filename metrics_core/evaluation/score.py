@@ -104,12 +104,14 @@ def _column(
     judged: Judged, label: Label, conventions: Conventions, read_lists: ListReader | None
 ) -> Column:
     metric = label.metric
-    judged = judged.unweighted if conventions.propensity is None else judged
+    pooled = judged.unweighted if conventions.propensity is None else judged
+    judged = pooled.relevant(0.0, "all")  # pooled items without a judgement have a grade below 0
     rows = judged_only(judged) if label.judged_only else judged
     lists = rows.relevant(conventions.relevance_threshold, conventions.truth_visible)
     read: Judged | RankedLists = lists
     if metric.reads_judged:
-        read = rows.relevant(None, conventions.truth_visible)
+        known = pooled if metric.reads_pooled and not label.judged_only else rows
+        read = known.relevant(None, conventions.truth_visible)
     elif read_lists is not None and metric.family == "beyond":
         read = read_lists(conventions.relevance_threshold)
     if conventions.candidates is None or label.name == UNBIASED:

@@ -8,9 +8,11 @@ from concord.metrics_core.metrics import (
     accuracy,
     agreement,
     beyond_accuracy,
+    blended_ratio,
     exposure,
     fairness,
     graded_accuracy,
+    pooled,
 )
 from concord.metrics_core.metrics.metric import Metric, Parameter
 
@@ -28,7 +30,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "P",
         accuracy.precision,
         "van Rijsbergen 1979",
-        aliases="precision prec",
+        aliases="precision prec setp",
         steps=accuracy.precision_steps,
         averages_ties=True,
     ),
@@ -36,7 +38,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "R",
         accuracy.recall,
         "van Rijsbergen 1979",
-        aliases="recall rec sensitivity",
+        aliases="recall rec sensitivity setr setrecall",
         steps=accuracy.recall_steps,
         averages_ties=True,
     ),
@@ -44,7 +46,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "F1",
         accuracy.f1,
         "van Rijsbergen 1979",
-        aliases="f1score f1measure fscore fmeasure",
+        aliases="f1score f1measure fscore fmeasure setf",
         steps=accuracy.f1_steps,
         averages_ties=True,
     ),
@@ -126,12 +128,47 @@ CATALOGUE: tuple[Metric, ...] = (
         steps=graded_accuracy.expected_reciprocal_rank_steps,
     ),
     Metric(
+        "nERR",
+        graded_accuracy.normalised_err,
+        "Sakai & Song 2011",
+        aliases="normalisederr normalizederr",
+        steps=graded_accuracy.normalised_err_steps,
+    ),
+    Metric(
+        "Q",
+        blended_ratio.q_measure,
+        "Sakai 2004",
+        aliases="qmeasure",
+        steps=blended_ratio.q_measure_steps,
+        parameters=(Parameter("beta", 0.0, INFINITE, example=1),),
+    ),
+    Metric(
+        "O",
+        blended_ratio.o_measure,
+        "Sakai 2006",
+        aliases="omeasure",
+        steps=blended_ratio.o_measure_steps,
+        parameters=(Parameter("beta", 0.0, INFINITE, example=1),),
+        counts_copies=False,
+    ),
+    Metric(
         "Bpref",
         agreement.bpref,
         "Buckley & Voorhees 2004",
         aliases="binarypreference",
         steps=agreement.bpref_steps,
         reads_judged=True,
+        counts_copies=False,
+    ),
+    Metric(
+        "infAP",
+        pooled.inferred_ap,
+        "Yilmaz & Aslam 2006",
+        aliases="inferredap inferredaverageprecision",
+        steps=pooled.inferred_ap_steps,
+        takes_k=False,
+        reads_judged=True,
+        reads_pooled=True,
         counts_copies=False,
     ),
     Metric(
@@ -342,6 +379,8 @@ SPELLINGS: Mapping[str, str] = {
     for metric in CATALOGUE
     for spelling in (metric.name.casefold(), *metric.aliases.split())
 }
+# Names of trec_eval and ir_measures for metrics of the whole list: they take no cutoff.
+SET_MEASURES = frozenset({"setp", "setr", "setrecall", "setf"})
 # Names that other tools and papers use in another sense, or in several: the metrics that may be
 # meant. They are refused with these as a hint.
 AMBIGUOUS_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -351,6 +390,7 @@ AMBIGUOUS_NAMES: Mapping[str, tuple[str, ...]] = {
     "concordantpairs": ("FCP",),
     "cov": ("Coverage", "UserCoverage"),
     "diversity": ("ILD", "Personalization", "Entropy"),
+    **dict.fromkeys(("nerr8", "nerr9", "nerr10", "nerr11", "setap", "setmap"), ()),
     "epc": ("Novelty",),
     "expectedexposure": ("EED", "EER", "EEL"),
     "f": ("F1",),

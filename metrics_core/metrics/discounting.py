@@ -85,10 +85,7 @@ def ideal_dcg(
     """Return (n_users,) DCG of the ideal list that the convention `ideal` chooses."""
     if ideal == "full_k":
         return _full_ideal_dcg(lists, k, gain, discount)
-    try:
-        user, rank, row_gains = _best_first(lists, k, gain, ideal, relevance_threshold)
-    except ScoringError as error:  # after the gains of the list itself
-        raise error.nested_in(1) from None
+    user, rank, row_gains = ideal_gains(lists, k, gain, ideal, relevance_threshold)
     weight = discounts(discount, int(rank.max(initial=0)))
     if k is not None and ideal != "truth":
         weight[k + 1 :] = 0.0  # cheaper than removing rows
@@ -114,12 +111,26 @@ def ideal_order(
     depth = int(lists.cutoff(k)[0])
     if ideal == "full_k":
         return np.ones(depth), discounts(discount, depth)[1:]
-    _, rank, row_gains = _best_first(lists, k, gain, ideal, relevance_threshold)
+    _, rank, row_gains = ideal_gains(lists, k, gain, ideal, relevance_threshold)
     if ideal == "truth_at_min_k_len":
         depth = int(lists.length(k)[0])
     elif k is None or ideal == "truth":
         depth = len(rank)
     return row_gains[:depth], discounts(discount, len(rank))[rank][:depth]
+
+
+def ideal_gains(
+    lists: Judged,
+    k: int | None,
+    gain: str | Mapping[str, Any],
+    ideal: str,
+    relevance_threshold: float | None,
+) -> tuple[Ints, Ints, Floats]:
+    """Return user, rank and gain of the rows of the ideal lists, before the cutoff."""
+    try:
+        return _best_first(lists, k, gain, ideal, relevance_threshold)
+    except ScoringError as error:  # after the gains of the list itself
+        raise error.nested_in(1) from None
 
 
 def _best_first(
@@ -129,7 +140,6 @@ def _best_first(
     ideal: str,
     relevance_threshold: float | None,
 ) -> tuple[Ints, Ints, Floats]:
-    """Return user, rank and gain of the rows of the ideal lists, before the cutoff."""
     if ideal == "truth_given_order_at_k":
         return _original_order(lists, gains(lists.truth_grade, gain, relevance_threshold))
     from_truth = ideal.startswith("truth")

@@ -7,6 +7,7 @@ The `user_*` policies later replace the value of users without a list or without
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from concord.metrics_core.metrics.judged import (
     Floats,
     Judged,
     product_before,
+    ratio_or_nan,
     ratio_or_zero,
 )
 from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
@@ -219,6 +221,53 @@ def expected_reciprocal_rank_steps(data: DerivationInput) -> Steps:
         unsatisfied *= 1 - satisfied
     line = "ERR = sum of 1/rank × satisfied here × not satisfied before"
     return Steps(terms, (line,))
+
+
+def normalised_err(lists: Judged, k: int | None, *, err_max_grade: float) -> Floats:
+    """nERR@k = ERR@k / ERR@k of the ideal list; undefined if no item has a gain.
+
+    The ideal list has the relevant items of the ground truth, best grade first.
+
+    Returns
+    -------
+    ndarray of shape (n_users,)
+        Between 0 and 1; NaN where undefined.
+
+    Raises
+    ------
+    ValueError
+        If a relevant grade is above `err_max_grade`.
+
+    References
+    ----------
+    Sakai & Song (2011), SIGIR, 1043-1052.  doi:10.1145/2009916.2010055
+    """
+    err = expected_reciprocal_rank(lists, k, err_max_grade=err_max_grade)
+    ideal = expected_reciprocal_rank(_ideal_lists(lists), k, err_max_grade=err_max_grade)
+    return ratio_or_nan(err, ideal)
+
+
+def normalised_err_steps(data: DerivationInput) -> Steps:
+    """Return the steps of nERR."""
+    steps = expected_reciprocal_rank_steps(data)
+    maximum = data.conventions.err_max_grade
+    err, ideal = (
+        format_number(float(expected_reciprocal_rank(lists, data.k, err_max_grade=maximum)[0]))
+        for lists in (data.lists, _ideal_lists(data.lists))
+    )
+    return Steps(steps.terms, (*steps.lines, f"nERR = {err} / {ideal}  (ERR / ERR of the ideal)"))
+
+
+def _ideal_lists(lists: Judged) -> Judged:
+    """Return the relevant items of the ground truth as lists, best grade first."""
+    return replace(
+        lists,
+        hit_user=lists.truth_user,
+        hit_rank=lists.truth_rank,
+        hit_grade=lists.truth_grade,
+        hit_first=np.ones(len(lists.truth_grade), dtype=bool),
+        columns={},
+    )
 
 
 def _any_gain(

@@ -316,6 +316,18 @@ def product_before(factor: Floats, number: Ints) -> Floats:
     return product
 
 
+def running_sum(values: Floats, number: Ints) -> Floats:
+    """Return (n_rows,) the sum of the values of a group up to each row, added in their order.
+
+    `number` counts 1, 2, 3 … within a group.
+    """
+    total = values.astype(np.float64)
+    for n in range(2, int(number.max(initial=1)) + 1):
+        rows = np.flatnonzero(number == n)
+        total[rows] += total[rows - 1]
+    return total
+
+
 def differs_from_previous(values: NDArray[Any]) -> Bools:
     """Return (n_rows,) True if the row differs from the previous one; True for the first row."""
     return np.concatenate([np.ones(min(len(values), 1), dtype=bool), values[1:] != values[:-1]])

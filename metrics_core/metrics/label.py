@@ -10,6 +10,7 @@ from concord.metrics_core.conventions.conventions import ANY_CUTOFF, Conventions
 from concord.metrics_core.metrics.catalogue import (
     AMBIGUOUS_NAMES,
     METRIC,
+    SET_MEASURES,
     SPELLINGS,
     find_metric,
     normalise,
@@ -169,6 +170,9 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
         msg = f"metric {text!r}: {name!r} {problem}; {hint}"
         raise ValueError(msg)
     k = None if match["k"] is None else int(match["k"])
+    if k is not None and normalise(name) in SET_MEASURES:
+        msg = f"metric {text!r}: {name} reads the whole list; write {metric.name}@{k}"
+        raise ValueError(msg)
     if problem := _cutoff_problem(metric, k, allow_missing_cutoff=allow_missing_cutoff):
         msg = f"metric {text!r}: {problem}"
         raise ValueError(msg)
@@ -261,7 +265,8 @@ def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
         except ValueError as error:
             problems.append(str(error))
             continue
-        has_cutoff = label.k is not None or not label.metric.takes_k
+        is_set_measure = normalise(metric_name(text)) in SET_MEASURES
+        has_cutoff = label.k is not None or not label.metric.takes_k or is_set_measure
         labels += [label] if has_cutoff else [label.with_cutoff(k) for k in cutoffs]
     if duplicates := sorted(str(label) for label, n in Counter(labels).items() if n > 1):
         problems.append(

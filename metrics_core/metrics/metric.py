@@ -59,6 +59,8 @@ class Metric:
         True if each copy of an item counts under `duplicates: keep`; else only the first does.
     reads_judged : bool
         True if it reads all judged rows, whatever their grade.
+    reads_pooled : bool
+        True if it also reads items that were pooled but not judged; their grade is negative.
     describes_list : bool
         True if it describes the list: undefined without one, whatever the user policies.
     is_aggregate : bool
@@ -85,6 +87,7 @@ class Metric:
     averages_ties: bool = False
     counts_copies: bool = True
     reads_judged: bool = False
+    reads_pooled: bool = False
     describes_list: bool = False
     is_aggregate: bool = False
     reads_relevant: bool = False

@@ -277,7 +277,7 @@ class Input(_Section):
     rank_base: Literal[0, 1]
     empty_lists: Literal["error", "keep"]
     nan_score: Literal["error", "last"]
-    negative_grade: Literal["error", "zero", "unjudged"]
+    negative_grade: Literal["error", "zero", "unjudged", "pooled"]
     repeated_grade: Literal["error", "first", "highest"]
     unknown_items: Literal["error", "keep"]
     allow_outside: bool

@@ -64,9 +64,15 @@ def _head(derivation: Derivation) -> str:
 
 def _rank_line(row: ListedItem) -> str:
     grade = "" if row.grade is None else f", grade {_grade(row)}"
-    hit = "" if row.grade is None else ": hit" if row.relevant else ": not relevant"
+    hit = "" if row.grade is None else f": {_judgement(row)}"
     term = f"  [{row.term}]" if row.term and row.term != "hit" else ""
     return f"  rank {row.rank}: {_item(row)}{grade}{hit}{term}"
+
+
+def _judgement(row: ListedItem) -> str:
+    if row.grade is not None and row.grade < 0:
+        return "pooled, not judged"
+    return "hit" if row.relevant else "not relevant"
 
 
 def _more_ranks(derivation: Derivation) -> list[str]:

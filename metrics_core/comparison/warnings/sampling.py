@@ -21,7 +21,7 @@ from concord.metrics_core.results.comparison_parts import DataWarning
 
 _RANKS = """
 SELECT CAST(user AS VARCHAR) AS user, grade, rank FROM truth LEFT JOIN lists USING (user, item)
-WHERE coalesce(grade >= $threshold, TRUE) ORDER BY ALL
+WHERE grade >= $threshold ORDER BY ALL
 """
 Bounds = tuple[float, float]
 # Policy -> value of a user without a list; other policies leave the user out.
@@ -97,7 +97,7 @@ def _ranks(
                 rows += f" WHERE ranking = {ranking}"
             connection.execute(f"CREATE VIEW lists_of_ranking AS {rows}")
             share_id_types(connection, {"lists": "lists_of_ranking", "truth": "truth_table"})
-            ranks = connection.sql(_RANKS, params={"threshold": threshold}).to_arrow_table()
+            ranks = connection.sql(_RANKS, params={"threshold": threshold or 0.0}).to_arrow_table()
             frames.append(pl.DataFrame(ranks))
     return pl.concat(frames)
 

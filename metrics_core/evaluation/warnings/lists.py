@@ -335,5 +335,6 @@ def _short_lists(config: EvaluationConfig, models: Models) -> Iterator[DataWarni
 
 
 def _grades(data: EvaluationData) -> list[float]:
-    """Return the distinct grades of the ground truth; empty if there are too many."""
-    return [float(grade) for grade in data.truth_quality.get("grades") or {}]
+    """Return the distinct grades of judged items; empty if there are too many."""
+    grades = map(float, data.truth_quality.get("grades") or {})
+    return [grade for grade in grades if grade >= 0]  # a pooled item has a grade below 0

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import permutations, product
 
 from concord.metrics_core.conventions.conventions import Conventions
-from tests.metrics_core.metrics import reference_agreement
+from tests.metrics_core.metrics import reference_agreement, reference_search
 
 Item = str | int
 Order = Sequence[Item | None]  # None: a rank that is taken, but never hits
@@ -238,6 +238,21 @@ def err(user: User) -> Number:
     return total
 
 
+def nerr(user: User) -> Number:
+    """ERR of the list / ERR of all relevant items, best first."""
+    best = sorted(user.relevant, key=lambda item: -user.relevant[item])
+    err_of_list, ideal = err(user), err(replace(user, ranked=best, k=user.k))
+    return float(err_of_list) / ideal if ideal else math.nan
+
+
+def q_measure(user: User, *, beta: float) -> Number:
+    return reference_search.q_measure(user, lambda g: _gain(g, user.pinned), beta=beta)
+
+
+def o_measure(user: User, *, beta: float) -> Number:
+    return reference_search.o_measure(user, lambda g: _gain(g, user.pinned), beta=beta)
+
+
 METRICS: dict[str, Callable[..., Number]] = {
     "P": precision,
     "R": recall,
@@ -251,7 +266,11 @@ METRICS: dict[str, Callable[..., Number]] = {
     "Rprec": r_precision,
     "RBP": rbp,
     "ERR": err,
+    "nERR": nerr,
+    "Q": q_measure,
+    "O": o_measure,
     "Bpref": reference_agreement.bpref,
+    "infAP": reference_search.infap,
     "HLU": reference_agreement.hlu,
     "AUC": reference_agreement.auc,
     "Judged": reference_agreement.judged_share,

@@ -62,16 +62,18 @@ POOLED = {"precision_aggregate": "micro", "f1_aggregate": "of_means"}
 
 
 def _labels() -> Labels:
-    results: Labels = {"Rprec": ("Rprec", None, {})}
+    results: Labels = {name: (name, None, {}) for name in ("Rprec", "infAP")}
     for k in (None, 1, 3, 5, 12):
         cutoff = "" if k is None else f"@{k}"
         results |= {
             f"{name}{cutoff}": (name, k, {})
             for name in reference.METRICS
-            if name not in {"Rprec", "RBP", "HLU"}
+            if name not in {"Rprec", "infAP", "RBP", "HLU", "Q", "O"}
         }
         results[f"HLU(halflife=5){cutoff}"] = ("HLU", k, {"halflife": 5})
         results[f"RBP(p=0.8){cutoff}"] = ("RBP", k, {"p": 0.8})
+        results[f"Q(beta=1){cutoff}"] = ("Q", k, {"beta": 1})
+        results[f"O(beta=0.5){cutoff}"] = ("O", k, {"beta": 0.5})
     for name in ("P", "R", "AP", "RR", "nDCG", "Bpref", "Judged", "Spearman"):
         for k in (None, 3):
             cutoff = "" if k is None else f"@{k}"
@@ -86,7 +88,8 @@ LABELS = _labels()
 
 def label_of(metric: Metric, k: int | None = None, *, judged_only: bool = False) -> str:
     """Return a metric's label with the parameters that it needs, cut at k if it takes a cutoff."""
-    inside = [{"p": "p=0.8", "halflife": "halflife=5"}[name] for name in metric.parameter_names]
+    examples = {"p": "p=0.8", "halflife": "halflife=5", "beta": "beta=1"}
+    inside = [examples[name] for name in metric.parameter_names]
     inside += ["judged_only=true"] if judged_only else []
     cutoff = f"@{k}" if k is not None and metric.takes_k else ""
     return metric.name + (f"({','.join(inside)})" if inside else "") + cutoff
