@@ -137,7 +137,8 @@ def truth_checks(source: Source, policies: Policies) -> list[RowCheck]:
             RowCheck("grade", is_high, high, "write lower grades"),
         ]
         if policies.negative_grade == "error":
-            fix += f"; or set {source.file.settings.input('negative_grade')} to zero, unjudged or pooled"
+            policy = source.file.settings.input("negative_grade")
+            fix += f"; or set {policy} to zero, unjudged or pooled"
             checks.append(RowCheck("grade", "grade < 0", "{value} is negative", fix))
     checks += time_checks(source)
     if "propensity" in source.columns:

@@ -67,7 +67,7 @@ PARTS = "keep only `*.parquet` files of one table in the folder"
 SAME_TYPES = "write all parts with the same types"
 SEVERAL = "write the files as one table, or give them as a folder of parts"
 GRADES = "write grades as numbers from 0; an item that is not relevant has grade 0, or no row"
-NEGATIVE = f"{GRADES}; or set `input.negative_grade` to zero or unjudged"
+NEGATIVE = f"{GRADES}; or set `input.negative_grade` to zero, unjudged or pooled"
 ONE_ROW = "keep one row for each user and item, or set `input.repeated_grade` to first or highest"
 CATEGORIES = (
     "write a list of text, or text with `|` between categories; "

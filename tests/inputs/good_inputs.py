@@ -308,9 +308,10 @@ POLICIES = [
     *(GoodTruth(f"negative_grade_{policy}", f"{GRADED}u,a,1\nu,b,-2\n", rows,
                 policies={"negative_grade": policy},
                 quality={"negative_grade": {"rows": 1, "users": 1, "policy": policy}, "rows": 2},
-                page=48, behaviour="`input.negative_grade: zero` or `unjudged` decides")
+                page=48, behaviour="`input.negative_grade: zero`, `unjudged` or `pooled` decides")
       for policy, rows in (("zero", [("u", "a", 1.0), ("u", "b", 0.0)]),
-                           ("unjudged", [("u", "a", 1.0)]))),
+                           ("unjudged", [("u", "a", 1.0)]),
+                           ("pooled", [("u", "a", 1.0), ("u", "b", -2.0)]))),
     *(GoodTruth(f"repeated_grade_{policy}", f"{GRADED}u,a,1\nu,b,-2\nu,a,3\nv,a,2\nv,a,1\n",
                 [("u", "a", grade), ("v", "a", 2.0)],
                 policies={"repeated_grade": policy, "negative_grade": "unjudged"},

@@ -33,7 +33,7 @@ COLUMNS: dict[str, Any] = {
     "popularity": {"user": "customer", "item": "product", "rank": "position"},
     "items": {"categories": "category", "title": "title", "group": "maker"},
 }
-PARAMETERS = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
+PARAMETERS = {"RBP": "(p=0.8)", "HLU": "(halflife=5)", "Q": "(beta=1)", "O": "(beta=1)"}
 KS = (1, 5, 20)
 PRESETS: tuple[PresetName, ...] = (
     "bellei",

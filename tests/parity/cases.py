@@ -39,7 +39,12 @@ _CORNERS = (
 
 def cases_for(library: str) -> list[Case]:
     """Return the small cases of a library; those of recommender libraries are shared."""
-    special = {"propensities": propensities, "fairlearn": groups, "rbo": list_pairs}
+    special = {
+        "propensities": propensities,
+        "fairlearn": groups,
+        "rbo": list_pairs,
+        "pytrec_eval": lambda: [*ranking_cases(), pooled()],
+    }
     return special[library]() if library in special else ranking_cases()
 
 
@@ -97,6 +102,13 @@ def movielens() -> list[Case]:
     for user, item in rows.select("user", "item").sort("user", "item").iter_rows():
         truth.setdefault(str(user), {})[str(item)] = 1
     return [_case("movielens", lists, truth)]
+
+
+def pooled() -> Case:
+    """Return grades of a pool of which only a sample was judged: -1 is pooled, but not judged."""
+    return _population(
+        "pooled", 12, users=30, lengths=(20,), judged=(15, 25), grades=(-1, -1, 0, 1, 2)
+    )
 
 
 def propensities() -> list[Case]:
@@ -176,7 +188,7 @@ def _population(
             listed.sort(key=lambda pair: -pair[1])
         items = generator.sample(ITEMS, k=generator.choice(judged))
         grade_of = {item: generator.choice(grades) for item in items}
-        if not any(grade_of.values()):
+        if max(grade_of.values()) < 1:
             grade_of[items[0]] = 1
         share = generator.random()
         if share >= missing:

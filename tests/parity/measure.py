@@ -37,6 +37,7 @@ RECOMMENDERS = [name for name in LIBRARIES if name not in {"propensities", "fair
 KEYS = ["preset", "case", "label", "user"]
 SCHEMA = dict.fromkeys(KEYS, pl.String) | {"value": pl.Float64, "error": pl.String}
 _BUILD = "# build: "  # starts a line of the requirements that pins what the library is built with
+_ALONE = "# alone: "  # starts a line with a package that is installed without its dependencies
 _ENVIRONMENTS = FOLDER.parents[1] / ".cache" / "parity"
 # folders of wheels on this machine, such as a CPU build of torch
 _WHEELS = [each for each in os.environ.get("PIP_FIND_LINKS", "").split() if Path(each).is_dir()]
@@ -134,6 +135,9 @@ def python_with(requirements: Path) -> Path:
         options = ["--build-constraint", str(build), *(f"--find-links={each}" for each in _WHEELS)]
         install = ("uv", "pip", "install", "--quiet", "--python", str(python), *options)
         _run(*install, "--requirement", str(requirements))
+        for line in lines:
+            if line.startswith(_ALONE):
+                _run(*install, "--no-deps", line.removeprefix(_ALONE))
         (folder / "made").touch()
     return python
 

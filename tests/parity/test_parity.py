@@ -17,7 +17,7 @@ from concord.metrics_core.conventions.presets import preset as conventions_of_pr
 from concord.metrics_core.evaluation.accumulator import summarise_column
 from concord.metrics_core.evaluation.evaluate import FrameValues
 from tests.parity import measure
-from tests.parity.cases import Case, movielens, propensities, ranking_cases
+from tests.parity.cases import Case, movielens, pooled, propensities, ranking_cases
 
 PAIRS = [
     (library, preset) for library in measure.RECOMMENDERS for preset in measure.presets(library)
@@ -137,6 +137,7 @@ def _evaluate(names: Sequence[str], preset: str, labels: Sequence[str]) -> cc.Ev
         conventions=conventions_of_preset(preset),
         train=case.get("train"),
         items=case.get("categories"),
+        input={"negative_grade": "pooled"},
     )
 
 
@@ -182,7 +183,7 @@ def _weighted(case: Case, metrics: list[str], **options: str) -> cc.Evaluation:
 
 @cache
 def _cases() -> dict[str, Case]:
-    return {case["name"]: case for case in ranking_cases() + movielens()}
+    return {case["name"]: case for case in [*ranking_cases(), pooled(), *movielens()]}
 
 
 @cache

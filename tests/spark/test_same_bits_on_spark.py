@@ -176,7 +176,7 @@ OPTIONS = st.fixed_dictionaries(
 POLICIES = st.fixed_dictionaries(
     {
         "nan_score": st.sampled_from(["error", "last"]),
-        "negative_grade": st.sampled_from(["error", "zero", "unjudged"]),
+        "negative_grade": st.sampled_from(["error", "zero", "unjudged", "pooled"]),
         "repeated_grade": st.sampled_from(["error", "first", "highest"]),
     }
 )

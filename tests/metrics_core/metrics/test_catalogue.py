@@ -78,6 +78,15 @@ def test_a_wrong_label_is_refused_with_what_is_wrong(text: str, message: str) ->
         ("R-precision", "Rprec"),
         ("rbp(p=0.8)@20", "RBP(p=0.8)@20"),
         ("catalog coverage@10", "Coverage@10"),
+        ("infAP", "infAP"),
+        ("set_P", "P"),
+        ("SetP(rel=2)", "P(rel=2)"),
+        ("set_recall", "R"),
+        ("SetR", "R"),
+        ("set_F", "F1"),
+        ("SetF", "F1"),
+        ("Q-measure(beta=1)@10", "Q(beta=1)@10"),
+        ("NERR@10", "nERR@10"),
     ],
 )
 def test_names_of_the_field_are_accepted(text: str, expected: str) -> None:
@@ -94,6 +103,7 @@ def test_names_of_the_field_are_accepted(text: str, expected: str) -> None:
         ("hits@5", "'hits' is not in the catalogue; did you mean 'Hit@5'?"),
         ("EPC@10", "'EPC' is not in the catalogue; did you mean 'Novelty@10'?"),
         ("accuracy@10", "'accuracy' has several meanings; did you mean 'Hit@10' or 'P@10'?"),
+        ("set_P@10", "set_P reads the whole list; write P@10"),
         ("popularity", "'popularity' has several meanings; did you mean 'ARP' or 'PopCorr'?"),
     ],
 )
@@ -107,7 +117,11 @@ def test_names_in_another_sense_are_not_accepted() -> None:
     assert {name for names in AMBIGUOUS_NAMES.values() for name in names} <= METRIC.keys()
 
 
-@pytest.mark.parametrize("text", ["banana", "@10", "10", "P@1.5", "P@-1", "PP@5", "(rel=2)"])
+def test_set_measures_are_of_the_whole_list_whatever_the_cutoffs() -> None:
+    assert list(map(str, expand(["set_P", "SetR", "F1"], [5]))) == ["P", "R", "F1@5"]
+
+
+@pytest.mark.parametrize("text", ["banana", "NERR8@10", "@10", "10", "P@1.5", "P@-1", "PP@5", "(rel=2)"])
 def test_where_nothing_is_meant_nothing_is_proposed(text: str) -> None:
     with pytest.raises(ValueError, match="metric") as refused:
         parse(text)

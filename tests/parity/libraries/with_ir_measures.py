@@ -4,7 +4,7 @@ import ir_measures
 from adapter import Refusal, Value, run
 
 ON_JUDGED = "(judged_only=True)"
-WHOLE = ["AP", "RR", "nDCG", "Rprec", "Bpref", "Judged", "RBP(p=0.8,rel=1)"]
+WHOLE = ["AP", "RR", "nDCG", "Rprec", "Bpref", "infAP", "Judged", "RBP(p=0.8,rel=1)"]
 WHOLE += [name + ON_JUDGED for name in ("AP", "RR", "nDCG", "Rprec")]
 AT_K = ["P", "R", "Success", "AP", "RR", "nDCG", "RBP(p=0.8)", "ERR", "Judged"]
 AT_K += [name + ON_JUDGED for name in ("P", "R", "AP", "nDCG")]
@@ -35,6 +35,8 @@ def labels(ks):
     """Yield preset, Concord's label and the library's."""
     for name in [*WHOLE, *(f"{name}@{k}" for name in AT_K for k in ks)]:
         yield "ir_measures", name.replace("True", "true").replace("Success", "Hit"), name
+    for name, theirs in {"P": "SetP", "R": "SetR", "F1": "SetF"}.items():
+        yield "ir_measures", name, theirs
     for k in ks:
         yield "ir_measures_exp", f"nDCG@{k}", f"nDCG(dcg='exp-log2')@{k}"
 

@@ -1,16 +1,21 @@
-"""pytrec_eval: trec_eval's measures on dictionaries; users without a list have no key in the run."""
+"""pytrec_eval: trec_eval's measures on dictionaries; users without a list have no key in the run.
+
+It runs the C code of trec_eval, so that its values are those of both presets.
+"""
 
 import pytrec_eval
 from adapter import Refusal, Value, run
 
 AT_K = {"P": "P", "R": "recall", "Hit": "success", "AP": "map_cut", "nDCG": "ndcg_cut"}
 WHOLE = {"AP": "map", "RR": "recip_rank", "nDCG": "ndcg", "Rprec": "Rprec", "Bpref": "bpref"}
+WHOLE |= {"P": "set_P", "R": "set_recall", "F1": "set_F", "infAP": "infAP"}
 
 
 def measure(case):
     """Yield every metric at every cutoff."""
     if case.name == "duplicates":
-        yield Refusal("pytrec_eval", "all", "a run is a dictionary: it cannot hold an item twice")
+        for preset in ("pytrec_eval", "trec_eval"):
+            yield Refusal(preset, "all", "a run is a dictionary: it cannot hold an item twice")
         return
     case = case.with_ids(str)
     cutoffs = ",".join(map(str, case.ks))
@@ -22,7 +27,8 @@ def measure(case):
     for label, name in (labels | WHOLE).items():
         users = {user: values[name] for user, values in results.items()}
         mean = pytrec_eval.compute_aggregated_measure(name, list(users.values()))
-        yield Value("pytrec_eval", label, users, mean)
+        for preset in ("pytrec_eval", "trec_eval"):
+            yield Value(preset, label, users, mean)
 
 
 if __name__ == "__main__":

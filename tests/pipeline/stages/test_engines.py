@@ -32,7 +32,7 @@ from concord.pipeline.stages.evaluate import execute_by_ranges
 from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.stages.load_project import loaded_background, params_of
 
-PARAMETERS = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
+PARAMETERS = {"RBP": "(p=0.8)", "HLU": "(halflife=5)", "Q": "(beta=1)", "O": "(beta=1)"}
 LABELS = expand(
     [m.name + PARAMETERS.get(m.name, "") for m in CATALOGUE if m.family != "beyond"], [1, 5, 20]
 )

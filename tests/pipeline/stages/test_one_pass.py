@@ -149,7 +149,7 @@ def test_lists_and_refusals_are_the_same(frame: pl.DataFrame, ties: str, duplica
 
 @given(
     tables({"grade": st.sampled_from([0.0, 1.0, 1.0, 2.5, -0.0]), "time": st.integers(0, 9)}),
-    st.sampled_from(["error", "zero", "unjudged"]),
+    st.sampled_from(["error", "zero", "unjudged", "pooled"]),
     st.sampled_from(["error", "first", "highest"]),
     st.sampled_from([{}, BY_TIME]),
 )

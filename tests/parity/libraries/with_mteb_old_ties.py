@@ -1,0 +1,9 @@
+"""mteb before 2.18.19, whose MRR orders equal scores as the run has them."""
+
+from functools import partial
+
+from adapter import run
+from with_mteb import measure
+
+if __name__ == "__main__":
+    run(partial(measure, preset="mteb_old_ties"))
