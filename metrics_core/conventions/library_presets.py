@@ -35,11 +35,6 @@ _IR_MEASURES = {
         "ERR": {"score_dtype": "float64", "round": {"user": 5}},
     },
 }
-_PYTREC_EVAL = {**_TREC_EVAL, "user_no_recs": "drop", "user_both_empty": "drop"}
-# mteb and BEIR compute RR in Python, over scores in double precision.
-_MTEB_RR = {"rr_cutoff": "k", "ties": "item_text_desc", "score_dtype": "float64", "round": None}
-_MTEB = {**_PYTREC_EVAL, "round": {"mean": 5}}
-_IN_PYTHON = {"ties": "input", "score_dtype": "float64", "user_no_recs": "zero"}
 _REPLAY = {
     **_LIBRARY,
     "ap_denominator": "min_k_relevant",
@@ -97,13 +92,7 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
     ),
     "pytrec_eval": Preset(
         "pytrec_eval and trec_eval: users without list are left out.",
-        _PYTREC_EVAL,
-        metrics="P R F1 Hit AP RR nDCG Rprec Bpref infAP",
-        package="pytrec-eval-terrier 0.5.11",
-    ),
-    "trec_eval": Preset(
-        "trec_eval without -c: the definitions of `pytrec_eval`, which runs its code.",
-        _PYTREC_EVAL,
+        {**_TREC_EVAL, "user_no_recs": "drop", "user_both_empty": "drop"},
         metrics="P R F1 Hit AP RR nDCG Rprec Bpref infAP",
         package="pytrec-eval-terrier 0.5.11",
     ),
@@ -118,58 +107,6 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
         {**_TREC_EVAL, "gain": "exp2", "score_dtype": "float64", "round": {"user": 5}},
         metrics="nDCG",
         package="ir-measures 0.4.3",
-    ),
-    "mteb": Preset(
-        "mteb since 2.18.19: trec_eval's measures, means with five digits except for MRR.",
-        {**_MTEB, "overrides": {"RR": _MTEB_RR}},
-        metrics="P R Hit AP RR nDCG",
-        package="mteb 2.26.24",
-    ),
-    "mteb_old_ties": Preset(
-        "mteb before 2.18.19: MRR orders equal scores as the run has them.",
-        {**_MTEB, "overrides": {"RR": {**_MTEB_RR, "ties": "input"}}},
-        metrics="P R Hit AP RR nDCG",
-        package="mteb 2.18.18",
-    ),
-    "beir": Preset(
-        "BEIR: trec_eval's measures; MRR and accuracy in Python, over all queries of the qrels.",
-        {
-            **_PYTREC_EVAL,
-            "rr_cutoff": "k",
-            "round": {"mean": 5},
-            "overrides": {
-                name: {**_IN_PYTHON, "user_both_empty": "zero"} for name in ("Hit", "RR")
-            },
-        },
-        metrics="P R Hit AP RR nDCG",
-        package="beir 2.2.0",
-    ),
-    "beir_r_cap": Preset(
-        "BEIR, R_cap: recall divided by min(k, relevant items).",
-        {
-            **_LIBRARY,
-            **_IN_PYTHON,
-            "recall_denominator": "min_k_relevant",
-            "user_empty_truth": "error",
-            "user_both_empty": "zero",
-            "round": {"mean": 5},
-        },
-        metrics="R",
-        package="beir 2.2.0",
-    ),
-    "ntcireval": Preset(
-        "pyNTCIREVAL with gain values 2^grade - 1: Q, O, nERR; nDCG does not discount two ranks.",
-        {
-            **_LIBRARY,
-            "ties": "given",
-            "ap_denominator": "min_k_relevant",
-            "rr_cutoff": "none",
-            "gain": "exp2",
-            "discount": {"jk": 2},
-            "user_no_recs": "drop",
-        },
-        metrics="P Hit AP RR nDCG ERR nERR Q O",
-        package="pyNTCIREVAL 0.0.3",
     ),
     "rectools": Preset(
         "RecTools: the ideal of nDCG is k hits, however many relevant items there are.",

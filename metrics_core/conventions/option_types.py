@@ -21,14 +21,8 @@ PresetName = Literal[
     "ranx",
     "ranx_burges",
     "pytrec_eval",
-    "trec_eval",
     "ir_measures",
     "ir_measures_exp",
-    "mteb",
-    "mteb_old_ties",
-    "beir",
-    "beir_r_cap",
-    "ntcireval",
     "rectools",
     "rectools_achievable",
     "rectools_by_k",
@@ -64,6 +58,13 @@ PresetName = Literal[
     "evidently",
     "kaggle_ml_metrics",
     "recmetrics_mark",
+    "trec_eval",
+    "mteb",
+    "mteb_old_ties",
+    "beir",
+    "beir_r_cap",
+    "ntcireval",
+    "rank_eval",
 ]
 
 

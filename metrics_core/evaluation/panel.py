@@ -18,6 +18,7 @@ from concord.metrics_core.conventions.presets import (
     with_data_conventions,
 )
 from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
+from concord.metrics_core.conventions.search_presets import SEARCH_PRESETS
 from concord.metrics_core.evaluation.score import definition_problem
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import depends_on
@@ -71,7 +72,7 @@ class Panel:
     excluded: Mapping[str, str]
 
 
-def panel(label: Label, pinned: Conventions) -> Panel:
+def panel(label: Label, pinned: Conventions, *, every_preset: bool = False) -> Panel:
     """Return all definitions of a label in the presets; presets with equal definitions share one.
 
     With propensities, the pinned definition without them is added.
@@ -80,6 +81,7 @@ def panel(label: Label, pinned: Conventions) -> Panel:
         name: _with_data(label, preset(name), pinned)
         for name in presets()
         if defines(name, label.name)
+        and (every_preset or name not in SEARCH_PRESETS or name == pinned.preset)
     }
     excluded = {
         name: why
@@ -104,9 +106,8 @@ def panel(label: Label, pinned: Conventions) -> Panel:
 
 def definitions_with_null(label: Label, pinned: Conventions) -> list[Definition]:
     """Return the definitions of a panel, and those of its presets with null as threshold."""
-    definitions = {
-        _content(label, each.conventions): each for each in panel(label, pinned).definitions
-    }
+    of_presets = panel(label, pinned, every_preset=True).definitions
+    definitions = {_content(label, each.conventions): each for each in of_presets}
     for each in [*definitions.values()]:
         null = replace(label.conventions(each.conventions), relevance_threshold=None)
         content = _content(label, null)

@@ -24,7 +24,7 @@ def inferred_ap(lists: Judged, k: int | None, *, relevance_threshold: float | No
 
     The estimate is 1/i + (i-1)/i x pooled above/(i-1) x (relevant above + e) / (judged above + 2e),
     where e = 0.00001. R is the number of items judged relevant. Items outside the pool count as
-    not relevant; the judged items of the pool stand for those that were not judged, whose grade in
+    not relevant; the judged items of the pool represent those that were not judged, whose grade in
     the ground truth is negative (`input.negative_grade: pooled`). It takes no cutoff.
 
     Returns
@@ -48,7 +48,9 @@ def inferred_ap_steps(data: DerivationInput) -> Steps:
     precision = _estimated_precision(data.judged, relevant)
     ranks = data.judged.hit_rank[relevant].tolist()
     terms = dict(zip(ranks, map(format_number, precision[relevant]), strict=True))
-    line = f"infAP = ({format_sum(list(terms.values()))}) / {n_relevant[0]}  (estimated precisions)"
+    line = (
+        f"infAP = ({format_sum(list(terms.values()))}) / {n_relevant[0]:g}  (estimated precisions)"
+    )
     return Steps(terms, (line,))
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.presets import defines, preset
+from concord.metrics_core.conventions.search_presets import SEARCH_PRESETS
 from concord.metrics_core.evaluation.accumulator import definition_mean
 from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import changed_conventions, panel
@@ -16,15 +17,28 @@ STANDARD = cc.preset("standard")
 LABELS = ["P@5", "R@5", "Hit@5", "AP@10", "RR@5", "nDCG@10", "F1@3", "Bpref", "RBP(p=0.8)@10"]
 
 
+def _of_panel(pinned: str, label: str) -> list[str]:
+    names = [name for name in cc.presets() if name not in SEARCH_PRESETS or name == pinned]
+    return [name for name in names if defines(name, parse(label).name)]
+
+
 @pytest.mark.parametrize("label", LABELS)
 def test_every_preset_that_defines_the_metric_occurs_once(label: str) -> None:
     result = panel(parse(label), STANDARD)
 
     selected = [name for definition in result.definitions for name in definition.presets]
-    expected = [name for name in cc.presets() if defines(name, parse(label).name)]
-    assert sorted([*selected, *result.excluded]) == sorted(expected)
+    assert sorted([*selected, *result.excluded]) == sorted(_of_panel("standard", label))
     assert "standard" in result.definitions[0].presets
     assert [d.number for d in result.definitions] == list(range(len(result.definitions)))
+
+
+def test_presets_of_search_occur_only_if_one_is_pinned() -> None:
+    result = panel(parse("RR@5"), cc.preset("mteb"))
+
+    assert result.definitions[0].presets == ("mteb",)
+    assert {name for each in result.definitions for name in each.presets} & {*SEARCH_PRESETS} == {
+        "mteb"
+    }
 
 
 @pytest.mark.parametrize("label", LABELS)

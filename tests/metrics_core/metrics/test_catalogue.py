@@ -121,7 +121,9 @@ def test_set_measures_are_of_the_whole_list_whatever_the_cutoffs() -> None:
     assert list(map(str, expand(["set_P", "SetR", "F1"], [5]))) == ["P", "R", "F1@5"]
 
 
-@pytest.mark.parametrize("text", ["banana", "NERR8@10", "@10", "10", "P@1.5", "P@-1", "PP@5", "(rel=2)"])
+@pytest.mark.parametrize(
+    "text", ["banana", "NERR8@10", "@10", "10", "P@1.5", "P@-1", "PP@5", "(rel=2)"]
+)
 def test_where_nothing_is_meant_nothing_is_proposed(text: str) -> None:
     with pytest.raises(ValueError, match="metric") as refused:
         parse(text)

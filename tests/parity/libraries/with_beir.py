@@ -6,8 +6,12 @@ Ids of queries and documents are alike in some cases, so that `ignore_identical_
 from adapter import Refusal, Value, run
 from beir.retrieval.evaluation import EvaluateRetrieval
 
-MEANS = ("nDCG", "AP", "R", "P")  # in the order of `evaluate`
-CUSTOM = {"RR": ("beir", "mrr"), "Hit": ("beir", "accuracy"), "R": ("beir_r_cap", "r_cap")}
+MEANS = {"nDCG": "NDCG", "AP": "MAP", "R": "Recall", "P": "P"}  # in the order of `evaluate`
+CUSTOM = [  # preset, label, argument and key of `evaluate_custom`
+    ("beir", "RR", "mrr", "MRR"),
+    ("beir", "Hit", "accuracy", "Accuracy"),
+    ("beir_r_cap", "R", "r_cap", "R_cap"),
+]
 
 
 def measure(case):
@@ -20,17 +24,17 @@ def measure(case):
     qrels = {u: {i: int(g) for i, g in grades.items()} for u, grades in case.truth.items()}
     lists = {user: dict(rows) for user, rows in case.lists.items() if rows and user in qrels}
     results = EvaluateRetrieval.evaluate(qrels, lists, case.ks, ignore_identical_ids=False)
-    for name, means in zip(MEANS, results, strict=True):
-        for k, mean in zip(case.ks, means.values(), strict=True):
-            yield Value("beir", f"{name}@{k}", None, mean)
-    for name, (preset, theirs) in CUSTOM.items():
+    for (name, key), means in zip(MEANS.items(), results, strict=True):
+        for k in case.ks:
+            yield Value("beir", f"{name}@{k}", None, means[f"{key}@{k}"])
+    for preset, name, argument, key in CUSTOM:
         try:
-            means = EvaluateRetrieval.evaluate_custom(qrels, lists, case.ks, theirs)
+            means = EvaluateRetrieval.evaluate_custom(qrels, lists, case.ks, argument)
         except ZeroDivisionError:
             yield Refusal(preset, name, "a query without a relevant document divides by 0")
             continue
-        for k, mean in zip(case.ks, means.values(), strict=True):
-            yield Value(preset, f"{name}@{k}", None, mean)
+        for k in case.ks:
+            yield Value(preset, f"{name}@{k}", None, means[f"{key}@{k}"])
 
 
 if __name__ == "__main__":

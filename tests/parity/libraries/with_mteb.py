@@ -13,7 +13,14 @@ from adapter import Refusal, Value, run
 
 PRESET = "mteb"
 FIELDS = "all_scores ndcg map recall precision naucs mrr naucs_mrr hit_rate"
-MEANS = {"P": "precision", "R": "recall", "Hit": "hit_rate", "AP": "map", "nDCG": "ndcg", "RR": "mrr"}
+MEANS = {
+    "P": "precision",
+    "R": "recall",
+    "Hit": "hit_rate",
+    "AP": "map",
+    "nDCG": "ndcg",
+    "RR": "mrr",
+}
 PER_QUERY = {"P": "P", "R": "recall", "Hit": "success", "AP": "map_cut", "nDCG": "ndcg_cut"}
 
 
@@ -39,7 +46,9 @@ def measure(case, preset=PRESET):
         yield Refusal(preset, "all", "a run is a dictionary: it cannot hold an item twice")
         return
     case = case.with_ids(str)
-    qrels = {u: {i: int(g) for i, g in grades.items()} for u, grades in case.truth.items() if grades}
+    qrels = {
+        u: {i: int(g) for i, g in grades.items()} for u, grades in case.truth.items() if grades
+    }
     lists = {user: dict(rows) for user, rows in case.lists.items() if rows and user in qrels}
     results = MODULE.calculate_retrieval_scores(lists, qrels, case.ks)
     mrr = MODULE.mrr(qrels, lists, case.ks)

@@ -1,4 +1,4 @@
-"""mteb before 2.18.19, whose MRR orders equal scores as the run has them."""
+"""mteb before 2.18.19, whose `mrr_at_10` orders equal scores as the run has them."""
 
 from functools import partial
 
