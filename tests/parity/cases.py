@@ -43,8 +43,9 @@ def cases_for(library: str) -> list[Case]:
         "propensities": propensities,
         "fairlearn": groups,
         "rbo": list_pairs,
-        "pytrec_eval": lambda: [*ranking_cases(), pooled()],
     }
+    if library == "pytrec_eval":
+        return [*ranking_cases(), pooled()]
     return special[library]() if library in special else ranking_cases()
 
 

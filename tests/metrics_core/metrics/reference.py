@@ -240,8 +240,8 @@ def err(user: User) -> Number:
 
 def nerr(user: User) -> Number:
     """ERR of the list / ERR of all relevant items, best first."""
-    best = sorted(user.relevant, key=lambda item: -user.relevant[item])
-    err_of_list, ideal = err(user), err(replace(user, ranked=best, k=user.k))
+    best: list[Item | None] = [*sorted(user.relevant, key=lambda item: -user.relevant[item])]
+    err_of_list, ideal = err(user), err(replace(user, ranked=best))
     return float(err_of_list) / ideal if ideal else math.nan
 
 

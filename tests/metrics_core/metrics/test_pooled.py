@@ -12,6 +12,7 @@ from tests.metrics_core.metrics.strategies import LABELS
 approx = pytest.approx
 E = 0.00001
 POOLED: Any = {"negative_grade": "pooled"}
+UNJUDGED: Any = {"negative_grade": "unjudged"}
 
 # a and c are relevant, b and d are not, p was pooled but not judged, x is not in the pool
 SAMPLE = {"a": 1, "b": 0, "c": 1, "d": 0, "p": -1}
@@ -39,7 +40,7 @@ def test_worked_example_of_infap(listed: str, value: float) -> None:
 def test_infap_of_random_pools_equals_its_definition() -> None:
     draw = random.Random(3)
     lists = {f"u{n}": draw.sample("abcdefghijkl", 8) for n in range(60)}
-    truth = {
+    truth: dict[str, dict[str | int, float]] = {
         user: {x: draw.choice((-1, -1, 0, 1, 2)) for x in draw.sample("abcdefghijkl", 9)} | {"m": 1}
         for user in lists
     }
@@ -60,7 +61,7 @@ def test_other_metrics_read_pooled_items_as_unjudged(threshold: int | None) -> N
 
     pooled, unjudged = (
         cc.evaluate(recs, truth, metrics=labels, conventions=conventions, input=policy)
-        for policy in (POOLED, {"negative_grade": "unjudged"})
+        for policy in (POOLED, UNJUDGED)
     )
 
     assert pooled.per_user.equals(unjudged.per_user)
