@@ -41,7 +41,8 @@ def test_infap_of_random_pools_equals_its_definition() -> None:
     draw = random.Random(3)
     lists = {f"u{n}": draw.sample("abcdefghijkl", 8) for n in range(60)}
     truth: dict[str, dict[str | int, float]] = {
-        user: {x: draw.choice((-1, -1, 0, 1, 2)) for x in draw.sample("abcdefghijkl", 9)} | {"m": 1}
+        user: {x: float(draw.choice((-1, -1, 0, 1, 2))) for x in draw.sample("abcdefghijkl", 9)}
+        | {"m": 1}
         for user in lists
     }
     pinned = cc.preset("standard")
