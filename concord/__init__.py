@@ -31,6 +31,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "PresetList": "results.presets",
     "PropertyCheck": "results.check_metric",
     "Reconciliation": "results.reconcile",
+    "RetrievalRun": "results.retrieval",
     "Split": "results.split",
     "Study": "results.study",
     "VarianceComponents": "results.plan",
@@ -39,6 +40,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "calibrate": "analyses.calibrate",
     "check_metric": "analyses.check_metric",
     "cases": "analyses.error_analysis",
+    "collect": "analyses.collect",
     "compare": "comparison.compare",
     "compare_values": "comparison.compare_values",
     "evaluate": "evaluation.evaluate",
@@ -60,6 +62,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.analyses.audit import audit as audit
     from concord.metrics_core.analyses.calibrate import calibrate as calibrate
     from concord.metrics_core.analyses.check_metric import check_metric as check_metric
+    from concord.metrics_core.analyses.collect import collect as collect
     from concord.metrics_core.analyses.error_analysis import cases as cases
     from concord.metrics_core.analyses.explain import explain as explain
     from concord.metrics_core.analyses.judge import judge as judge
@@ -93,6 +96,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.results.presets import presets as presets
     from concord.metrics_core.results.reconcile import ConventionMatch as ConventionMatch
     from concord.metrics_core.results.reconcile import Reconciliation as Reconciliation
+    from concord.metrics_core.results.retrieval import RetrievalRun as RetrievalRun
     from concord.metrics_core.results.split import Split as Split
     from concord.metrics_core.results.study import Study as Study
     from concord.metrics_core.results.verify import Explanation as Explanation

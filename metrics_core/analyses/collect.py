@@ -1,0 +1,168 @@
+"""Run a retriever on queries, and collect its lists and the time of each query."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from numbers import Real
+from typing import Any
+
+import polars as pl
+
+from concord.metrics_core.data.frames import table_from_frame
+from concord.metrics_core.errors import refuse
+from concord.metrics_core.results.retrieval import RetrievalRun
+
+_METHODS = ("invoke", "retrieve")  # of LangChain and LlamaIndex
+_QUERY_IDS = ("user", "qid", "query_id", "query-id", "_id", "id")
+_QUERY_TEXTS = ("query", "text", "question")
+_LISTS = {"user": pl.String, "item": pl.String, "rank": pl.Int64, "score": pl.Float64}
+
+
+def collect(retriever: Any, queries: Any, k: int = 10, *, id: str = "id") -> RetrievalRun:
+    """Run a retriever on each query, and return its lists with the time of each query.
+
+    Parameters
+    ----------
+    retriever : callable or object
+        A function of one query, or an object with the method `invoke` (LangChain) or `retrieve`
+        (LlamaIndex). It returns documents, best first: ids, dicts or objects, each alone or in a
+        pair with its score; or {id: score}.
+    queries : dict, list or frame
+        {id: query}; queries that are their own ids; or a frame with an id (`qid`, `query_id`,
+        `_id` …) and a text (`query`, `text` or `question`).
+    k : int, default=10
+        Number of documents of a query that are kept.
+    id : str, default="id"
+        Key or attribute of a document that holds its id; also in its `metadata` or `node`.
+
+    Returns
+    -------
+    RetrievalRun
+        Recommendations (user, item, rank [, score]) and latencies (user, seconds). `evaluate` and
+        `compare` take it as the lists of a model. There are scores if each document has one.
+        Several chunks of one document are kept: the convention `duplicates` decides how they
+        count, and by default they are an error.
+
+    Raises
+    ------
+    InputError
+        If the retriever fails on a query, or a document has no id.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> def search(query):
+    ...     return [{"id": "d2", "score": 1.5}, {"id": "d1", "score": 0.5}]
+    >>> run = cc.collect(search, {"q1": "reset my password"})
+    >>> run.recommendations.rows()
+    [('q1', 'd2', 1, 1.5), ('q1', 'd1', 2, 0.5)]
+    >>> cc.evaluate(run, {"q1": ["d1"]}, metrics=["RR@10"])["RR@10"]
+    0.5
+    """
+    search = _search_function(retriever)
+    rows: list[tuple[str, str, int, float | None]] = []
+    latencies: list[tuple[str, float]] = []
+    for query_id, query in _queries(queries):
+        location = f"query {query_id!r}"
+        start = time.perf_counter()
+        try:
+            documents = _documents(search(query))
+        except Exception as error:
+            message = f"the retriever raised {type(error).__name__}: {error}"
+            raise refuse(location, message, "correct it, or leave the query out") from error
+        latencies.append((query_id, time.perf_counter() - start))
+        for rank, document in enumerate(documents[:k], start=1):
+            item, score = _with_score(document)
+            item_id = _document_id(item, id, f"{location}: result {rank}")
+            rows.append((query_id, item_id, rank, score))
+    lists = pl.DataFrame(rows, schema=_LISTS, orient="row")
+    if lists["score"].null_count():
+        lists = lists.drop("score")
+    schema = {"user": pl.String, "seconds": pl.Float64}
+    return RetrievalRun(lists, pl.DataFrame(latencies, schema=schema, orient="row"))
+
+
+def _search_function(retriever: Any) -> Callable[[Any], Any]:
+    methods = (getattr(retriever, name, None) for name in _METHODS)
+    search = next((method for method in methods if callable(method)), retriever)
+    if not callable(search):
+        message = f"{type(retriever).__name__} has no method {' or '.join(_METHODS)}"
+        raise refuse("retriever", message, "give a function that returns documents of a query")
+    return search
+
+
+def _queries(queries: Any) -> list[tuple[str, Any]]:
+    """Return the id and the content of each query."""
+    if isinstance(queries, Mapping):
+        pairs = [(str(key), query) for key, query in queries.items()]
+    elif isinstance(queries, list | tuple):
+        pairs = [(str(query), query) for query in queries]
+    else:
+        table = table_from_frame(queries, "queries")
+        ids, texts = (
+            table.column(_only_column(table.column_names, names)).to_pylist()
+            for names in (_QUERY_IDS, _QUERY_TEXTS)
+        )
+        pairs = [(str(key), text) for key, text in zip(ids, texts, strict=True)]
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise refuse("queries", f"{key!r} occurs more than once", "give each query its own id")
+        seen.add(key)
+    return pairs
+
+
+def _only_column(columns: Iterable[str], names: tuple[str, ...]) -> str:
+    found = [name for name in columns if name in names]
+    if len(found) != 1:
+        message = f"has {len(found)} of the columns {', '.join(names)}: {', '.join(columns)}"
+        raise refuse("queries", message, "keep one, or give a dict {id: query}")
+    return found[0]
+
+
+def _documents(result: Any) -> list[Any]:
+    """Return the documents as a list; {id: score} becomes pairs."""
+    if isinstance(result, Mapping):
+        return list(result.items())
+    if isinstance(result, str) or not isinstance(result, Iterable):
+        message = f"it returned {type(result).__name__}, not a list of documents"
+        raise TypeError(message)
+    return list(result)
+
+
+def _with_score(document: Any) -> tuple[Any, float | None]:
+    """Return a document and its score, from a pair or from the document."""
+    if isinstance(document, tuple) and len(document) == 2 and _is_number(document[1]):  # noqa: PLR2004
+        return document[0], float(document[1])
+    score = next(_values(document, "score"), None)
+    return document, float(score) if score is not None and _is_number(score) else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _document_id(document: Any, name: str, location: str) -> str:
+    if isinstance(document, str | int):
+        return str(document)
+    holders = [
+        inner
+        for holder in (document, *_values(document, "node"))
+        for inner in (holder, *_values(holder, "metadata"))
+    ]
+    for holder in holders:
+        for value in _values(holder, name):
+            return str(value)
+    keys = ", ".join(dict.fromkeys(key for holder in holders for key in _keys(holder)))
+    message = f"{type(document).__name__} has no {name!r}; it has {keys or 'no keys'}"
+    raise refuse(location, message, "name the key or attribute of its id, such as id='source'")
+
+
+def _values(holder: Any, name: str) -> Iterator[Any]:
+    """Yield the value of a key or an attribute, if there is one."""
+    value = holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+    if value is not None:
+        yield value
+
+
+def _keys(holder: Any) -> Iterable[str]:
+    return map(str, holder if isinstance(holder, Mapping) else getattr(holder, "__dict__", ()))
