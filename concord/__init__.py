@@ -29,6 +29,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "MetricCheck": "results.check_metric",
     "PresetConventions": "results.presets",
     "PresetList": "results.presets",
+    "PredictionPowered": "results.ppi",
     "PropertyCheck": "results.check_metric",
     "Reconciliation": "results.reconcile",
     "RetrievalRun": "results.retrieval",
@@ -48,6 +49,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "judge": "analyses.judge",
     "metric": "metrics.custom_metric",
     "plan": "analyses.plan",
+    "ppi": "analyses.ppi",
     "preset": "results.presets",
     "presets": "results.presets",
     "reconcile": "analyses.reconcile",
@@ -67,6 +69,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.analyses.explain import explain as explain
     from concord.metrics_core.analyses.judge import judge as judge
     from concord.metrics_core.analyses.plan import plan as plan
+    from concord.metrics_core.analyses.ppi import ppi as ppi
     from concord.metrics_core.analyses.reconcile import reconcile as reconcile
     from concord.metrics_core.analyses.split import split as split
     from concord.metrics_core.analyses.study import study as study
@@ -90,6 +93,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.results.judge import Judging as Judging
     from concord.metrics_core.results.plan import Plan as Plan
     from concord.metrics_core.results.plan import VarianceComponents as VarianceComponents
+    from concord.metrics_core.results.ppi import PredictionPowered as PredictionPowered
     from concord.metrics_core.results.presets import PresetConventions as PresetConventions
     from concord.metrics_core.results.presets import PresetList as PresetList
     from concord.metrics_core.results.presets import preset as preset

@@ -35,7 +35,7 @@ class TableColumns(TypedDict, total=False):
     score: str
     grade: str
     recs: Mapping[Literal["user", "item", "rank", "score"], str]
-    truth: Mapping[Literal["user", "item", "grade", "time", "propensity"], str | None]
+    truth: Mapping[Literal["user", "item", "grade", "time", "propensity", "predicted"], str | None]
     train: Mapping[Literal["user", "item", "time"], str]
     items: Mapping[str, str]
     users: Mapping[Literal["user"], str]

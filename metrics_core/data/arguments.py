@@ -67,6 +67,8 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
     InputError
         If the data cannot be read as a table.
     """
+    if isinstance(data, InputTable):
+        return data
     role = role or name
     settings = ArgumentNames(name)
     own_names = resolve_columns(_COLUMNS[role], columns.get(name, {}))

@@ -30,7 +30,8 @@ UNIT_PREFIX = "unit_"  # our columns that identify a session: this and a number;
 _READ_IF_MAPPED = ("time", "propensity", "group")
 # Required and optional columns of each table.
 LIST_COLUMNS = (("user", "item"), ("rank", "score"))
-TRUTH_COLUMNS = (("user", "item"), ("grade", "time", "propensity"))
+PREDICTED = "predicted"  # grade of a judge; only `ppi` reads it
+TRUTH_COLUMNS = (("user", "item"), ("grade", "time", "propensity", PREDICTED))
 TRAIN_COLUMNS = (("user", "item"), ("time",))
 INTERACTIONS_COLUMNS = (("user", "item", "time"), ("grade",))
 ITEMS_COLUMNS = (("item",), ("categories", "vector", "title", "group"))
@@ -88,7 +89,7 @@ class InputTable:
     def fields(self) -> tuple[str, ...]:
         """Our names of the columns that are read."""
         read = (n for n in self.optional if n not in _READ_IF_MAPPED or n in self.columns)
-        return (*self.required, *read)
+        return (*self.required, *(name for name in read if name != PREDICTED))
 
     @property
     def requested(self) -> set[str]:

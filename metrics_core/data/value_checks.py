@@ -1,11 +1,12 @@
 """Checks of the values of recommendations and ground truth, in one pass of SQL for all."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.data.input_table import PREDICTED
 from concord.metrics_core.data.parse_values import MAX_EXACT, MAX_EXACT_OF_KIND, is_beyond_exact
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.read_source import Source
@@ -86,11 +87,20 @@ def id_checks(source: Source, column: str) -> list[RowCheck]:
 
 
 def number_checks(
-    source: Source, column: str, message: str, *, may_be_nan: bool = False
+    source: Source,
+    column: str,
+    message: str,
+    *,
+    may_be_nan: bool = False,
+    may_be_missing: bool = False,
 ) -> list[RowCheck]:
     """Return the checks of a column of numbers; `message` is for a value that is not a number."""
     settings = source.file.settings
-    checks = [_missing_value_check(source, column, f"give every row a {column}, or {DROP_ROW}")]
+    noun = "predicted grade" if column == PREDICTED else column
+    fix = f"give every row a {noun}, or {DROP_ROW}"
+    if column == "grade":
+        fix += "; `ppi` reads grades of people for some queries and of a judge for all"
+    checks = [] if may_be_missing else [_missing_value_check(source, column, fix)]
     if column in source.parsed:
         is_valid, is_beyond = f"{column}_invalid IS NULL", is_beyond_exact(column)
         rescale = "subtract a constant from all values, or divide them, to stay below 2^53"
@@ -127,19 +137,9 @@ def _missing_value_check(source: Source, column: str, fix: str) -> RowCheck:
 def truth_checks(source: Source, policies: Policies) -> list[RowCheck]:
     """Return the checks for the columns of ground truth."""
     checks = [check for column in source.ids for check in id_checks(source, column)]
-    if "grade" in source.columns:
-        fix = "write grades as numbers from 0; an item that is not relevant has grade 0, or no row"
-        is_high = f"isfinite(grade) AND grade > {MAX_EXACT}"
-        high = "{value:g} is beyond 2^53, where sums of grades lose digits"
-        checks += [
-            *number_checks(source, "grade", "is not a number"),
-            RowCheck("grade", "isinf(grade)", "is infinite", fix),
-            RowCheck("grade", is_high, high, "write lower grades"),
-        ]
-        if policies.negative_grade == "error":
-            policy = source.file.settings.input("negative_grade")
-            fix += f"; or set {policy} to zero, unjudged or pooled"
-            checks.append(RowCheck("grade", "grade < 0", "{value} is negative", fix))
+    for column in ("grade", PREDICTED):
+        if column in source.columns:
+            checks += _grade_checks(source, column, policies)
     checks += time_checks(source)
     if "propensity" in source.columns:
         is_invalid = "propensity <= 0 OR propensity > 1 OR isinf(propensity)"
@@ -147,6 +147,23 @@ def truth_checks(source: Source, policies: Policies) -> list[RowCheck]:
         checks += number_checks(source, "propensity", "is not a number")
         checks.append(RowCheck("propensity", is_invalid, "is {value:g}", fix))
     return checks
+
+
+def _grade_checks(source: Source, column: str, policies: Policies) -> Iterator[RowCheck]:
+    """Yield the checks of grades; with those of a judge, a grade of a person may be missing."""
+    fix = "write grades as numbers from 0; an item that is not relevant has grade 0, or no row"
+    is_high = f"isfinite({column}) AND {column} > {MAX_EXACT}"
+    high = "{value:g} is beyond 2^53, where sums of grades lose digits"
+    may_be_missing = column == "grade" and PREDICTED in source.columns
+    yield from number_checks(source, column, "is not a number", may_be_missing=may_be_missing)
+    yield RowCheck(column, f"isinf({column})", "is infinite", fix)
+    yield RowCheck(column, is_high, high, "write lower grades")
+    if column == "grade":
+        if policies.negative_grade != "error":
+            return
+        policy = source.file.settings.input("negative_grade")
+        fix += f"; or set {policy} to zero, unjudged or pooled"
+    yield RowCheck(column, f"{column} < 0", "{value} is negative", fix)
 
 
 def time_checks(source: Source) -> list[RowCheck]:

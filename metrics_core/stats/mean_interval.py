@@ -169,9 +169,15 @@ def _with_pseudo_values(
     n: int, mean: float, squares: float, confidence: float, bounds: Bounds
 ) -> tuple[float, float]:
     """Return mean ± t · s / √n of the n values and of one more value at each bound."""
+    centre, total, variance = pseudo_spread(n, mean, squares, bounds)
+    half = t_quantile(total, confidence) * math.sqrt(variance)
+    return centre - half, centre + half
+
+
+def pseudo_spread(n: int, mean: float, squares: float, bounds: Bounds) -> tuple[float, int, float]:
+    """Return mean, number and variance of the mean of n values and one more at each bound."""
     low, high = bounds
     total = n + 2
     centre = (n * mean + low + high) / total
     squares = squares + n * (mean - centre) ** 2 + (low - centre) ** 2 + (high - centre) ** 2
-    half = t_quantile(total, confidence) * math.sqrt(squares / (total - 1) / total)
-    return centre - half, centre + half
+    return centre, total, squares / (total - 1) / total

@@ -96,11 +96,16 @@ class TruthFile(_Section):
     """File of the ground truth.
 
     If each fold has its own ground truth, `folds` maps its number to a file in the folder `path`.
+    `columns.predicted` and `sample: random` are for `concord ppi`: the column with the grades of a
+    judge, and the declaration that people judged a random sample of the queries.
     """
 
     path: str
     format: Format | None = None
-    columns: dict[Literal["user", "item", "grade", "time", "propensity"], str | None] = {}
+    columns: dict[
+        Literal["user", "item", "grade", "time", "propensity", "predicted"], str | None
+    ] = {}
+    sample: Literal["random"] | None = None
     folds: Annotated[dict[ModelName, str], BeforeValidator(_keys_as_text)] = {}
 
     @field_validator("columns")

@@ -44,6 +44,7 @@ _VIEWS = {  # class of a result -> module of this package that describes it
     "Judging": "judge",
     "MetricCheck": "check_metric",
     "Plan": "plan",
+    "PredictionPowered": "ppi",
     "PresetConventions": "presets",
     "PresetList": "presets",
     "Reconciliation": "reconcile",

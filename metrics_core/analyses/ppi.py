@@ -1,0 +1,233 @@
+"""`ppi`: means and differences from grades of people for a sample, and of a judge for all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from concord.metrics_core.analyses.ppi_estimates import (
+    LabelValues,
+    PoweredPair,
+    with_verdicts,
+)
+from concord.metrics_core.analyses.ppi_labels import (
+    judge_agreement,
+    judged_depth,
+    refuse_gaps,
+    refuse_sample,
+    refuse_size,
+    unsupported_problems,
+)
+from concord.metrics_core.comparison.arguments import parse_list_arguments
+from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.comparison.min_effect import Effects
+from concord.metrics_core.conventions.presets import ConventionsLike
+from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
+from concord.metrics_core.data.arguments import check_columns, open_table
+from concord.metrics_core.data.input_table import InputTable
+from concord.metrics_core.data.judge_labels import read_judge_labels
+from concord.metrics_core.data.policies import parse_policies
+from concord.metrics_core.data.tables import read_frame
+from concord.metrics_core.errors import raise_problems, refuse
+from concord.metrics_core.evaluation.dataset import NO_PANELS, TableLoader, load_dataset
+from concord.metrics_core.evaluation.model_result import ModelResult
+from concord.metrics_core.evaluation.summary import CONFIDENCE
+from concord.metrics_core.files import NO_FOLD
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.results.ppi import PoweredEstimate, PredictionPowered
+from concord.metrics_core.stats.verdict import model_pairs
+
+
+def ppi(
+    models: Mapping[str, Data],
+    truth: Data,
+    *,
+    metrics: Sequence[str],
+    baseline: str | None = None,
+    sample: Literal["random"] | None = None,
+    conventions: ConventionsLike = "standard",
+    primary: Sequence[str] | None = None,
+    min_effect: Effects = 0.0,
+    confidence: float = 0.95,
+    columns: ModelColumns | None = None,
+    input: PolicyOptions | None = None,
+) -> PredictionPowered:
+    """Estimate means and differences from grades of people for a sample and of a judge for all.
+
+    A judge is a model that grades documents, such as an LLM. Its errors are measured on the queries
+    that people judged too, and corrected (prediction-powered inference): the intervals hold for any
+    judge, and are the shorter the better it is.
+
+    Parameters
+    ----------
+    models : dict
+        Name -> recommendations (results of each query) as `evaluate` takes them.
+    truth : DataFrame or path
+        Ground truth: columns `user` (the query), `item` (the document), `grade` (of a person, null
+        if no person judged the document) and `predicted` (of the judge, in every row).
+        A query with a grade of a person belongs to the sample.
+    metrics : sequence of str
+        Labels such as "nDCG@10". People must have judged the sampled queries down to the largest
+        cutoff, in the lists of all models.
+    baseline : str
+        The model that all others are compared with; required.
+    sample : {"random"}
+        "random" declares that the sampled queries were drawn at random from all queries; required.
+    conventions : str, Conventions or dict, default="standard"
+        The name of a preset, `concord.preset(name)`, or a dict.
+    primary : sequence of str, optional
+        The labels whose p-values are adjusted together by Holm's method; by default the first.
+    min_effect : float, str or dict, default=0
+        Minimum relevant difference, as for `compare`.
+    confidence : float, default=0.95
+        Level of all intervals and tests.
+    columns : dict, optional
+        Column names, such as {"truth": {"user": "query", "predicted": "judge_grade"}}.
+    input : dict, optional
+        Policies for unusual content, as for `evaluate`.
+
+    Returns
+    -------
+    PredictionPowered
+        Means and differences with intervals and verdicts, what the judge is worth in labels of
+        people, and its agreement with people.
+
+    Raises
+    ------
+    InputError
+        If the sample is not declared as random, a sampled query is judged in part, a query lacks
+        grades of the judge or a value, or an argument is invalid.
+
+    References
+    ----------
+    Angelopoulos, Bates, Fannjiang, Jordan & Zrnic (2023), Science 382(6671), 669-674.
+    doi:10.1126/science.adi6000
+    Angelopoulos, Duchi & Zrnic (2023), PPI++: Efficient Prediction-Powered Inference.
+    arXiv:2311.01453
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> import polars as pl
+    >>> rows = [
+    ...     (f"q{n:03}", item, int((n + m) % 3 == 0) if n < 60 else None, int((n + m) % 3 < 1))
+    ...     for n in range(600)
+    ...     for m, item in enumerate("abc")
+    ... ]
+    >>> truth = pl.DataFrame(rows, schema=["user", "item", "grade", "predicted"], orient="row")
+    >>> models = {
+    ...     "bm25": {f"q{n:03}": ["a", "b", "c"] for n in range(600)},
+    ...     "dense": {f"q{n:03}": ["b", "a", "c"] for n in range(600)},
+    ... }
+    >>> result = cc.ppi(models, truth, metrics=["RR"], baseline="bm25", sample="random")
+    >>> result.agreement.kappa
+    1.0
+    >>> result.differences[0].verdict
+    'undecided'
+    """
+    refuse_sample(sample, "sample")
+    parsed = parse_list_arguments(
+        models, truth, metrics=metrics, conventions=conventions, tables={}, columns=columns
+    )
+    config = ComparisonConfig(
+        labels=parsed.report_labels,
+        ks=parsed.ks,
+        conventions=parsed.conventions,
+        baseline=baseline or "",
+        primary=parsed.names[:1] if primary is None else primary,
+        min_effect=min_effect,
+        confidence=confidence,
+        replicates=parsed.replicates,
+    ).validated(parsed.models, lists=parsed.lists, folds=parsed.folds, problems=parsed.problems)
+    roles = {**dict.fromkeys(parsed.lists, "recs"), "truth": "truth"}
+    names = check_columns(columns or {}, roles)
+    loader = TableLoader(config, parse_policies(input or {}), names, is_hashed=False)
+    return ppi_tables(config, loader, parsed.lists, open_table("truth", truth, names))
+
+
+def ppi_tables(
+    config: ComparisonConfig, loader: TableLoader, lists: Mapping[str, Data], truth: InputTable
+) -> PredictionPowered:
+    """Return the estimates of lists and of a ground truth that is not read yet; see `ppi`."""
+    raise_problems(unsupported_problems(config))
+    labels = read_judge_labels(truth, loader.policies)
+    queries = labels.judge["user"].cast(pl.String).unique().sort()
+    is_sampled = queries.is_in(labels.people["user"].cast(pl.String).unique().implode()).to_numpy()
+    n_sampled = int(is_sampled.sum())
+    refuse_size(n_sampled, len(queries) - n_sampled)
+    by_people = _evaluate(loader, lists, labels.people.drop("predicted"), truth)
+    depth = judged_depth(config.labels)
+    refuse_gaps(by_people, labels, depth)
+    by_judge = _evaluate(loader, lists, labels.judge, truth)
+    means: list[PoweredEstimate] = []
+    pairs: list[PoweredPair] = []
+    for label in config.labels:
+        sample = LabelValues(
+            label,
+            config,
+            is_sampled,
+            people={
+                model: _defined_values(result, label, queries.filter(is_sampled), config)
+                for model, result in by_people.items()
+            },
+            judge={
+                model: np.nan_to_num(_values(result, label, queries))
+                for model, result in by_judge.items()
+            },
+        )
+        means += [sample.mean(model) for model in lists]
+        pairs += [sample.pair(a, b) for a, b in model_pairs([*lists], config.baseline)]
+    return PredictionPowered(
+        confidence=config.confidence,
+        baseline=config.baseline,
+        n_sampled=n_sampled,
+        n_queries=len(queries),
+        depth=depth,
+        means=tuple(means),
+        differences=tuple(with_verdicts(pairs, config)),
+        agreement=judge_agreement(labels.people),
+    )
+
+
+def _evaluate(
+    loader: TableLoader, lists: Mapping[str, Data], judgements: pl.DataFrame, truth: InputTable
+) -> dict[str, ModelResult]:
+    """Return the results of each model with these grades."""
+    table = open_table("truth", judgements, {})
+    table = replace(table, name=truth.name, settings=truth.settings)
+    dataset = load_dataset(loader, {NO_FOLD: table}, {})
+    return {
+        model: dataset.evaluate(model, recs).result(NO_PANELS, CONFIDENCE)
+        for model, recs in lists.items()
+    }
+
+
+def _values(result: ModelResult, label: Label, queries: pl.Series) -> Floats:
+    """Return (queries,) values of a label; NaN for a query without a value."""
+    table = read_frame(result.values)
+    frame = pl.DataFrame({"user": table["user"].cast(pl.String), "value": table[str(label)]})
+    values = queries.to_frame("user").join(frame, on="user", how="left", maintain_order="left")
+    return values["value"].to_numpy()
+
+
+def _defined_values(
+    result: ModelResult, label: Label, queries: pl.Series, config: ComparisonConfig
+) -> Floats:
+    """Return (queries,) values by the grades of people; raises if a query has none."""
+    values = _values(result, label, queries)
+    if label.conventions(config.conventions).undefined == "zero":
+        values = np.nan_to_num(values)
+    undefined = np.flatnonzero(np.isnan(values))
+    if len(undefined):
+        problem = (
+            f"{label} of query {queries[int(undefined[0])]!r} is undefined by the grades of "
+            f"people; {len(undefined):,} such queries in all"
+        )
+        fix = "set the convention `user_empty_truth` to zero, so that all queries count"
+        raise refuse("truth", problem, fix)
+    return values

@@ -1,0 +1,97 @@
+"""Checks of a sample that people judged, and its agreement with the judge."""
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.data.judge_labels import JudgeLabels
+from concord.metrics_core.data.tables import read_frame
+from concord.metrics_core.errors import Problem, refuse
+from concord.metrics_core.evaluation.model_result import ModelResult
+from concord.metrics_core.metrics.label import Label, is_pooled
+from concord.metrics_core.results.comparison_parts import or_none
+from concord.metrics_core.results.ppi import JudgeAgreement
+from concord.metrics_core.stats.prediction_powered import MIN_SAMPLED, weighted_kappa
+
+_PAIR = ("user", "item")
+
+
+def refuse_sample(sample: str | None, location: str) -> None:
+    """Raise an InputError unless the sample is declared as random."""
+    if sample != "random":
+        problem = f"is {sample!r}, and only a random sample of queries corrects the judge's errors"
+        fix = (
+            "set it to 'random' if the queries that people judged were drawn at random from all "
+            "queries; estimates from chosen queries are biased, whatever the judge"
+        )
+        raise refuse(location, problem, fix)
+
+
+def unsupported_problems(config: ComparisonConfig) -> Iterator[Problem]:
+    """Yield what prediction-powered estimates do not cover."""
+    conventions, settings = config.conventions, config.settings
+    if config.replicates:
+        yield Problem("models", "have replicates", "name one list of each model")
+    for name in ("unit_mean", "propensity"):
+        if getattr(conventions, name) is not None:
+            yield Problem(("conventions", name), "is set", "leave it out: queries count equally")
+    for label in config.labels:
+        if label.metric.family == "beyond" or is_pooled(label, conventions):
+            problem = f"{label} is not a mean of values that depend on the grades of a query"
+            yield Problem(settings.metrics, problem, "leave it out; `compare` computes it")
+
+
+def judged_depth(labels: list[Label]) -> int | None:
+    """Return the largest cutoff of the labels; None if one reads whole lists."""
+    cutoffs = [label.k for label in labels]
+    return None if None in cutoffs else max(cutoffs)  # type: ignore[type-var]
+
+
+def refuse_size(n_sampled: int, n_others: int) -> None:
+    """Raise an InputError if there are too few sampled queries, or too few others."""
+    if n_sampled < MIN_SAMPLED:
+        problem = f"people judged only {n_sampled} of the queries"
+        raise refuse("truth", problem, "let people judge a random sample of 20 queries or more")
+    if n_others < 2:  # noqa: PLR2004 - a variance needs two
+        problem = f"people judged {'all queries' if not n_others else 'all queries but one'}"
+        raise refuse("truth", problem, "use `compare` with the grades of people alone")
+
+
+def refuse_gaps(results: Mapping[str, ModelResult], labels: JudgeLabels, depth: int | None) -> None:
+    """Raise an InputError for a query without predictions, or a sampled one judged in part."""
+    as_text = [pl.col(name).cast(pl.String) for name in _PAIR]
+    people, judge = (frame.select(as_text) for frame in (labels.people, labels.judge))
+    for model, result in results.items():
+        lists = read_frame(result.lists).with_columns(as_text).sort("user", "rank", "item")
+        top = lists if depth is None else lists.filter(pl.col("rank") <= depth)
+        unknown = lists.join(judge, on="user", how="anti")["user"].unique().sort()
+        if len(unknown):
+            problem = (
+                f"query {unknown[0]!r} of {model} has no grade of the judge; "
+                f"{len(unknown):,} such queries in all"
+            )
+            fix = "let the judge grade all queries, or leave the query out of all lists"
+            raise refuse("truth", problem, fix)
+        ungraded = top.join(people, on="user", how="semi").join(people, on=_PAIR, how="anti")
+        if len(ungraded):
+            query, document, rank = ungraded.select(*_PAIR, "rank").row(0)
+            problem = (
+                f"query {query!r} is judged in part: no person graded document {document!r} "
+                f"(rank {rank} of {model}); {len(ungraded):,} such documents in all"
+            )
+            places = "all documents" if depth is None else f"the first {depth} documents"
+            fix = f"let people grade {places} of every model for each sampled query"
+            raise refuse("truth", problem, fix)
+
+
+def judge_agreement(people: pl.DataFrame) -> JudgeAgreement:
+    """Return how far grades of people and of the judge agree."""
+    grades = people["grade"].to_numpy(), people["predicted"].to_numpy()
+    counts = people.group_by("grade", "predicted").len().sort("grade", "predicted")
+    return JudgeAgreement(
+        n_documents=len(people),
+        kappa=or_none(weighted_kappa(*grades)),
+        equal=float((grades[0] == grades[1]).mean()),
+        confusion=tuple(counts.rows()),
+    )

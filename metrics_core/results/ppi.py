@@ -1,0 +1,162 @@
+"""The result of `ppi`: estimates from grades of people for a sample, and of a judge for all."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.comparison_parts import Verdict
+from concord.metrics_core.results.frames import frame_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class PoweredEstimate:
+    """A prediction-powered mean of a model, or of its differences to another model.
+
+    None is a number that does not exist, such as an interval with too few sampled queries.
+
+    Attributes
+    ----------
+    label, model : str
+        Metric and model.
+    versus : str or None
+        The model whose values are subtracted; None for a mean.
+    estimate, ci_low, ci_high : float or None
+        The prediction-powered estimate and its interval.
+    tuning : float
+        Lambda: the weight of the judge's values, 0 if they are useless.
+    effective_labels : float or None
+        Number of queries judged by people that would give the same interval without the judge.
+    n_corrected : int
+        Sampled queries whose value by the judge differs from that by people.
+    human, human_low, human_high : float or None
+        The estimate with the sampled queries alone.
+    judge, judge_low, judge_high : float or None
+        The estimate with the judge's grades alone; its interval ignores the judge's errors.
+    """
+
+    label: str
+    model: str
+    versus: str | None
+    estimate: float
+    ci_low: float | None
+    ci_high: float | None
+    tuning: float
+    effective_labels: float | None
+    n_corrected: int
+    human: float
+    human_low: float | None
+    human_high: float | None
+    judge: float
+    judge_low: float | None
+    judge_high: float | None
+
+
+@dataclass(frozen=True)
+class PoweredDifference(PoweredEstimate):
+    """A prediction-powered difference, with test and verdict.
+
+    Attributes
+    ----------
+    n_nonzero : int
+        Sampled queries whose values by people differ between the models.
+    primary : bool
+        True if the p-value is adjusted by Holm's method, else by Benjamini and Hochberg's.
+    p, p_adjusted : float or None
+        p-values of the difference.
+    min_effect : float
+        Minimum relevant difference.
+    verdict : str
+        Verdict on `model` against `versus`, as in a comparison.
+    """
+
+    n_nonzero: int
+    primary: bool
+    p: float | None
+    p_adjusted: float | None
+    min_effect: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class JudgeAgreement:
+    """Agreement of judge and people on the documents that both judged.
+
+    Attributes
+    ----------
+    n_documents : int
+        Number of these query-document pairs.
+    kappa : float or None
+        Cohen's kappa with quadratic weights; None if neither grade varies.
+    equal : float
+        Share of equal grades.
+    confusion : tuple of (float, float, int)
+        Grade of people, grade of the judge, number of documents.
+    """
+
+    n_documents: int
+    kappa: float | None
+    equal: float
+    confusion: tuple[tuple[float, float, int], ...]
+
+
+@dataclass(frozen=True, repr=False)
+class PredictionPowered(BaseResult):
+    """Prediction-powered means and differences of models.
+
+    Attributes
+    ----------
+    confidence : float
+        Level of all intervals.
+    baseline : str
+        The model that all others are compared with.
+    n_sampled, n_queries : int
+        Queries that people judged, and all queries.
+    depth : int or None
+        Number of documents of each list that people judged; None for whole lists.
+    means : tuple of PoweredEstimate
+        One for each label and model.
+    differences : tuple of PoweredDifference
+        One for each label and pair of models.
+    agreement : JudgeAgreement
+        Agreement of judge and people.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> import polars as pl
+    >>> queries = [f"q{number:02}" for number in range(40)]
+    >>> truth = pl.DataFrame(
+    ...     [
+    ...         (query, item, int(item == "a") if number < 20 else None, int(item == "a"))
+    ...         for number, query in enumerate(queries)
+    ...         for item in "ab"
+    ...     ],
+    ...     schema=["user", "item", "grade", "predicted"],
+    ...     orient="row",
+    ... )
+    >>> models = {"bm25": {q: ["b", "a"] for q in queries}, "dense": {q: ["a"] for q in queries}}
+    >>> result = cc.ppi(models, truth, metrics=["RR"], baseline="bm25", sample="random")
+    >>> result.means[0].estimate, result.n_sampled
+    (0.5, 20)
+    """
+
+    confidence: float
+    baseline: str
+    n_sampled: int
+    n_queries: int
+    depth: int | None
+    means: tuple[PoweredEstimate, ...]
+    differences: tuple[PoweredDifference, ...]
+    agreement: JudgeAgreement
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return one row per mean, columns as the fields of `PoweredEstimate`."""
+        return frame_of(PoweredEstimate, self.means)
+
+    @property
+    def pairs(self) -> "pl.DataFrame":
+        """One row per difference, columns as the fields of `PoweredDifference`."""
+        return frame_of(PoweredDifference, self.differences)

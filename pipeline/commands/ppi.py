@@ -1,0 +1,48 @@
+"""`concord ppi`: estimates from grades of people for a sample, and of a judge for all queries."""
+
+import argparse
+import json
+from dataclasses import replace
+
+from concord.pipeline.commands.leaderboard import METRICS
+
+HELP = "estimate metrics from grades of people for a sample and of a judge for all queries"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--metric", action="append", default=[], metavar="LABEL", help=METRICS)
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print prediction-powered means and differences of the primary or the named metrics."""
+    from concord.metrics_core.analyses.ppi import ppi_tables
+    from concord.metrics_core.analyses.ppi_labels import refuse_sample
+    from concord.metrics_core.errors import refuse
+    from concord.metrics_core.evaluation.dataset import TableLoader
+    from concord.metrics_core.files import NO_FOLD
+    from concord.pipeline.params.model import PARAMS, ListsFile
+    from concord.pipeline.params.read import read_params
+    from concord.pipeline.stages.load import input_policies, lists_file, truth_files
+    from concord.pipeline.terminal.arguments import evaluated_label
+    from concord.pipeline.terminal.table import print_result
+
+    params = read_params(needs_lists=True)
+    refuse_sample(params.data.truth.sample, f"{PARAMS}: data.truth.sample")
+    config = params.comparison_config
+    named = [evaluated_label(text, list(map(str, config.labels))) for text in arguments.metric]
+    chosen = named or config.primary
+    config = replace(config, labels=[each for each in config.labels if str(each) in chosen])
+    truths = truth_files(params)
+    if NO_FOLD not in truths:
+        problem = "names a ground truth for each fold, and `concord ppi` reads one"
+        raise refuse(f"{PARAMS}: data.truth.folds", problem, "evaluate one fold")
+    entries = {name: each for name, each in params.models.items() if isinstance(each, ListsFile)}
+    lists = {model: lists_file(params, model, entry) for model, entry in entries.items()}
+    orders = {model: entry.order for model, entry in entries.items()}
+    loader = TableLoader(config, input_policies(params), {}, is_hashed=False, orders=orders)
+    result = ppi_tables(config, loader, lists, truths[NO_FOLD])
+    if arguments.json:
+        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print_result(result)

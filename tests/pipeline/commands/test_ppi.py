@@ -1,0 +1,84 @@
+"""`concord ppi`: the estimates of params.yaml equal those of `concord.ppi`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import concord as cc
+from tests.metrics_core.analyses.ppi_data import drawn
+from tests.project import ROOT, attempt, change_params, run
+
+CONVENTIONS = {"conventions.preset": "custom", "conventions.user_empty_truth": "zero"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    models, truth = drawn(np.random.default_rng(3), 100, 30, noise=0.3)
+    (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
+    truth.rename({"predicted": "judge_grade"}).write_csv(tmp_path / "truth.csv")
+    for name, lists in models.items():
+        lists.write_parquet(tmp_path / f"{name}.parquet")
+    entries = {name: {"path": f"{name}.parquet"} for name in models}
+    columns = {"predicted": "judge_grade"}
+    change = {
+        "data": {"truth": {"path": "truth.csv", "columns": columns, "sample": "random"}},
+        "models": entries,
+        "background": {},
+        "segments": {},
+        "gate": {},
+        "evaluation.metrics": ["nDCG", "Hit", "P"],
+        "evaluation.ks": [2, 5],
+        "comparison.baseline": "bm25",
+        "comparison.primary": ["nDCG@5"],
+        "comparison.min_effect": 0.01,
+        **CONVENTIONS,
+    }
+    change_params(tmp_path, change)
+    return tmp_path
+
+
+def test_estimates_equal_those_of_the_library(project: Path) -> None:
+    models, truth = drawn(np.random.default_rng(3), 100, 30, noise=0.3)
+    conventions = cc.preset("standard", user_empty_truth="zero")
+
+    output = run(project, "concord", "ppi", "--json")
+    expected = cc.ppi(
+        models,
+        truth,
+        metrics=["nDCG@5"],
+        baseline="bm25",
+        sample="random",
+        conventions=conventions,
+        min_effect=0.01,
+    )
+
+    assert json.loads(output) == json.loads(json.dumps(expected.to_dict()))
+
+
+def test_named_metrics_are_printed(project: Path) -> None:
+    output = run(project, "concord", "ppi", "--metric", "hit@2", "--metric", "P@5", COLUMNS="200")
+
+    assert output.startswith("30 of 100 queries judged by people in the top 5")
+    assert [line.split()[0] for line in output.splitlines()[2:6]] == [
+        "P@5",
+        "P@5",
+        "Hit@2",
+        "Hit@2",
+    ]
+
+
+def test_a_sample_that_is_not_declared_and_stages_on_null_grades_are_refused(project: Path) -> None:
+    loaded = attempt(project, "concord", "stage", "load-truth")
+    change_params(
+        project,
+        {"data.truth": {"path": "truth.csv", "columns": {"predicted": "judge_grade"}}},
+    )
+    undeclared = attempt(project, "concord", "ppi")
+
+    assert loaded.returncode == 2
+    assert "column 'grade'" in loaded.stderr
+    assert "`ppi` reads grades of people" in " ".join(loaded.stderr.split())
+    assert undeclared.returncode == 2
+    assert "params.yaml: data.truth.sample: is None" in undeclared.stderr
