@@ -17,6 +17,7 @@ from tests.metrics_core.analyses.ppi_data import (
 )
 from tests.metrics_core.stats.ppi_reference import powered
 
+CONVENTIONS = cc.preset("standard", user_empty_truth="zero")
 METRICS = ["nDCG@5", "RR@5", "Hit@1", "DCG@3"]
 
 
@@ -32,14 +33,14 @@ def test_six_queries_by_hand() -> None:
     # Without q5: f is constant, so 0. The judge's mean of the others is 2/3.
     of_q3 = 1 / 4 / (8 / 15)
     assert ab.estimate == pytest.approx((1 + (0 - of_q3 * (1 - 2 / 3)) + 0) / 3)
-    assert (ab.human, ab.judge, ab.n_corrected) == (pytest.approx(1 / 3), pytest.approx(4 / 6), 1)
+    assert [ab.human, ab.judge, ab.n_corrected] == pytest.approx([1 / 3, 4 / 6, 1])
     assert (ab.ci_low, ab.human_low, ab.judge_low) == (None, None, None)  # three queries
     assert (result.n_sampled, result.n_queries, result.depth) == (3, 6, 1)
 
     # "ba": people 0, 1, 0; the judge 0, 0, 0 and 1, 0, 1. Differences ba - ab of people: -1, 1, 0;
     # of the judge -1, -1, 0 and 1, -1, 0.
     (difference,) = result.differences
-    assert (difference.human, difference.judge) == (0, pytest.approx(-2 / 6))
+    assert [difference.human, difference.judge] == pytest.approx([0, -2 / 6])
     assert (difference.verdict, difference.n_nonzero) == ("too_few_users", 2)
     assert ba.human == pytest.approx(1 / 3)
 
@@ -49,7 +50,7 @@ def test_agreement_counts_the_documents_that_both_judged() -> None:
 
     # Grades of people 1 0, 0 1, 0 0 and of the judge 1 0, 1 0, 0 0.
     assert agreement.n_documents == 6
-    assert agreement.confusion == ((0, 0, 3), (0, 1, 1), (1, 0, 1), (1, 1, 1))
+    assert agreement.confusion == ((0.0, 0.0, 3), (0.0, 1.0, 1), (1.0, 0.0, 1), (1.0, 1.0, 1))
     assert agreement.equal == pytest.approx(4 / 6)
     assert agreement.kappa == pytest.approx(1 - (2 / 6) / (2 * (2 / 6) * (4 / 6)))
 
@@ -62,7 +63,7 @@ def test_estimates_equal_plain_python_on_the_values_of_evaluate(sampled: int) ->
     values: dict[str, Any] = {}
     for name, lists in models.items():
         by_people, by_judge = (
-            cc.evaluate(lists, each, metrics=METRICS, conventions=ZERO).per_user.sort("user")
+            cc.evaluate(lists, each, metrics=METRICS, conventions=CONVENTIONS).per_user.sort("user")
             for each in (people, judge)
         )
         in_sample = by_judge["user"].is_in(by_people["user"].implode())
@@ -73,13 +74,15 @@ def test_estimates_equal_plain_python_on_the_values_of_evaluate(sampled: int) ->
     for row in result.means:
         columns = [frame[row.label].to_list() for frame in values[row.model]]
         bounds = (0.0, 1.0) if row.label != "DCG@3" else None
-        expected = powered(*columns, bounds=bounds)
+        human, judged, others = columns
+        expected = powered(human, judged, others, bounds)
         found = (row.estimate, row.ci_low, row.ci_high, row.effective_labels)
         assert found == pytest.approx(expected, rel=1e-9)
     for row in result.differences:
         pair = zip(values["dense"], values["bm25"], strict=True)
         columns = [(a[row.label] - b[row.label]).to_list() for a, b in pair]
-        mean, low, high, _ = powered(*columns)
+        human, judged, others = columns
+        mean, low, high, _ = powered(human, judged, others)
         assert row.estimate == pytest.approx(mean, abs=1e-9)
         if row.n_nonzero >= 10:
             assert (row.ci_low, row.ci_high) == pytest.approx((low, high), rel=1e-9)
