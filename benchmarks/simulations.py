@@ -20,6 +20,7 @@ from benchmarks import simulated_failures as failures
 from benchmarks import simulated_fairness as fairness
 from benchmarks import simulated_few_users as few_users
 from benchmarks import simulated_gates as gates
+from benchmarks import simulated_judges as judges
 from benchmarks import simulated_power as power
 from benchmarks import simulated_replicates as replicates
 from benchmarks import simulated_reuse as reuse
@@ -77,6 +78,7 @@ def main() -> None:
         *sampling.PARTS,
         *fairness.PARTS,
         *exposure.PARTS,
+        *judges.PARTS,
         *trec.PARTS,
     ):
         print(part.__name__.strip("_"), file=sys.stderr, flush=True)

@@ -180,8 +180,10 @@ def ppi_tables(
                 for model, result in by_judge.items()
             },
         )
-        means += [sample.mean(model) for model in lists]
-        pairs += [sample.pair(a, b) for a, b in model_pairs([*lists], config.baseline)]
+        of_label = {model: sample.mean(model) for model in lists}
+        estimates = {model: mean.estimate for model, mean in of_label.items()}
+        means += of_label.values()
+        pairs += [sample.pair(a, b, estimates) for a, b in model_pairs([*lists], config.baseline)]
     return PredictionPowered(
         confidence=config.confidence,
         baseline=config.baseline,

@@ -69,7 +69,7 @@ class LabelValues:
         powered = self._powered(people, judge, self._bounds)
         return self._estimate((model, None), people, judge, powered, self._bounds)
 
-    def pair(self, a: str, b: str) -> PoweredPair:
+    def pair(self, a: str, b: str, means: Mapping[str, float]) -> PoweredPair:
         """Return the difference of two models, with a test if enough queries differ."""
         config, scale = self.config, scale_of(self._bounds)
         people, judge = (differences(v[a], v[b], scale) for v in (self.people, self.judge))
@@ -77,13 +77,12 @@ class LabelValues:
         powered = self._powered(people, judge, UNBOUNDED)
         if n_nonzero < MIN_DIFFERING_USERS:
             powered = _without_interval(powered)
-        mean_a, mean_b, baseline = (self.mean(m).estimate for m in (a, b, config.baseline))
         n_differing = n_nonzero + int(np.count_nonzero(judge))
-        test = PairedTest(mean_a, mean_b, powered.mean, n, n_differing)
+        test = PairedTest(means[a], means[b], powered.mean, n, n_differing)
         if not math.isnan(powered.ci_low):
             test = _with_p(replace(test, ci_low=powered.ci_low, ci_high=powered.ci_high), powered)
         estimate = self._estimate((a, b), people, judge, powered, UNBOUNDED)
-        effect = to_absolute(config.min_effects[str(self.label)], baseline)
+        effect = to_absolute(config.min_effects[str(self.label)], means[config.baseline])
         return PoweredPair(self.label, estimate, n_nonzero, effect, test)
 
     @property

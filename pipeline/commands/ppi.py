@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from concord.pipeline.commands.leaderboard import METRICS
 
-HELP = "estimate metrics from grades of people for a sample and of a judge for all queries"
+HELP = "estimate metrics from grades of people and of a judge"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -41,6 +41,10 @@ NUMBER_TYPE = "write it as numbers"
 TWO_FORMS = "write each id in one form; if they are two ids, rename one of them in all tables"
 PLAIN = "write plain numbers (decimal point), or name another column: `models.m.columns`"
 MISSING_SCORE = "give every row a score, or drop the row where the table is made"
+MISSING_GRADE = (
+    "give every row a grade, or drop the row where the table is made; `ppi` reads grades of people"
+    " for some queries and of a judge for all"
+)
 NAN = "correct the score, or drop the row where the table is made, or set `input.nan_score: last`"
 ONCE = (
     "list each item once where the table is made, "
@@ -539,7 +543,7 @@ TRUTH = [
           ("-1", "-1.0 is negative", NEGATIVE, 48),
           ("nan", "is NaN", "correct the grade, or drop the row where the table is made", None),
           ("inf", "is infinite", GRADES, None),
-          ("", "is missing", MISSING_SCORE.replace("score", "grade"), 22),
+          ("", "is missing", MISSING_GRADE, 22),
           ("x", "'x' is not a number", PLAIN.replace("models.m", "data.truth"), None),
       )),
     BadTruth("grades_beyond_2_to_the_53", f"{GRADED}u,a,1e308\nu,b,1e308\n",
@@ -570,7 +574,7 @@ TRUTH = [
              ("line 4, column 'grade' (user 'u', item 'a'): is missing; 1 row affected",
               "line 3, column 'grade' (user 'u', item 'a'): 'abc' is not a number; 1 row affected",
               "line 5, column 'grade' (user 'u', item 'a'): -1.0 is negative; 1 row affected"),
-             (MISSING_SCORE.replace("score", "grade"), PLAIN.replace("models.m", "data.truth"),
+             (MISSING_GRADE, PLAIN.replace("models.m", "data.truth"),
               NEGATIVE), policies={"repeated_grade": "highest"}),
     BadTruth("only_negative_grades", f"{GRADED}u,a,-1\n",
              "has no rows left: every grade is negative",
