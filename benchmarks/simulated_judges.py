@@ -30,7 +30,7 @@ Judge = Callable[[np.random.Generator, Floats, Draw], Floats]
 
 
 def _ndcg(rng: np.random.Generator, n: int) -> Floats:
-    return TOP * rng.beta(1.2, 1.5, n)
+    return np.asarray(TOP * rng.beta(1.2, 1.5, n), dtype=np.float64)
 
 
 def _rr(rng: np.random.Generator, n: int) -> Floats:
