@@ -30,7 +30,7 @@ Judge = Callable[[np.random.Generator, Floats, Draw], Floats]
 
 
 def _ndcg(rng: np.random.Generator, n: int) -> Floats:
-    return np.asarray(TOP * rng.beta(1.2, 1.5, n), dtype=np.float64)
+    return TOP * rng.beta(1.2, 1.5, n)
 
 
 def _rr(rng: np.random.Generator, n: int) -> Floats:
@@ -39,7 +39,7 @@ def _rr(rng: np.random.Generator, n: int) -> Floats:
 
 
 def _hits(rng: np.random.Generator, n: int) -> Floats:
-    return TOP * (rng.random(n) < HIT_RATE)
+    return np.where(rng.random(n) < HIT_RATE, TOP, 0.0)
 
 
 def _gaps(share: float) -> Draw:
