@@ -20,6 +20,7 @@ from concord.metrics_core.analyses.ppi_labels import (
     refuse_gaps,
     refuse_sample,
     refuse_size,
+    refuse_undefined,
     unsupported_problems,
 )
 from concord.metrics_core.comparison.arguments import parse_list_arguments
@@ -32,7 +33,7 @@ from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.judge_labels import read_judge_labels
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.data.tables import read_frame
-from concord.metrics_core.errors import raise_problems, refuse
+from concord.metrics_core.errors import raise_problems
 from concord.metrics_core.evaluation.dataset import NO_PANELS, TableLoader, load_dataset
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.summary import CONFIDENCE
@@ -167,18 +168,15 @@ def ppi_tables(
     means: list[PoweredEstimate] = []
     pairs: list[PoweredPair] = []
     for label in config.labels:
+        people = _values(by_people, label, queries.filter(is_sampled))
+        refuse_undefined(people, label, config, queries.filter(is_sampled))
+        judge = _values(by_judge, label, queries)
         sample = LabelValues(
             label,
             config,
             is_sampled,
-            people={
-                model: _defined_values(result, label, queries.filter(is_sampled), config)
-                for model, result in by_people.items()
-            },
-            judge={
-                model: np.nan_to_num(_values(result, label, queries))
-                for model, result in by_judge.items()
-            },
+            {model: np.nan_to_num(values) for model, values in people.items()},
+            {model: np.nan_to_num(values) for model, values in judge.items()},
         )
         of_label = {model: sample.mean(model) for model in lists}
         estimates = {model: mean.estimate for model, mean in of_label.items()}
@@ -209,27 +207,14 @@ def _evaluate(
     }
 
 
-def _values(result: ModelResult, label: Label, queries: pl.Series) -> Floats:
-    """Return (queries,) values of a label; NaN for a query without a value."""
-    table = read_frame(result.values)
-    frame = pl.DataFrame({"user": table["user"].cast(pl.String), "value": table[str(label)]})
-    values = queries.to_frame("user").join(frame, on="user", how="left", maintain_order="left")
-    return values["value"].to_numpy()
-
-
-def _defined_values(
-    result: ModelResult, label: Label, queries: pl.Series, config: ComparisonConfig
-) -> Floats:
-    """Return (queries,) values by the grades of people; raises if a query has none."""
-    values = _values(result, label, queries)
-    if label.conventions(config.conventions).undefined == "zero":
-        values = np.nan_to_num(values)
-    undefined = np.flatnonzero(np.isnan(values))
-    if len(undefined):
-        problem = (
-            f"{label} of query {queries[int(undefined[0])]!r} is undefined by the grades of "
-            f"people; {len(undefined):,} such queries in all"
-        )
-        fix = "set the convention `user_empty_truth` to zero, so that all queries count"
-        raise refuse("truth", problem, fix)
-    return values
+def _values(
+    results: Mapping[str, ModelResult], label: Label, queries: pl.Series
+) -> dict[str, Floats]:
+    """Return model -> (queries,) values of a label; NaN for a query without a value."""
+    columns = {}
+    for model, result in results.items():
+        table = read_frame(result.values)
+        frame = pl.DataFrame({"user": table["user"].cast(pl.String), "value": table[str(label)]})
+        values = queries.to_frame("user").join(frame, on="user", how="left", maintain_order="left")
+        columns[model] = values["value"].to_numpy()
+    return columns

@@ -16,7 +16,7 @@ from concord.metrics_core.results.limits import MIN_DIFFERING_USERS, MIN_T_TEST_
 from concord.metrics_core.results.ppi import PoweredDifference, PoweredEstimate
 from concord.metrics_core.stats.adjustment import adjust
 from concord.metrics_core.stats.exact_sums import exact_mean
-from concord.metrics_core.stats.mean_interval import NO_INTERVAL, mean_interval, t_test_p
+from concord.metrics_core.stats.mean_interval import mean_interval, t_test_p
 from concord.metrics_core.stats.paired_test import PairedTest
 from concord.metrics_core.stats.prediction_powered import PoweredMean, powered_mean
 from concord.metrics_core.stats.sign_flip_test import SignFlips
@@ -67,7 +67,7 @@ class LabelValues:
         """Return the mean of a model."""
         people, judge = self.people[model], self.judge[model]
         powered = self._powered(people, judge, self._bounds)
-        return self._estimate((model, None), people, judge, powered, self._bounds)
+        return self._estimate(model, None, people, judge, powered)
 
     def pair(self, a: str, b: str, means: Mapping[str, float]) -> PoweredPair:
         """Return the difference of two models, with a test if enough queries differ."""
@@ -81,7 +81,7 @@ class LabelValues:
         test = PairedTest(means[a], means[b], powered.mean, n, n_differing)
         if not math.isnan(powered.ci_low):
             test = _with_p(replace(test, ci_low=powered.ci_low, ci_high=powered.ci_high), powered)
-        estimate = self._estimate((a, b), people, judge, powered, UNBOUNDED)
+        estimate = self._estimate(a, b, people, judge, powered)
         effect = to_absolute(config.min_effects[str(self.label)], means[config.baseline])
         return PoweredPair(self.label, estimate, n_nonzero, effect, test)
 
@@ -97,23 +97,17 @@ class LabelValues:
         return powered if len(people) >= MIN_DIFFERING_USERS else _without_interval(powered)
 
     def _estimate(
-        self,
-        models: tuple[str, str | None],
-        people: Floats,
-        judge: Floats,
-        powered: PoweredMean,
-        bounds: Bounds,
+        self, a: str, b: str | None, people: Floats, judge: Floats, powered: PoweredMean
     ) -> PoweredEstimate:
         """Return an estimate beside those of people and judge alone."""
-        confidence, has_interval = self.config.confidence, not math.isnan(powered.ci_low)
-        human_ends, judge_ends = (
-            mean_interval(values, confidence, bounds) if has_interval else NO_INTERVAL
-            for values in (people, judge)
+        low, high = mean_interval(
+            people, self.config.confidence, self._bounds if not b else UNBOUNDED
         )
+        has_interval = not math.isnan(powered.ci_low)
         return PoweredEstimate(
             label=str(self.label),
-            model=models[0],
-            versus=models[1],
+            model=a,
+            versus=b,
             estimate=powered.mean,
             ci_low=or_none(powered.ci_low),
             ci_high=or_none(powered.ci_high),
@@ -121,11 +115,9 @@ class LabelValues:
             effective_labels=or_none(powered.effective_labels),
             n_corrected=int(np.count_nonzero(people != judge[self.is_sampled])),
             human=exact_mean(people),
-            human_low=or_none(human_ends[0]),
-            human_high=or_none(human_ends[1]),
+            human_low=or_none(low) if has_interval else None,
+            human_high=or_none(high) if has_interval else None,
             judge=exact_mean(judge),
-            judge_low=or_none(judge_ends[0]),
-            judge_high=or_none(judge_ends[1]),
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 import polars as pl
 
 from concord.metrics_core.comparison.config import ComparisonConfig
@@ -9,6 +10,7 @@ from concord.metrics_core.data.judge_labels import JudgeLabels
 from concord.metrics_core.data.tables import read_frame
 from concord.metrics_core.errors import Problem, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
+from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.ppi import JudgeAgreement
@@ -83,6 +85,22 @@ def refuse_gaps(results: Mapping[str, ModelResult], labels: JudgeLabels, depth: 
             places = "all documents" if depth is None else f"the first {depth} documents"
             fix = f"let people grade {places} of every model for each sampled query"
             raise refuse("truth", problem, fix)
+
+
+def refuse_undefined(
+    values: Mapping[str, Floats], label: Label, config: ComparisonConfig, queries: pl.Series
+) -> None:
+    """Raise an InputError if a sampled query has no value by the grades of people."""
+    if label.conventions(config.conventions).undefined == "zero":
+        return
+    undefined = np.flatnonzero(np.logical_or.reduce([np.isnan(each) for each in values.values()]))
+    if len(undefined):
+        problem = (
+            f"{label} of query {queries[int(undefined[0])]!r} is undefined by the grades of "
+            f"people; {len(undefined):,} such queries in all"
+        )
+        fix = "set the convention `user_empty_truth` to zero, so that all queries count"
+        raise refuse("truth", problem, fix)
 
 
 def judge_agreement(people: pl.DataFrame) -> JudgeAgreement:

@@ -87,20 +87,18 @@ def id_checks(source: Source, column: str) -> list[RowCheck]:
 
 
 def number_checks(
-    source: Source,
-    column: str,
-    message: str,
-    *,
-    may_be_nan: bool = False,
-    may_be_missing: bool = False,
+    source: Source, column: str, message: str, *, may_be_nan: bool = False
 ) -> list[RowCheck]:
-    """Return the checks of a column of numbers; `message` is for a value that is not a number."""
+    """Return the checks of a column of numbers, first that of missing values.
+
+    `message` is for a value that is not a number.
+    """
     settings = source.file.settings
     noun = "predicted grade" if column == PREDICTED else column
     fix = f"give every row a {noun}, or {DROP_ROW}"
     if column == "grade":
         fix += "; `ppi` reads grades of people for some queries and of a judge for all"
-    checks = [] if may_be_missing else [_missing_value_check(source, column, fix)]
+    checks = [_missing_value_check(source, column, fix)]
     if column in source.parsed:
         is_valid, is_beyond = f"{column}_invalid IS NULL", is_beyond_exact(column)
         rescale = "subtract a constant from all values, or divide them, to stay below 2^53"
@@ -155,15 +153,14 @@ def _grade_checks(source: Source, column: str, policies: Policies) -> Iterator[R
     is_high = f"isfinite({column}) AND {column} > {MAX_EXACT}"
     high = "{value:g} is beyond 2^53, where sums of grades lose digits"
     may_be_missing = column == "grade" and PREDICTED in source.columns
-    yield from number_checks(source, column, "is not a number", may_be_missing=may_be_missing)
+    yield from number_checks(source, column, "is not a number")[may_be_missing:]
     yield RowCheck(column, f"isinf({column})", "is infinite", fix)
     yield RowCheck(column, is_high, high, "write lower grades")
     if column == "grade":
-        if policies.negative_grade != "error":
-            return
         policy = source.file.settings.input("negative_grade")
         fix += f"; or set {policy} to zero, unjudged or pooled"
-    yield RowCheck(column, f"{column} < 0", "{value} is negative", fix)
+    if column == PREDICTED or policies.negative_grade == "error":
+        yield RowCheck(column, f"{column} < 0", "{value} is negative", fix)
 
 
 def time_checks(source: Source) -> list[RowCheck]:

@@ -33,8 +33,8 @@ class PoweredEstimate:
         Sampled queries whose value by the judge differs from that by people.
     human, human_low, human_high : float or None
         The estimate with the sampled queries alone.
-    judge, judge_low, judge_high : float or None
-        The estimate with the judge's grades alone; its interval ignores the judge's errors.
+    judge : float
+        The estimate with the judge's grades alone.
     """
 
     label: str
@@ -50,8 +50,6 @@ class PoweredEstimate:
     human_low: float | None
     human_high: float | None
     judge: float
-    judge_low: float | None
-    judge_high: float | None
 
 
 @dataclass(frozen=True)

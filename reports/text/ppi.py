@@ -1,16 +1,12 @@
 """Prediction-powered estimates as text: means and differences beside people or judge alone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from concord.metrics_core.results.ppi import (
-    JudgeAgreement,
-    PoweredDifference,
-    PoweredEstimate,
-    PredictionPowered,
-)
+from concord.metrics_core.results.ppi import JudgeAgreement, PoweredEstimate, PredictionPowered
 from concord.metrics_core.results.text_format import interval_decimals
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import (
+    MINUS,
     MISSING,
     confidence_level,
     interval,
@@ -24,7 +20,7 @@ from concord.reports.text.verdict_styles import VERDICTS
 
 _COLUMNS = ("people and judge", "people alone", "judge alone, uncorrected", "lambda", "worth")
 _MAX_GRADES = 10  # of a confusion table
-_FEW = 10  # sampled queries with a correction
+_FEW = 10  # sampled queries
 
 
 def describe(result: PredictionPowered) -> Iterator[Block]:
@@ -39,54 +35,36 @@ def describe(result: PredictionPowered) -> Iterator[Block]:
     yield ""
     if result.differences:
         rows = [
-            [each.label, f"{each.model} − {each.versus}", *_cells(each), _verdict(each)]
-            for each in result.differences
+            [d.label, f"{d.model} {MINUS} {d.versus}", *_cells(d), VERDICTS[d.verdict].word]
+            for d in result.differences
         ]
         yield TextTable(["metric", "difference", *_COLUMNS, "verdict"], rows)
         yield ""
-    yield from _legend([*result.means, *result.differences])
+    yield "worth: queries judged by people that would give the same interval without the judge."
+    yield "lambda: weight of the judge's values, from 0 (not used) to 1."
+    estimates = [*result.means, *result.differences]
+    if any(row.ci_low is None for row in estimates):
+        yield f"Without an interval: fewer than {_FEW} sampled queries, or {_FEW} that differ."
+    if any(row.ci_low is not None and row.n_corrected < _FEW for row in estimates):
+        yield (
+            f"Judge and people give different values for fewer than {_FEW} sampled queries in some "
+            "rows: the intervals may miss rare errors of the judge."
+        )
     yield ""
     yield from _agreement(result.agreement)
 
 
 def _cells(row: PoweredEstimate) -> list[str]:
-    """Return the cells of an estimate; all numbers have the digits of the narrowest interval."""
-    is_mean = row.versus is None
-    value, ends = (number, interval) if is_mean else (signed, signed_interval)
+    """Return the cells of an estimate; all numbers have the digits of its interval."""
+    value, ends = (signed, signed_interval) if row.versus else (number, interval)
     digits = interval_decimals([row], [row.estimate, row.human, row.judge])
-    estimates = (
-        (row.estimate, row.ci_low, row.ci_high),
-        (row.human, row.human_low, row.human_high),
-        (row.judge, row.judge_low, row.judge_high),
-    )
-    worth = row.effective_labels
     return [
-        *(
-            with_details(value(mean, digits), ends(low, high, digits))
-            for mean, low, high in estimates
-        ),
+        with_details(value(row.estimate, digits), ends(row.ci_low, row.ci_high, digits)),
+        with_details(value(row.human, digits), ends(row.human_low, row.human_high, digits)),
+        value(row.judge, digits),
         number(row.tuning, 2),
-        MISSING if worth is None else f"{worth:,.0f} queries",
+        MISSING if row.effective_labels is None else f"{row.effective_labels:,.0f} queries",
     ]
-
-
-def _verdict(row: PoweredDifference) -> str:
-    return VERDICTS[row.verdict].word
-
-
-def _legend(rows: Sequence[PoweredEstimate]) -> Iterator[str]:
-    yield "worth: queries judged by people that would give the same interval without the judge."
-    yield "lambda: weight of the judge's values, from 0 (not used) to 1."
-    if any(row.ci_low is None for row in rows):
-        yield (
-            f"Without an interval: fewer than {_FEW} sampled queries, or fewer than {_FEW} whose "
-            "values by people differ."
-        )
-    if any(row.ci_low is not None and row.n_corrected < _FEW for row in rows):
-        yield (
-            f"Judge and people give different values for fewer than {_FEW} sampled queries in some "
-            "rows: the intervals may miss rare errors of the judge."
-        )
 
 
 def _agreement(agreement: JudgeAgreement) -> Iterator[Block]:
@@ -95,11 +73,8 @@ def _agreement(agreement: JudgeAgreement) -> Iterator[Block]:
         f"{number(agreement.kappa, 2)}, the same grade for {share(agreement.equal)}."
     )
     grades, predicted = (sorted({row[side] for row in agreement.confusion}) for side in (0, 1))
-    if len(grades) > _MAX_GRADES or len(predicted) > _MAX_GRADES:
+    if max(len(grades), len(predicted)) > _MAX_GRADES:
         return
-    counts = {(human, judge): n for human, judge, n in agreement.confusion}
-    rows = [
-        [f"people {human:g}", *(f"{counts.get((human, judge), 0):,}" for judge in predicted)]
-        for human in grades
-    ]
+    counts = {(human, judge): f"{n:,}" for human, judge, n in agreement.confusion}
+    rows = [[f"people {g:g}", *(counts.get((g, p), "0") for p in predicted)] for g in grades]
     yield TextTable(["", *(f"judge {grade:g}" for grade in predicted)], rows)

@@ -34,7 +34,7 @@ def test_six_queries_by_hand() -> None:
     of_q3 = 1 / 4 / (8 / 15)
     assert ab.estimate == pytest.approx((1 + (0 - of_q3 * (1 - 2 / 3)) + 0) / 3)
     assert [ab.human, ab.judge, ab.n_corrected] == pytest.approx([1 / 3, 4 / 6, 1])
-    assert (ab.ci_low, ab.human_low, ab.judge_low) == (None, None, None)  # three queries
+    assert (ab.ci_low, ab.human_low) == (None, None)  # three queries
     assert (result.n_sampled, result.n_queries, result.depth) == (3, 6, 1)
 
     # "ba": people 0, 1, 0; the judge 0, 0, 0 and 1, 0, 1. Differences ba - ab of people: -1, 1, 0;
