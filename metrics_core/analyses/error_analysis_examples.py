@@ -232,6 +232,7 @@ def compute_reasons(
             ranking=label_conventions.ranking,
             item_columns=item_columns,
             propensity=label_conventions.propensity,
+            subtopics_for=str(label) if label.metric.reads_subtopics else "",
         )
     return {
         str(user): _reason(read_user(select_user(judged, number), label, label_conventions), label)

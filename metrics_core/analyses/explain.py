@@ -259,6 +259,7 @@ def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivati
         ranking=label_conventions.ranking,
         item_columns=task.item_columns,
         propensity=label_conventions.propensity,
+        subtopics_for=str(label) if label.metric.reads_subtopics else "",
     )
     rows = data.connection.execute(
         "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"

@@ -35,7 +35,9 @@ class TableColumns(TypedDict, total=False):
     score: str
     grade: str
     recs: Mapping[Literal["user", "item", "rank", "score"], str]
-    truth: Mapping[Literal["user", "item", "grade", "time", "propensity", "predicted"], str | None]
+    truth: Mapping[
+        Literal["user", "item", "grade", "time", "propensity", "predicted", "subtopic"], str | None
+    ]
     train: Mapping[Literal["user", "item", "time"], str]
     items: Mapping[str, str]
     users: Mapping[Literal["user"], str]

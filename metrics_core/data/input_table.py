@@ -27,11 +27,11 @@ GRADE_NAME = f"({GRADE_WORDS})s?|(.*[^a-z])?(grade|rating|relevance)s?[^a-z]*"
 ROW_STRIDE = 1 << 32
 PLURALS = {"item": "items", "rank": "ranks", "score": "scores", "grade": "grades"}  # names of lists
 UNIT_PREFIX = "unit_"  # our columns that identify a session: this and a number; 0 is the user
-_READ_IF_MAPPED = ("time", "propensity", "group")
+_READ_IF_MAPPED = ("time", "propensity", "subtopic", "group")
 # Required and optional columns of each table.
 LIST_COLUMNS = (("user", "item"), ("rank", "score"))
 PREDICTED = "predicted"  # grade of a judge; only `ppi` reads it
-TRUTH_COLUMNS = (("user", "item"), ("grade", "time", "propensity", PREDICTED))
+TRUTH_COLUMNS = (("user", "item"), ("grade", "time", "propensity", PREDICTED, "subtopic"))
 TRAIN_COLUMNS = (("user", "item"), ("time",))
 INTERACTIONS_COLUMNS = (("user", "item", "time"), ("grade",))
 ITEMS_COLUMNS = (("item",), ("categories", "vector", "title", "group"))
@@ -51,8 +51,8 @@ class InputTable:
     format : str
         One of `formats.FORMATS`, or `held` for a table in memory.
     required, optional : tuple of str
-        Our names of the columns; `time`, `propensity` and `group` are read only if `columns` maps
-        them.
+        Our names of the columns; `time`, `propensity`, `subtopic` and `group` are read only if
+        `columns` maps them.
     columns : mapping of str to str
         Our name -> original name, where they differ.
     settings : SettingNames
@@ -168,7 +168,7 @@ def is_row_level(name: str) -> bool:
 
 def role_of(name: str) -> Literal["id", "rank", "time", "number"]:
     """Return what a column holds."""
-    if is_row_level(name) or name == "item":
+    if is_row_level(name) or name in ("item", "subtopic"):
         return "id"
     return name if name in ("rank", "time") else "number"  # type: ignore[return-value]
 

@@ -136,7 +136,7 @@ def load_ground_truth(
     may_be_empty: bool = False,
     progress: Progress = no_progress,
 ) -> LoadedTable:
-    """Pass user, item, grade [, time, place, propensity] to the sink.
+    """Pass user, item, grade [, time, place, propensity, subtopics] to the sink.
 
     Rows are sorted by user, descending grade and item.
 
@@ -150,11 +150,10 @@ def load_ground_truth(
     InputError
         Every problem of the table at once.
     """
-    has_propensity = "propensity" in table.columns
     checker = partial(TruthChecker, with_place=with_place)
-    if not has_propensity and (
-        loaded := _load_sorted(connection, table, checker, sink, progress=progress)
-    ):
+    others = {"propensity": "propensity", "subtopic": "subtopics"}
+    read = [column for name, column in others.items() if name in table.columns]
+    if not read and (loaded := _load_sorted(connection, table, checker, sink, progress=progress)):
         changes = no_policy_changes(loaded[0], policies)
         return LoadedTable(loaded[0], partial(describe_truth, *loaded, changes))
     with separate_schema(connection) as schema:
@@ -166,7 +165,7 @@ def load_ground_truth(
             "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade",
             *(["time"] if "time" in source.columns else []),
             *(["position AS place"] if with_place else []),
-            *(["propensity"] if has_propensity else []),
+            *read,
         ]
         query = f"SELECT {', '.join(columns)} FROM source ORDER BY user, grade DESC, item"
         _query_to_sink(schema, query, sink)

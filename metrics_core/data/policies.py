@@ -29,7 +29,7 @@ _IS_NAN = "isnan(score)"
 _IS_NEGATIVE = "grade < 0"
 _IS_DUPLICATE = """position IN (
     SELECT position FROM (
-        SELECT position, row_number() OVER (PARTITION BY user, item ORDER BY {order}) AS copy
+        SELECT position, row_number() OVER (PARTITION BY {judged} ORDER BY {order}) AS copy
         FROM source)
     WHERE copy > 1)"""
 _ORDER = {"first": "position", "highest": "grade DESC, position"}
@@ -62,7 +62,8 @@ def apply_truth_policies(
         changes |= _apply(connection, "negative_grade", policy, statement, _IS_NEGATIVE)
     if policies.repeated_grade != "error":
         order = _ORDER[policies.repeated_grade if has_grade else "first"]
-        is_duplicate = _IS_DUPLICATE.format(order=order)
+        judged = ", ".join(source.judged)
+        is_duplicate = _IS_DUPLICATE.format(judged=judged, order=order)
         statement = "DELETE FROM source"
         changes |= _apply(
             connection, "repeated_grade", policies.repeated_grade, statement, is_duplicate

@@ -58,6 +58,11 @@ class Source:
         """Columns of ids; for sessions the columns that identify them, instead of the user."""
         return tuple(name for name in self.columns if role_of(name) == "id")
 
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """Columns that identify a judgement."""
+        return ("user", "item", *(["subtopic"] if "subtopic" in self.columns else []))
+
     def is_text(self, column: str) -> bool:
         return self.raw.kinds[column] in ("text", "json")
 

@@ -107,7 +107,25 @@ def read_truth(
     changes = apply_truth_policies(connection, source, policies)
     if source.rows and not is_part and not only_row(connection, "SELECT count(*) FROM source")[0]:
         raise no_rows_left_error(table)
+    if "subtopic" in source.columns:
+        _group_subtopics(connection, source)
     return source, changes
+
+
+def _group_subtopics(connection: DuckDBPyConnection, source: Source) -> None:
+    """Make one row of each item in the table `source`, with the list `subtopics` (name, grade).
+
+    Its grade is the highest; other columns are those of its first row.
+    """
+    grade = "grade" if "grade" in source.columns else "1.0::DOUBLE"
+    others = [name for name in source.columns if name in ("time", "propensity")]
+    selected = ["user", "item", "min(position) AS position"]
+    selected += [f"max({grade}) AS grade"]
+    selected += [f"arg_min({name}, position) AS {name}" for name in others]
+    subtopic = f"{{'name': CAST(subtopic AS VARCHAR), 'grade': {grade}}}"
+    selected += [f"list({subtopic} ORDER BY CAST(subtopic AS VARCHAR)) AS subtopics"]
+    query = f"SELECT {', '.join(selected)} FROM source GROUP BY user, item"
+    connection.execute(f"CREATE OR REPLACE TABLE source AS {query}")
 
 
 def no_rows_left_error(table: InputTable) -> InputError:

@@ -262,6 +262,7 @@ def _rows(path: AnyPath, delimiter: str) -> Iterator[tuple[list[str], int]]:
 
 _RUN_LINE = ("user", "Q0", "item", "rank", "score", "tag")
 _QRELS_LINE = ("user", "0", "item", "grade")
+ITERATION = "iteration"  # name of the second field of qrels; the subtopic in diversity qrels
 
 
 def refuse_columns(file: InputTable, kind: str) -> None:
@@ -275,10 +276,16 @@ def refuse_columns(file: InputTable, kind: str) -> None:
 
 
 def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> RawRows:
-    refuse_columns(file, "a TREC file")
+    if file.columns.get("subtopic", ITERATION) != ITERATION:
+        fix = f"its second field is {file.settings.columns('subtopic', ITERATION)}"
+        raise refuse(file.name, "a TREC file has no column names", fix)
+    others = {name: column for name, column in file.columns.items() if name != "subtopic"}
+    refuse_columns(replace(file, columns=others), "a TREC file")
     is_qrels = "grade" in file.fields or ".qrels" in file.path.suffixes
     line = _QRELS_LINE if is_qrels else _RUN_LINE
     indices = {name: index for index, name in enumerate(line, start=1) if name in file.fields}
+    if "subtopic" in file.columns:
+        indices["subtopic"] = _QRELS_LINE.index("0") + 1
     raw = read_lines(file)
     connection.register("lines", raw.batches)
     columns = ", ".join(f"part[{index}] AS {name}" for name, index in indices.items())

@@ -233,14 +233,16 @@ def duplicate_judgements(
     connection: DuckDBPyConnection, source: Source, rows: str
 ) -> list[Problem]:
     """Return the problem of items that have more than one judgement for a user."""
-    count, ids, names = duplicate_rows(connection, source, rows, ("user", "item"))
+    count, ids, names = duplicate_rows(connection, source, rows, source.judged)
     if not count:
         return []
-    message = "the item is judged more than once for the user"
+    message, keys = "the item is judged more than once for the user", "user and item"
+    if "subtopic" in source.columns:
+        message, keys = f"{message} and subtopic {ids[-1]!r}", "user, item and subtopic"
     affected = AffectedRows(DUPLICATE_JUDGEMENT, names, rows=count, users=None, message=message)
     setting = source.file.settings.input("repeated_grade")
-    fix = f"keep one row for each user and item, or set {setting} to first or highest"
-    location = f"{source.file.name}: {' and '.join(names)}{ids_text(*ids)}"
+    fix = f"keep one row for each {keys}, or set {setting} to first or highest"
+    location = f"{source.file.name}: {' and '.join(names)}{ids_text(*ids[:2])}"
     return [problem_with_counts(location, fix, affected)]
 
 

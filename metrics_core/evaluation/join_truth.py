@@ -1,7 +1,7 @@
 """Join ranked lists with the ground truth, in three ordered queries of DuckDB.
 
 The relations are `lists` (user, item, rank [, ranking] [, tie_first, tie_last]), `truth` (user,
-item, grade [, place]) and `known` (user): the users of the ground truth, with or without rows.
+item, grade [, place] [, subtopics]) and `known` (user): the users of the ground truth, with or without rows.
 All queries are ordered, so that threads and the order of rows do not change the result.
 """
 
@@ -14,7 +14,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.errors import format_count
-from concord.metrics_core.metrics.judged import Floats, Judged
+from concord.metrics_core.metrics.judged import Floats, Judged, SubtopicRows
 
 # User numbers follow the order of the ids. Lists are counted once, and joined once with few rows.
 _USERS = """
@@ -39,6 +39,21 @@ FROM {lists} AS listed JOIN (
 ) USING (user, item)
 ORDER BY number, rank
 """
+# Numbers of subtopics follow the order of their names within a user.
+_SUBTOPICS = """
+CREATE OR REPLACE TEMP TABLE judged_subtopics AS
+SELECT number, user, item, one.name, one.grade,
+       dense_rank() OVER (PARTITION BY number ORDER BY one.name) - 1 AS subtopic
+FROM (SELECT number, user, item, unnest(subtopics) AS one FROM truth JOIN judged_users USING (user))
+"""
+_SUBTOPICS_OF_ROWS = """
+SELECT row, subtopic, name, judged_subtopics.grade
+FROM (SELECT user, truth.item, row_number() OVER (ORDER BY {order}) - 1 AS row
+      FROM {rows} JOIN judged_users USING (user))
+JOIN judged_subtopics USING (user, item)
+ORDER BY number, CAST(item AS VARCHAR), row, name
+"""
+_BY_ITEM = ", CAST(truth.item AS VARCHAR)"
 _JOIN_ITEM_COLUMNS = " LEFT JOIN item_columns ON CAST(truth.item AS VARCHAR) = item_columns.item"
 PROPENSITY = "propensity"  # of an item, or of a row of the truth
 _FIRST_COPY = "row_number() OVER (PARTITION BY number, item ORDER BY rank) = 1"
@@ -52,6 +67,7 @@ def join_truth(
     number: int = 0,
     item_columns: pa.Table | None = None,
     propensity: Mapping[str, Any] | None = None,
+    subtopics_for: str = "",
 ) -> Judged:
     """Return the recommendations joined with the ground truth.
 
@@ -69,11 +85,14 @@ def join_truth(
         item (text), and the numeric columns that metrics read.
     propensity : dict, optional
         The convention. Propensities are in `item_columns` or in the ground truth.
+    subtopics_for : str
+        A label that reads subtopics; empty if none does.
 
     Raises
     ------
     ValueError
-        If `item_columns` has no number for an item of the ground truth.
+        If `item_columns` has no number for an item of the ground truth, or the ground truth has no
+        subtopics and a label reads them.
     """
     list_columns, truth_columns = (connection.view(name).columns for name in ("lists", "truth"))
     lists = (
@@ -107,9 +126,10 @@ def join_truth(
     connection.execute(_USERS.format(lists=lists, restricted=restricted))
     users = fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
     # Rows of one grade may differ in their numbers: a fixed order gives the same sums.
-    order = ", CAST(truth.item AS VARCHAR)" if names else place_column
+    order = _BY_ITEM if names or subtopics_for else place_column
     truth = fetch(connection, _TRUTH.format(place=place_column, order=order, **item_values))
     hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied, **item_values))
+    subtopics = _read_subtopics(connection, lists, subtopics_for) if subtopics_for else None
     connection.execute("DROP TABLE judged_users")
     columns = {name: (hits[each], truth[each]) for name, each in zip(names, numbered, strict=True)}
     return Judged(
@@ -126,7 +146,31 @@ def join_truth(
         truth_position=truth["place"] if place_column else None,
         columns=columns,
         weights=_weights(*columns[PROPENSITY], clip=propensity["clip"]) if propensity else None,
+        subtopics=subtopics,
     )
+
+
+def _read_subtopics(
+    connection: DuckDBPyConnection, lists: str, label: str
+) -> tuple[SubtopicRows, SubtopicRows]:
+    """Return the subtopics of the hits and of the ground truth."""
+    if "subtopics" not in connection.view("truth").columns:
+        msg = (
+            f"{label}: needs the subtopics of the ground truth; name their column in the columns "
+            "of truth: {subtopic: …}, which is `iteration` in TREC qrels"
+        )
+        raise ValueError(msg)
+    connection.execute(_SUBTOPICS)
+    hits = f"{lists} AS listed JOIN truth USING (user, item)"
+    hit_rows, truth_rows = (
+        SubtopicRows(**fetch(connection, _SUBTOPICS_OF_ROWS.format(rows=rows, order=order)))
+        for rows, order in (
+            (hits, "number, rank"),
+            ("truth", f"number, truth.grade DESC{_BY_ITEM}"),
+        )
+    )
+    connection.execute("DROP TABLE judged_subtopics")
+    return hit_rows, truth_rows
 
 
 def _weights(hits: Floats, truth: Floats, *, clip: float) -> tuple[Floats, Floats]:

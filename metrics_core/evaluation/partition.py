@@ -194,6 +194,8 @@ def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Jud
     """Return the judged lists by index of the ranking: the first, and those that labels need."""
     labels = [*task.labels, *(definition.label for definition in task.definitions)]
     needed = {task.ranking_of(label) for label in labels}
+    readers = (str(label) for label in labels if label.metric.reads_subtopics)
+    subtopics_for = next(readers, "")
     return {
         number: join_truth(
             connection,
@@ -202,6 +204,7 @@ def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Jud
             number=number,
             item_columns=task.item_columns,
             propensity=task.conventions.propensity,
+            subtopics_for=subtopics_for,
         )
         for number, ranking in enumerate(task.conventions.rankings)
         if not number or ranking in needed

@@ -13,10 +13,22 @@ from concord.metrics_core.metrics import (
     fairness,
     graded_accuracy,
     pooled,
+    subtopics,
 )
 from concord.metrics_core.metrics.metric import Metric, Parameter
 
 INFINITE = float("inf")
+_ALPHA = Parameter("alpha", 0.0, 1.0, example=0.5, default=0.5)
+_BETA = Parameter("beta", 0.0, 1.0, example=0.5, default=0.5)
+
+
+def _of_subtopics(
+    name: str, function: Callable[..., Any], source: str, **properties: Any
+) -> Metric:
+    steps = subtopics.subtopic_steps
+    return Metric(
+        name, function, source, steps, reads_subtopics=True, counts_copies=False, **properties
+    )
 
 
 def _beyond_accuracy(
@@ -198,6 +210,42 @@ CATALOGUE: tuple[Metric, ...] = (
         steps=agreement.judged_share_steps,
         reads_judged=True,
         counts_copies=False,
+    ),
+    _of_subtopics(
+        "StRecall",
+        subtopics.subtopic_recall,
+        "Zhai et al. 2003",
+        aliases="subtopicrecall strec srecall irecall",
+    ),
+    _of_subtopics(
+        "alpha_DCG",
+        subtopics.alpha_dcg,
+        "Clarke et al. 2008",
+        aliases="alphadcg",
+        parameters=(_ALPHA,),
+    ),
+    _of_subtopics(
+        "alpha_nDCG",
+        subtopics.alpha_ndcg,
+        "Clarke et al. 2008",
+        aliases="alphandcg",
+        parameters=(_ALPHA,),
+    ),
+    _of_subtopics("ERR_IA", subtopics.err_ia, "Chapelle et al. 2011", aliases="erria"),
+    _of_subtopics("nERR_IA", subtopics.normalised_err_ia, "Chapelle et al. 2011", aliases="nerria"),
+    _of_subtopics(
+        "NRBP",
+        subtopics.nrbp,
+        "Clarke et al. 2009",
+        parameters=(_ALPHA, _BETA),
+        takes_k=False,
+    ),
+    _of_subtopics(
+        "nNRBP",
+        subtopics.normalised_nrbp,
+        "Clarke et al. 2009",
+        parameters=(_ALPHA, _BETA),
+        takes_k=False,
     ),
     Metric(
         "Spearman",

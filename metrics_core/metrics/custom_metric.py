@@ -88,6 +88,7 @@ def metric(
     high: float = 1.0,
     higher_is_better: bool = True,
     columns: Sequence[str] = (),
+    subtopics: bool = False,
     source: str = "",
 ) -> Callable[[Function], Function]:
     """Register a function as a metric: labels of `revenue` are written `revenue@10`.
@@ -106,6 +107,8 @@ def metric(
     columns : sequence of str
         Numeric columns of the catalogue, such as a price, that it reads with
         `lists.hit_column(name)`.
+    subtopics : bool, default=False
+        True if it reads `lists.hit_subtopics` or `lists.truth_subtopics`.
     source : str
         Paper or page that defines it.
 
@@ -143,6 +146,7 @@ def metric(
             family=FAMILY,
             higher_is_better=higher_is_better,
             columns=tuple(columns),
+            reads_subtopics=bool(subtopics),
         )
         origin = f"{function.__module__}.{function.__qualname__}"
         _registry.metrics[registered.name] = OwnMetric(

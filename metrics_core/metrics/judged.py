@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,39 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Array = TypeVar("Array", bound=NDArray[Any])
+
+
+class SubtopicRows(NamedTuple):
+    """Subtopics of items: one row per item and subtopic, by user, item and name.
+
+    Attributes
+    ----------
+    row : (n_rows,) array of int
+        Index of the hit, or of the row of the ground truth.
+    subtopic : (n_rows,) array of int
+        Number of the subtopic among those of the user, from 0.
+    name : (n_rows,) array
+        Name of the subtopic, as text.
+    grade : (n_rows,) array
+        Grade of the item for the subtopic.
+    """
+
+    row: Ints
+    subtopic: Ints
+    name: NDArray[Any]
+    grade: Floats
+
+    def select(self, kept: Bools) -> "SubtopicRows":
+        """Return the selected rows."""
+        return SubtopicRows(*(column[kept] for column in self))
+
+    def renumber(self, order: Ints | Bools, n: int) -> "SubtopicRows":
+        """Return the rows of the hits, or of the ground truth, that `order` selects of all n."""
+        selected = np.arange(n)[order]
+        index = np.full(n, -1)
+        index[selected] = np.arange(len(selected))
+        rows = self._replace(row=index[self.row])
+        return rows.select(rows.row >= 0)
 
 
 @dataclass(frozen=True)
@@ -44,6 +77,8 @@ class Judged:
         Numeric columns of the catalogue by name, for the hits and for the rows of the ground truth.
     weights : (array, array), optional
         Inverse propensities of hits and of rows of the ground truth; None if all weights are 1.
+    subtopics : (SubtopicRows, SubtopicRows), optional
+        Subtopics of hits and of rows of the ground truth; None if the metrics read none.
 
     Examples
     --------
@@ -71,6 +106,7 @@ class Judged:
     truth_position: Ints | None = None
     columns: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
     weights: tuple[Floats, Floats] | None = None
+    subtopics: tuple[SubtopicRows, SubtopicRows] | None = None
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -90,6 +126,23 @@ class Judged:
     def hit_column(self, name: str) -> Floats:
         """Return (n_hits,) a numeric column of the catalogue, such as each hit's price."""
         return self.columns[name][0]
+
+    @property
+    def hit_subtopics(self) -> SubtopicRows:
+        """Subtopics of the hits, for metrics that read subtopics."""
+        return self._subtopics[0]
+
+    @property
+    def truth_subtopics(self) -> SubtopicRows:
+        """Subtopics of the rows of the ground truth, for metrics that read subtopics."""
+        return self._subtopics[1]
+
+    @property
+    def _subtopics(self) -> tuple[SubtopicRows, SubtopicRows]:
+        if self.subtopics is None:
+            msg = "the lists have no subtopics; register the metric with `subtopics=True`"
+            raise ValueError(msg)
+        return self.subtopics
 
     def truth_column(self, name: str) -> Floats:
         """Return (n_truth,) a numeric column of the catalogue for each row of the ground truth."""
@@ -128,9 +181,13 @@ class Judged:
         if threshold is not None and (self.truth_grade < threshold).any():
             hit, truth = self.hit_grade >= threshold, self.truth_grade >= threshold
             lists = self.keep(hit, truth)
+        if threshold is not None and lists.subtopics is not None:
+            hits, rows = (each.select(each.grade >= threshold) for each in lists.subtopics)
+            lists = replace(lists, subtopics=(hits, rows))
         if visible == "retrieved":
             user, grade = lists.hit_user[lists.hit_first], lists.hit_grade[lists.hit_first]
             best_first = np.lexsort((-grade, user))
+            rows_best_first = np.flatnonzero(lists.hit_first)[best_first]
             lists = replace(
                 lists,
                 truth_user=user[best_first],
@@ -143,6 +200,12 @@ class Judged:
                 weights=None
                 if lists.weights is None
                 else (lists.weights[0], lists.weights[0][lists.hit_first][best_first]),
+                subtopics=None
+                if lists.subtopics is None
+                else (
+                    lists.subtopics[0],
+                    lists.subtopics[0].renumber(rows_best_first, len(lists.hit_first)),
+                ),
             )
         return lists
 
@@ -178,6 +241,12 @@ class Judged:
             weights=None
             if self.weights is None
             else (self.weights[0][hit], self.weights[1][truth]),
+            subtopics=None
+            if self.subtopics is None
+            else (
+                self.subtopics[0].renumber(hit, len(self.hit_grade)),
+                self.subtopics[1].renumber(truth, len(self.truth_grade)),
+            ),
         )
 
     @property
@@ -285,6 +354,8 @@ def _map_arrays(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> A
     """Return an array, or a tuple or mapping of arrays, with each array changed."""
     if isinstance(value, np.ndarray):
         return change(value)
+    if isinstance(value, SubtopicRows):
+        return SubtopicRows(*(change(column) for column in value))
     if isinstance(value, tuple):
         return tuple(_map_arrays(each, change) for each in value)
     if isinstance(value, Mapping):

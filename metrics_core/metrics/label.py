@@ -211,7 +211,9 @@ def _parse_arguments(text: str, metric: Metric, inside: str) -> tuple[tuple[str,
             )
             raise ValueError(msg)
         arguments[name] = float(number)
-    for name, low, high, example in metric.parameters:
+    for name, low, high, example, default in metric.parameters:
+        if default is not None:
+            arguments.setdefault(name, default)
         if not low < arguments.get(name, low) < high:
             msg = (
                 f"metric {text!r}: needs {name} between {low:g} and {high:g}, "

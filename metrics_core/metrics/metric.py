@@ -18,12 +18,16 @@ UNBOUNDED: Bounds = (-math.inf, math.inf)
 
 
 class Parameter(NamedTuple):
-    """A parameter of a label, such as `p` of RBP; values lie strictly between low and high."""
+    """A parameter of a label, such as `p` of RBP; values lie strictly between low and high.
+
+    A label without it has the value `default`, which results show; None: it must be written.
+    """
 
     name: str
     low: float
     high: float
     example: float
+    default: float | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class Metric:
         True if it reads all judged rows, whatever their grade.
     reads_pooled : bool
         True if it also reads items that were pooled but not judged; their grade is negative.
+    reads_subtopics : bool
+        True if it reads the subtopics of the ground truth.
     describes_list : bool
         True if it describes the list: undefined without one, whatever the user policies.
     is_aggregate : bool
@@ -88,6 +94,7 @@ class Metric:
     counts_copies: bool = True
     reads_judged: bool = False
     reads_pooled: bool = False
+    reads_subtopics: bool = False
     describes_list: bool = False
     is_aggregate: bool = False
     reads_relevant: bool = False

@@ -103,7 +103,7 @@ class TruthFile(_Section):
     path: str
     format: Format | None = None
     columns: dict[
-        Literal["user", "item", "grade", "time", "propensity", "predicted"], str | None
+        Literal["user", "item", "grade", "time", "propensity", "predicted", "subtopic"], str | None
     ] = {}
     sample: Literal["random"] | None = None
     folds: Annotated[dict[ModelName, str], BeforeValidator(_keys_as_text)] = {}
