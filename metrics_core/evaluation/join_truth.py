@@ -1,7 +1,8 @@
 """Join ranked lists with the ground truth, in three ordered queries of DuckDB.
 
 The relations are `lists` (user, item, rank [, ranking] [, tie_first, tie_last]), `truth` (user,
-item, grade [, place] [, subtopics]) and `known` (user): the users of the ground truth, with or without rows.
+item, grade [, place, subtopics]) and `known` (user): the users of the ground truth, with or without
+rows.
 All queries are ordered, so that threads and the order of rows do not change the result.
 """
 
@@ -53,6 +54,7 @@ FROM (SELECT user, truth.item, row_number() OVER (ORDER BY {order}) - 1 AS row
 JOIN judged_subtopics USING (user, item)
 ORDER BY number, CAST(item AS VARCHAR), row, name
 """
+_TRUTH_ORDER = "number, truth.grade DESC"
 _BY_ITEM = ", CAST(truth.item AS VARCHAR)"
 _JOIN_ITEM_COLUMNS = " LEFT JOIN item_columns ON CAST(truth.item AS VARCHAR) = item_columns.item"
 PROPENSITY = "propensity"  # of an item, or of a row of the truth
@@ -166,7 +168,7 @@ def _read_subtopics(
         SubtopicRows(**fetch(connection, _SUBTOPICS_OF_ROWS.format(rows=rows, order=order)))
         for rows, order in (
             (hits, "number, rank"),
-            ("truth", f"number, truth.grade DESC{_BY_ITEM}"),
+            ("truth", _TRUTH_ORDER + _BY_ITEM),
         )
     )
     connection.execute("DROP TABLE judged_subtopics")

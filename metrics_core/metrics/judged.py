@@ -38,7 +38,7 @@ class SubtopicRows(NamedTuple):
 
     def select(self, kept: Bools) -> "SubtopicRows":
         """Return the selected rows."""
-        return SubtopicRows(*(column[kept] for column in self))
+        return SubtopicRows(self.row[kept], self.subtopic[kept], self.name[kept], self.grade[kept])
 
     def renumber(self, order: Ints | Bools, n: int) -> "SubtopicRows":
         """Return the rows of the hits, or of the ground truth, that `order` selects of all n."""

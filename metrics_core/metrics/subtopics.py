@@ -19,7 +19,6 @@ from concord.metrics_core.metrics.judged import (
     Floats,
     Ints,
     Judged,
-    SubtopicRows,
     differs_from_previous,
     position_in_user,
     ratio_or_zero,
@@ -66,7 +65,7 @@ def alpha_dcg(lists: Judged, k: int | None, *, alpha: float) -> Floats:
 
 
 def alpha_ndcg(lists: Judged, k: int | None, *, alpha: float) -> Floats:
-    """alpha_nDCG(alpha)@k = sum over the top k of gain at rank i / log2(i + 1), / that of the ideal.
+    """alpha_nDCG(alpha)@k = sum over the top k of gain at rank i / log2(i + 1), / the ideal sum.
 
     The ideal list takes the item of the highest gain at each rank, of equal gains the highest item
     id. A better list may exist: finding the best is NP-hard.
@@ -103,7 +102,7 @@ def err_ia(lists: Judged, k: int | None) -> Floats:
 
 
 def normalised_err_ia(lists: Judged, k: int | None) -> Floats:
-    """nERR_IA@k = sum over the top k of gain at rank i / i, / that of the ideal; alpha 1/2.
+    """nERR_IA@k = sum over the top k of gain at rank i / i, / the ideal sum; gain with alpha 1/2.
 
     The ideal list is that of alpha_nDCG.
 
@@ -138,7 +137,7 @@ def nrbp(lists: Judged, k: int | None, *, alpha: float, beta: float) -> Floats:
 
 
 def normalised_nrbp(lists: Judged, k: int | None, *, alpha: float, beta: float) -> Floats:
-    """nNRBP(alpha,beta) = sum of gain at rank i x beta^(i - 1), / that of the ideal list.
+    """nNRBP(alpha,beta) = sum of gain at rank i x beta^(i - 1), / the ideal sum.
 
     The ideal list is that of alpha_nDCG.
 
@@ -157,37 +156,37 @@ def normalised_nrbp(lists: Judged, k: int | None, *, alpha: float, beta: float) 
 def subtopic_steps(data: DerivationInput) -> Steps:
     """Return the steps of the metrics of subtopics."""
     lists, k, name = data.lists, data.k, data.metric
-    n_subtopics = int(_n_subtopics(lists)[0])
+    n_subtopics, covered = int(_n_subtopics(lists)[0]), _names_by_rank(data)
+    terms = {rank: f"subtopics {', '.join(names)}" for rank, names in covered.items()}
     if name == "StRecall":
-        names = _names_by_rank(data)
-        covered = {each for row in names.values() for each in row}
-        line = f"StRecall = {len(covered)} / {n_subtopics}  (subtopics in the top k / subtopics)"
-        return Steps({rank: f"subtopics {', '.join(row)}" for rank, row in names.items()}, (line,))
-    alpha = data.parameters.get("alpha", ERR_ALPHA)
-    weights = {"NRBP": _geometric(data.parameters.get("beta", 0.0)), "ERR_IA": _reciprocals}.get(
-        name.removeprefix("n"), _log_weights
-    )
-    weight, gains = weights(max(data.ranks, default=0)), _novelty_gains(lists, alpha)
-    terms = {
-        rank: f"subtopics {', '.join(names)}: {format_number(gain)} × {format_number(weight[rank])}"
-        for (rank, names), gain in zip(_names_by_rank(data).items(), gains, strict=False)
-    }
+        n_covered = len({each for names in covered.values() for each in names})
+        line = f"StRecall = {n_covered} / {n_subtopics}  (subtopics in the top k / subtopics)"
+        return Steps(terms, (line,))
+    alpha, beta = data.parameters.get("alpha", ERR_ALPHA), data.parameters.get("beta", 0.0)
+    by_name = {"NRBP": _geometric(beta), "ERR_IA": _reciprocals}
+    weights = by_name.get(name.removeprefix("n"), _log_weights)
+    weight = weights(max(data.ranks, default=0))
+    gains = dict(zip(data.ranks, _novelty_gains(lists, alpha), strict=False))
+    addends = {rank: _product(gains[rank], weight[rank]) for rank in terms}
+    terms = {rank: f"{term}: {addends[rank]}" for rank, term in terms.items()}
     total = format_number(float(_discounted_sum(lists, k, alpha, weights)[0]))
-    lines = [f"sum = {format_sum([term.rpartition(': ')[2] for term in terms.values()])} = {total}"]
+    lines = (f"sum = {format_sum(list(addends.values()))} = {total}",)
     if name == "NRBP":
-        beta = data.parameters["beta"]
         factor = f"(1 - (1 - {alpha:g}) × {beta:g}) / {n_subtopics}"
         return Steps(terms, (*lines, f"NRBP = {factor} × {total}  ({n_subtopics} subtopics)"))
     if name in ("alpha_DCG", "ERR_IA"):
         divisor = format_number(float(_maximum(lists, k, alpha, weights)[0]))
-        lines.append(f"maximum = {divisor}  (each item relevant to all {n_subtopics} subtopics)")
+        line = f"maximum = {divisor}  (each item relevant to all {n_subtopics} subtopics)"
     else:
         _, rank, ideal_gains = _ideal_lists(lists, k, alpha)
-        pairs = zip(ideal_gains, weights(len(rank))[rank], strict=True)
-        ideal = format_sum([f"{format_number(g)} × {format_number(w)}" for g, w in pairs])
+        ideal = format_sum([*map(_product, ideal_gains, weights(len(rank))[rank])])
         divisor = format_number(float(_ideal_sum(lists, k, alpha, weights)[0]))
-        lines.append(f"ideal sum = {ideal} = {divisor}  (greedy)")
-    return Steps(terms, (*lines, f"{name} = {total} / {divisor}"))
+        line = f"ideal sum = {ideal} = {divisor}  (greedy)"
+    return Steps(terms, (*lines, line, f"{name} = {total} / {divisor}"))
+
+
+def _product(gain: float, weight: float) -> str:
+    return f"{format_number(gain)} × {format_number(weight)}"
 
 
 Weights = Callable[[int], Floats]  # weight of rank i at index i, for i = 0 … depth
@@ -255,17 +254,15 @@ def _ideal_lists(lists: Judged, k: int | None, alpha: float) -> tuple[Ints, Ints
     Each rank has the item of the highest gain; of equal gains that of the last row.
     """
     rows = lists.truth_subtopics
-    item = np.cumsum(differs_from_previous(rows.row)) - 1
-    item_user = lists.truth_user[rows.row[differs_from_previous(rows.row)]]
-    subtopic = np.unique(_distinct(lists.truth_user[rows.row], rows.subtopic), return_inverse=True)[
-        1
-    ]
-    starts = np.flatnonzero(differs_from_previous(item_user))
-    group = np.cumsum(differs_from_previous(item_user)) - 1
+    row_user, is_first = lists.truth_user[rows.row], differs_from_previous(rows.row)
+    item, item_user = np.cumsum(is_first) - 1, row_user[is_first]
+    _, subtopic = np.unique(_distinct(row_user, rows.subtopic), return_inverse=True)
+    is_new_user = differs_from_previous(item_user)
+    starts, group = np.flatnonzero(is_new_user), np.cumsum(is_new_user) - 1
     n_items, n_covered = len(item_user), np.zeros(len(rows.row), dtype=np.int64)
     is_left = np.ones(n_items, dtype=bool)
-    depth = int(np.bincount(group, minlength=1).max(initial=0))
-    ideal: list[tuple[Ints, Floats]] = []
+    depth = int(np.bincount(group).max(initial=0))
+    ideal = [(np.zeros(0, dtype=np.int64), np.zeros(0))]  # rank 0
     for _ in range(depth if k is None else min(k, depth)):
         is_row_left = is_left[item]
         item, subtopic = item[is_row_left], subtopic[is_row_left]
@@ -277,7 +274,7 @@ def _ideal_lists(lists: Judged, k: int | None, alpha: float) -> tuple[Ints, Ints
         ideal.append((chosen, gain[chosen]))
         is_left[chosen] = False
         n_covered += np.bincount(subtopic[~is_left[item]], minlength=len(n_covered))
-    ranks = np.repeat(np.arange(1, len(ideal) + 1), [len(chosen) for chosen, _ in ideal])
+    ranks = np.repeat(np.arange(len(ideal)), [len(chosen) for chosen, _ in ideal])
     chosen, gain = (np.concatenate(parts) for parts in zip(*ideal, strict=True))
     return item_user[chosen], ranks, gain
 
