@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 import concord as cc
 from concord.metrics_core.conventions.convention import Convention
 from concord.metrics_core.conventions.preset import Preset
@@ -40,6 +42,14 @@ STANDARD = cc.preset("standard")
 HEADER = "<!-- made by docs/make_docs.py from the code: change that, not this page -->\n"
 LISTS = {"u": ["a", "b", "c", "d", "e"]}
 TRUTH = {"u": {"b": 1, "d": 3, "f": 2, "e": 0}}
+SUBTOPICS = pl.DataFrame(
+    {
+        "user": "u",
+        "item": ["b", "d", "d", "f", "f", "e"],
+        "subtopic": ["car", "car", "cat", "cat", "film", "cat"],
+        "grade": [1, 3, 1, 2, 2, 0],
+    }
+)
 NEEDS = {
     "train": "`train` (user, item)",
     "items": "`items` (the catalogue)",
@@ -164,6 +174,10 @@ def metric_page(metric: Metric) -> str:
         lines.append(f"- other names: {', '.join(f'`{each}`' for each in metric.aliases.split())}")
     if metric.needs:
         lines.append(f"- needs {', '.join(NEEDS[need] for need in metric.needs)}")
+    if metric.reads_subtopics:
+        lines.append(
+            "- needs the [subtopics](../../how-to/search.md#subtopics) of the ground truth"
+        )
     if metric.family != "beyond":
         averages = "gives the expected value" if metric.averages_ties else "raises an error"
         lines.append(f"- `ties: average` {averages}")
@@ -237,7 +251,16 @@ def _changes(label: str, conventions: Any) -> str:
 
 def _derivation(label: str) -> str:
     with contextlib.redirect_stdout(io.StringIO()):
-        return str(cc.explain(LISTS, TRUTH, user="u", metric=label, conventions=STANDARD))
+        return str(
+            cc.explain(
+                LISTS,
+                SUBTOPICS if parse(label).metric.reads_subtopics else TRUTH,
+                user="u",
+                metric=label,
+                conventions=STANDARD,
+                columns={"truth": {"subtopic": "subtopic"}},
+            )
+        )
 
 
 def conventions_page() -> str:

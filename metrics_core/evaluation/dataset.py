@@ -27,7 +27,7 @@ from concord.metrics_core.data.quality import describe_folds
 from concord.metrics_core.data.relations import in_memory, registered_only
 from concord.metrics_core.data.side_data import read_users
 from concord.metrics_core.data.tables import read_column, read_frame
-from concord.metrics_core.errors import InputError, raise_problems, refuse
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_task
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.evaluate_model import (
@@ -38,7 +38,11 @@ from concord.metrics_core.evaluation.evaluate_model import (
     evaluate_model,
     execute_in_memory,
 )
-from concord.metrics_core.evaluation.grade_fit import err_grade_problems, grade_problems
+from concord.metrics_core.evaluation.grade_fit import (
+    err_grade_problems,
+    grade_problems,
+    subtopic_problems,
+)
 from concord.metrics_core.evaluation.inputs import named_users
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.panel import Panel
@@ -56,7 +60,7 @@ class GroundTruth:
     Attributes
     ----------
     judgements : DataFrame
-        user, item, grade [, time, place, propensity], sorted by user.
+        user, item, grade [, time, place, propensity, subtopics], sorted by user.
     quality : dict
         Description of the table: counts and content ids.
     users : DataFrame or None
@@ -310,6 +314,8 @@ class TableLoader:
         may_be_empty = isinstance(truth, Mapping) and bool(truth)
         table = self._table("truth", truth).with_unit(self.unit)
         table = replace(table, words=self.words or {})
+        unread = subtopic_problems(self.config.labels, table.columns, table.settings)
+        raise_problems(Problem("metrics", *each) for each in unread)
         sink, keeps_order = InMemorySink(), needs_file_order(conventions)
         with registered_only() as c:
             quality = load_ground_truth(

@@ -1,10 +1,11 @@
-"""Checks that the grades of the ground truth fit the conventions."""
+"""Checks that the ground truth fits the conventions and metrics."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import Problem, SettingNames
 from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.results.text_format import join_names
 
 
 def grade_problems(
@@ -65,3 +66,16 @@ def err_grade_problems(
         problem = f"is {min(limits):g}, and {truth} has grade {highest:g}"
         fix = f"set it to {highest:g}, or leave out ERR"
         yield Problem(settings.location("conventions.err_max_grade"), problem, fix)
+
+
+def subtopic_problems(
+    labels: Sequence[Label], columns: Container[str], settings: SettingNames
+) -> Iterator[tuple[str, str]]:
+    """Yield the problem, and its fix, of labels that read subtopics, if `columns` names none."""
+    names = [str(label) for label in labels if label.metric.reads_subtopics]
+    if names and "subtopic" not in columns:
+        verb = "reads" if len(names) == 1 else "read"
+        problem = f"{join_names(names)} {verb} subtopics, and the ground truth names none"
+        column = settings.columns("subtopic")
+        fix = f"name the column of the subtopics, `iteration` in TREC qrels: {column}"
+        yield problem, fix

@@ -31,6 +31,11 @@ def _of_subtopics(
     )
 
 
+def normalise(name: str) -> str:
+    """Return a name in lower case, letters and digits only."""
+    return re.sub(r"[\W_]", "", name).casefold()
+
+
 def _beyond_accuracy(
     name: str, function: Callable[..., Any], source: str, **properties: Any
 ) -> Metric:
@@ -221,18 +226,16 @@ CATALOGUE: tuple[Metric, ...] = (
         "alpha_DCG",
         subtopics.alpha_dcg,
         "Clarke et al. 2008",
-        aliases="alphadcg",
         parameters=(_ALPHA,),
     ),
     _of_subtopics(
         "alpha_nDCG",
         subtopics.alpha_ndcg,
         "Clarke et al. 2008",
-        aliases="alphandcg",
         parameters=(_ALPHA,),
     ),
-    _of_subtopics("ERR_IA", subtopics.err_ia, "Chapelle et al. 2011", aliases="erria"),
-    _of_subtopics("nERR_IA", subtopics.normalised_err_ia, "Chapelle et al. 2011", aliases="nerria"),
+    _of_subtopics("ERR_IA", subtopics.err_ia, "Chapelle et al. 2011"),
+    _of_subtopics("nERR_IA", subtopics.normalised_err_ia, "Chapelle et al. 2011"),
     _of_subtopics(
         "NRBP",
         subtopics.nrbp,
@@ -425,7 +428,7 @@ METRIC: Mapping[str, Metric] = {metric.name: metric for metric in CATALOGUE}
 SPELLINGS: Mapping[str, str] = {
     spelling: metric.name
     for metric in CATALOGUE
-    for spelling in (metric.name.casefold(), *metric.aliases.split())
+    for spelling in (normalise(metric.name), *metric.aliases.split())
 }
 # Names of trec_eval and ir_measures for metrics of the whole list: they take no cutoff.
 SET_MEASURES = frozenset({"setp", "setr", "setrecall", "setf"})
@@ -456,8 +459,3 @@ AMBIGUOUS_NAMES: Mapping[str, tuple[str, ...]] = {
 def find_metric(name: str) -> Metric | None:
     """Return the metric that a name of the field means, such as `MAP` or `hit_rate`, or None."""
     return METRIC.get(name) or METRIC.get(SPELLINGS.get(normalise(name), ""))
-
-
-def normalise(name: str) -> str:
-    """Return a name in lower case, letters and digits only."""
-    return re.sub(r"[\W_]", "", name).casefold()

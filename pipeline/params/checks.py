@@ -28,6 +28,7 @@ from concord.metrics_core.conventions.presets import (
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_mean_problems
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, format_count
+from concord.metrics_core.evaluation.grade_fit import subtopic_problems
 from concord.metrics_core.evaluation.score import label_problem
 from concord.metrics_core.files import SIDE_TABLES
 from concord.metrics_core.metrics.custom_metric import split_file_label
@@ -128,6 +129,7 @@ def params_problems(params: Params) -> list[Problem]:
         *_catalogue_problems(params, conventions),
         *_unit_problems(params),
         *_label_problems(params, labels),
+        *_subtopic_problems(params, labels),
         *_pattern_problems(params),
         *_with_keys(problems_of(params.build_config, labels, conventions)),
         *_fold_problems(params),
@@ -221,6 +223,11 @@ def _label_problems(params: Params, labels: Sequence[Label]) -> Iterator[Problem
         problems.append(problem)
     yield from problems or _expansion_problems(params.evaluation)
     yield from _column_problems(params, labels)
+
+
+def _subtopic_problems(params: Params, labels: Sequence[Label]) -> Iterator[Problem]:
+    columns, settings = params.data.truth.columns, ParamsKeys("data.truth")
+    yield from (Problem(_METRICS, *each) for each in subtopic_problems(labels, columns, settings))
 
 
 def _undeclared_problems(params: Params) -> Iterator[Problem]:

@@ -68,7 +68,8 @@ def main() -> None:
 
 def _evaluated(model: str, preset: PresetName) -> Any:
     """Return the values of all users, means and intervals, or the message of a refusal."""
-    names = [each.name for each in CATALOGUE if defines(preset, each.name)]
+    defined = (each for each in CATALOGUE if defines(preset, each.name))
+    names = [each.name for each in defined if not each.reads_subtopics]
     labels = expand([f"{name}{PARAMETERS.get(name, '')}" for name in names], KS)
     columns: TableColumns = {"recs": COLUMNS.get(model, {}), "items": COLUMNS["items"]}
     try:

@@ -88,8 +88,7 @@ LABELS = _labels()
 
 def label_of(metric: Metric, k: int | None = None, *, judged_only: bool = False) -> str:
     """Return a metric's label with the parameters that it needs, cut at k if it takes a cutoff."""
-    examples = {"p": "p=0.8", "halflife": "halflife=5", "beta": "beta=1"}
-    inside = [examples[name] for name in metric.parameter_names]
+    inside = [f"{each.name}={each.example:g}" for each in metric.parameters]
     inside += ["judged_only=true"] if judged_only else []
     cutoff = f"@{k}" if k is not None and metric.takes_k else ""
     return metric.name + (f"({','.join(inside)})" if inside else "") + cutoff

@@ -132,7 +132,7 @@ def test_where_nothing_is_meant_nothing_is_proposed(text: str) -> None:
 
 def test_every_spelling_is_of_a_metric_and_of_one_only() -> None:
     assert set(SPELLINGS.values()) == set(METRIC)
-    spellings = [{each.name.casefold(), *each.aliases.split()} for each in CATALOGUE]
+    spellings = [{normalise(each.name), *each.aliases.split()} for each in CATALOGUE]
     assert sum(map(len, spellings)) == len(SPELLINGS)
 
 

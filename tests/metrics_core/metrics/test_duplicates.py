@@ -21,9 +21,17 @@ def _drawn() -> dict[str, Any]:
     """Lists with copies, graded truth, train and a catalogue with categories."""
     draw = random.Random(20261121)
     users = [f"u{number}" for number in range(40)]
+    recs = {user: draw.choices(ITEMS[:5], k=LENGTH) for user in users}
+    truth = {user: {i: draw.randint(0, 4) for i in draw.sample(ITEMS, 4)} for user in users}
+    judged = [
+        (user, item, subtopic, grade)
+        for user, grades in truth.items()
+        for item, grade in grades.items()
+        for subtopic in ("st" if item in "abc" else "tv")
+    ]
     return {
-        "recs": {user: draw.choices(ITEMS[:5], k=LENGTH) for user in users},
-        "truth": {user: {i: draw.randint(0, 4) for i in draw.sample(ITEMS, 4)} for user in users},
+        "recs": recs,
+        "truth": pl.DataFrame(judged, ["user", "item", "subtopic", "grade"], orient="row"),
         "train": pl.DataFrame(
             [(user, item) for user in users[:9] for item in draw.sample(ITEMS, 3)],
             schema=["user", "item"],
@@ -36,7 +44,7 @@ def _drawn() -> dict[str, Any]:
                 "group": [*"ppqqrrpq"],
             }
         ),
-        "columns": {"items": {"group": "group"}},
+        "columns": {"items": {"group": "group"}, "truth": {"subtopic": "subtopic"}},
     }
 
 

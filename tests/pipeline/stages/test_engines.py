@@ -56,6 +56,8 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
             "grade": rng.integers(0, 5, 1_000).astype(np.float64),
         }
     ).unique(["user", "item"])
+    subtopic = pl.struct(name=(pl.col("item") % 3).cast(pl.String), grade="grade")
+    truth = truth.with_columns(subtopics=pl.concat_list(subtopic))
     text = pl.col("user", "item").cast(pl.String)
     if request.param != "integer":
         lists = lists.with_columns(text)
