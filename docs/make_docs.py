@@ -21,6 +21,7 @@ from concord.metrics_core.conventions.preset import Preset
 from concord.metrics_core.conventions.preset_table import PRESETS
 from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.conventions.registry import CONVENTIONS
+from concord.metrics_core.data.argument_types import TableColumns
 from concord.metrics_core.evaluation.panel import changed_conventions, panel
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import parse
@@ -251,16 +252,10 @@ def _changes(label: str, conventions: Any) -> str:
 
 def _derivation(label: str) -> str:
     with contextlib.redirect_stdout(io.StringIO()):
-        return str(
-            cc.explain(
-                LISTS,
-                SUBTOPICS if parse(label).metric.reads_subtopics else TRUTH,
-                user="u",
-                metric=label,
-                conventions=STANDARD,
-                columns={"truth": {"subtopic": "subtopic"}},
-            )
-        )
+        if parse(label).metric.reads_subtopics:
+            columns: TableColumns = {"truth": {"subtopic": "subtopic"}}
+            return str(cc.explain(LISTS, SUBTOPICS, user="u", metric=label, columns=columns))
+        return str(cc.explain(LISTS, TRUTH, user="u", metric=label, conventions=STANDARD))
 
 
 def conventions_page() -> str:

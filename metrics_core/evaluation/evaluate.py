@@ -166,9 +166,9 @@ def evaluate(
     if is_spark(recs) or is_spark(truth):
         from concord.metrics_core.evaluation.spark.evaluate import evaluate_frames
 
-        options = {"unit": unit, "conventions: propensity": pinned.propensity}
-        options |= {f"metrics: {label}": label.metric.reads_subtopics for label in labels}
-        for where, option in options.items():
+        subtopics = ((f"metrics: {label}", label.metric.reads_subtopics) for label in labels)
+        options = [("unit", unit), ("conventions: propensity", pinned.propensity), *subtopics]
+        for where, option in options:
             if option:
                 problem = "is given, and lists or truth are Spark DataFrames"
                 raise refuse(where, problem, "write them to files and give their paths")

@@ -26,6 +26,9 @@ from concord.metrics_core.metrics.judged import (
 )
 from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
 
+# e / (e - 1): at any depth the best list gains at most this times what the greedy list gains. With
+# weights that fall with the rank, the bound holds for the weighted sums, too.
+BEST_OVER_GREEDY = 1.5819767068693265
 ERR_ALPHA = 0.5  # ERR's probability that an item of the highest of the grades 0 and 1 satisfies
 
 
@@ -73,11 +76,12 @@ def alpha_ndcg(lists: Judged, k: int | None, *, alpha: float) -> Floats:
     Returns
     -------
     ndarray of shape (n_users,)
-        From 0 to 1, or above 1 for a list that is better than the greedy one.
+        From 0 to 1, or up to e / (e - 1) for a list that is better than the greedy one.
 
     References
     ----------
     Clarke et al. (2008), SIGIR, 659-666.  doi:10.1145/1390334.1390446
+    Nemhauser et al. (1978), Mathematical Programming 14, 265-294.  doi:10.1007/BF01588971  (bound)
     """
     return _ratio(lists, k, alpha, _log_weights, _ideal_sum)
 
@@ -109,7 +113,7 @@ def normalised_err_ia(lists: Judged, k: int | None) -> Floats:
     Returns
     -------
     ndarray of shape (n_users,)
-        From 0 to 1, or above 1 for a list that is better than the greedy one.
+        From 0 to 1, or up to e / (e - 1) for a list that is better than the greedy one.
 
     References
     ----------
@@ -144,7 +148,7 @@ def normalised_nrbp(lists: Judged, k: int | None, *, alpha: float, beta: float) 
     Returns
     -------
     ndarray of shape (n_users,)
-        From 0 to 1, or above 1 for a list that is better than the greedy one.
+        From 0 to 1, or up to e / (e - 1) for a list that is better than the greedy one.
 
     References
     ----------

@@ -558,6 +558,19 @@ TRUTH = [
     BadTruth("item_judged_twice", f"{GRADED}u,a,1\nu,a,2\n",
              "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
              " user; 1 row affected", ONE_ROW, page=47),
+    BadTruth("item_judged_twice_for_a_subtopic",
+             "user,item,aspect\nu,a,1\nu,a,2\nu,b,2\nu,b,2\n",
+             "line 4 and line 5 (user 'u', item 'b'): the item is judged more than once for the"
+             " user and subtopic '2'; 1 row affected",
+             "keep one row for each user, item and subtopic, or set `input.repeated_grade` to first"
+             " or highest", settings={"columns": {"subtopic": "aspect"}}),
+    BadTruth("subtopic_missing", "user,item,aspect\nu,a,\n",
+             "line 2, column 'aspect' (user 'u', item 'a'): is blank; 1 row affected",
+             MISSING_ID, settings={"columns": {"subtopic": "aspect"}}),
+    BadTruth("subtopic_of_qrels_under_another_name", "u 1 a 1\n",
+             "a TREC file has no column names",
+             "its second field is `data.truth.columns: {subtopic: iteration}`", file="a.qrels",
+             settings={"columns": {"subtopic": "aspect"}}),
     BadTruth("item_judged_twice_by_session", "user,session_id,item,grade\nu,1,a,1\nu,2,a,2\n",
              "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
              " user; 1 row affected", SESSIONS("recommendations", ONE_ROW), page=72),

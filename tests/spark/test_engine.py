@@ -35,7 +35,9 @@ def _files(folder: Path, *, text: bool) -> tuple[Path, Path]:
         rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("user")
     )
     ranked.write_parquet(folder / "lists.parquet")
-    actual.truth.sort("user", "item").write_parquet(folder / "truth.parquet")
+    subtopic = pl.struct(name=pl.col("item").cast(pl.String).str.slice(-1), grade="grade")
+    truth = actual.truth.with_columns(subtopics=pl.concat_list(subtopic))
+    truth.sort("user", "item").write_parquet(folder / "truth.parquet")
     actual.train.unique(["user", "item"]).write_parquet(folder / "train.parquet")
     actual.items.write_parquet(folder / "items.parquet")
     return folder / "lists.parquet", folder / "truth.parquet"
@@ -73,7 +75,9 @@ def test_the_values_of_labels_and_panel(
 ) -> None:
     monkeypatch.setattr(spark_engine, "MAX_USERS", 50)
     files = _files(tmp_path, text=text)
-    labels, pinned = parse_labels([*ACCURACY, *BEYOND_ACCURACY]), cc.preset("standard")
+    subtopics = ["StRecall@5", "alpha_nDCG@5", "NRBP"]
+    labels = parse_labels([*ACCURACY, *BEYOND_ACCURACY, *subtopics])
+    pinned = cc.preset("standard")
     task = build_task(labels, pinned, build_panels(labels, ["nDCG@10"], pinned))
     background = SideData(tmp_path / "train.parquet", tmp_path / "items.parquet")
 

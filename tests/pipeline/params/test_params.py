@@ -494,6 +494,14 @@ def line_number(start: str) -> int:
             marks=pytest.mark.bad_input(56, "an error with the line"),
             id="metric",
         ),
+        (
+            "metrics: [nDCG,",
+            "metrics: [nDCG, NRBP,",
+            "metrics:",
+            "evaluation.metrics: NRBP(alpha=0.5,beta=0.5) reads subtopics, and the ground truth "
+            "names none\n  fix: name the column of the subtopics, `iteration` in TREC qrels: "
+            "`data.truth.columns: {subtopic: …}`",
+        ),
         pytest.param(
             "relevance_threshold: 1 #",
             "relevance_threshold: .nan #",

@@ -33,7 +33,7 @@ def params_of(path: str, **changes: Any) -> Params:
     if {"rank", "score"} & set(truth.get("columns", {})):
         truth = {}
     lists = dict(changes)
-    if {"grade", "time"} & set(lists.get("columns", {})):
+    if {"grade", "time", "subtopic"} & set(lists.get("columns", {})):
         lists = {}
     content = params_content(
         {"m": {"path": path, **lists}},

@@ -291,6 +291,41 @@ def test_pipeline_equals_the_library(changed: dict[str, Any]) -> None:
 
 
 @pytest.mark.usefixtures("ranked_files")
+def test_pipeline_equals_the_library_on_qrels_with_subtopics() -> None:
+    labels = [
+        "StRecall@3",
+        "alpha_nDCG(alpha=0.3)@3",
+        "ERR_IA@3",
+        "NRBP(alpha=0.5,beta=0.8)",
+        "AP@3",
+    ]
+    conventions = cc.preset("standard", overrides={"StRecall": {"ties": "item_desc"}})
+    changed = {"overrides": conventions.overrides}
+    rows = [(u, s, item, int(g)) for u, item, g in RANKED_TRUTH for s in (f"s{g:g}", item[-1])]
+    qrels = pl.DataFrame(rows, ["user", "subtopic", "item", "grade"], orient="row")
+    qrels.write_csv("truth.qrels", separator=" ", include_header=False)
+    expected = cc.evaluate(
+        pl.read_csv("lists.csv"),
+        qrels,
+        metrics=labels,
+        conventions=conventions,
+        columns={"truth": {"subtopic": "subtopic"}},
+    ).per_user
+
+    with isolated_connection() as connection:
+        load(connection, params_of("lists.csv", conventions=changed), "m")
+    with isolated_connection() as connection:
+        load_truth(connection, params_of("truth.qrels", columns={"subtopic": "iteration"}))
+    task = Task([parse(label) for label in labels], conventions)
+    paths = Path("results/lists/m.parquet"), Path("results/data/truth.parquet")
+    in_ranges = [part.values for part in execute_by_ranges(model_data(*paths), task, 50)]
+    (at_once,) = (part.values for part in execute_in_memory(model_data(*paths), task))
+
+    assert at_once.select("user", *labels).equals(expected)
+    assert pl.concat(in_ranges).select("user", *labels).equals(expected)
+
+
+@pytest.mark.usefixtures("ranked_files")
 def test_lists_of_two_rankings_are_written_by_user_ranking_and_rank() -> None:
     with isolated_connection() as connection:
         load(connection, params_of("lists.csv", conventions=CONVENTIONS[0]), "m")
