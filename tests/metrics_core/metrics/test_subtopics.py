@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concord as cc
+from concord.metrics_core.metrics import custom_metric
 from concord.metrics_core.metrics.subtopics import BEST_OVER_GREEDY
 from concord.typing import TableColumns
 
@@ -372,6 +373,12 @@ def test_explain_without_subtopics_is_refused() -> None:
         cc.explain({"q": ["a"]}, {"q": ["a"]}, user="q", metric="StRecall@5")
 
 
+@pytest.fixture
+def _no_other_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(custom_metric, "_registry", custom_metric.Registry())
+
+
+@pytest.mark.usefixtures("_no_other_metrics")
 def test_custom_metrics_read_subtopics() -> None:
     @cc.metric(high=float("inf"), subtopics=True)
     def subtopicsFound(lists: cc.Judged, k: int | None) -> Any:  # noqa: N802
@@ -384,6 +391,7 @@ def test_custom_metrics_read_subtopics() -> None:
     assert _values(LISTED, JUDGED, ["subtopicsFound@3"]) == {"subtopicsFound@3": 2}
 
 
+@pytest.mark.usefixtures("_no_other_metrics")
 def test_a_custom_metric_that_names_no_subtopics_cannot_read_them() -> None:
     @cc.metric()
     def undeclared(lists: cc.Judged, k: int | None) -> Any:
