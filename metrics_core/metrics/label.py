@@ -166,7 +166,7 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
     if metric is None:
         meanings = AMBIGUOUS_NAMES.get(normalise(name), ())
         problem = "has several meanings" if len(meanings) > 1 else "is not in the catalogue"
-        hint = _suggestion(text) or f"known: {', '.join(METRIC)}"
+        hint = _suggestion(text) or "`concord metrics` lists all"
         msg = f"metric {text!r}: {name!r} {problem}; {hint}"
         raise ValueError(msg)
     k = None if match["k"] is None else int(match["k"])
