@@ -209,7 +209,7 @@ def _judges() -> list[str]:
         "## Grades of people for a sample, of a judge for all queries",
         "",
         f"{QUERIES:,} queries, of which people judge a random sample; {RUNS:,} runs a row, the "
-        "first by `concord.ppi`. Coverage of the 95%",
+        "first also by `concord.ppi`. Coverage of the 95%",
         "interval of a mean or a difference. The judge's values are random for all queries "
         "(useless), for 20% or 2% of them; 0.4 too high for",
         "30% (too generous); or those of people. A difference has an interval if ten sampled "
