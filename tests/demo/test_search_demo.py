@@ -1,6 +1,8 @@
 """The search demo in a repository of its own: `concord init` guesses all, the gate decides."""
 
+import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,14 +35,27 @@ def test_init_guesses_every_file_of_search(folder: Path) -> None:
 
 
 @pytest.mark.whole
-def test_the_evaluation_that_init_writes_runs_and_its_gate_decides(folder: Path) -> None:
-    run(folder, "concord", "init", "--no-dvc")
+def test_the_page_on_search_shows_what_its_commands_print(folder: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "search.md").read_text(encoding="utf-8")
     project = folder / "evaluation"
+    outputs = [run(folder, "concord", "init", "--no-dvc")]
     change_params(project, {"gate": {"guardrails": {"nDCG@10": "5%"}}})
 
     run(project, "concord", "validate")
     run_all_stages(project, last="report")
     gate = attempt(project, "concord", "gate")
-
     assert gate.returncode == 1
-    assert gate.stdout.startswith("worse, against bm25: dense is worse; reranked passes.")
+    outputs += [run(project, "concord", "leaderboard"), gate.stdout]
+    outputs += [run(project, "concord", "judge", "--out", "next.csv")]
+    judged = run(project, sys.executable, str(DEMO / "judge.py"), "next.csv")
+    with (folder / "qrels" / "test.tsv").open("a", encoding="utf-8") as qrels:
+        qrels.write(judged)
+    run_all_stages(project, last="report")
+    outputs += [run(project, "concord", "judge")]
+
+    printed = {
+        line.strip() for line in "".join(outputs).replace("\N{NO-BREAK SPACE}", " ").split("\n")
+    }
+    shown = re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    lines = [line for line in "".join(shown).splitlines() if not line.startswith(("$", "…"))]
+    assert [line for line in lines if line.strip() not in printed] == []
