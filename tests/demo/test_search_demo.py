@@ -47,9 +47,8 @@ def test_the_page_on_search_shows_what_its_commands_print(folder: Path) -> None:
     assert gate.returncode == 1
     outputs += [run(project, "concord", "leaderboard"), gate.stdout]
     outputs += [run(project, "concord", "judge", "--out", "next.csv")]
-    judged = run(project, sys.executable, str(DEMO / "judge.py"), "next.csv")
-    with (folder / "qrels" / "test.tsv").open("a", encoding="utf-8") as qrels:
-        qrels.write(judged)
+    run(project, sys.executable, str(DEMO / "judge.py"), "next.csv")
+    change_params(project, {"data.truth.additional": ["next.csv"]})
     run_all_stages(project, last="report")
     outputs += [run(project, "concord", "judge")]
 
