@@ -174,7 +174,7 @@ def plan_comparison(
     )
     gate = comparison.gate
     if gate is None:
-        return Plan(power, comparison.confidence, differences)
+        return Plan(power, comparison.confidence, differences, words=comparison.words)
     effects = {
         label: min_effect_of(comparison, label) if effect is None else effect
         for label in comparison.labels
@@ -187,6 +187,7 @@ def plan_comparison(
         tuple(plan_success(gate, power, effects)),
         reference=gate.reference,
         undecided_passes=gate.undecided_passes,
+        words=comparison.words,
     )
 
 

@@ -1,11 +1,12 @@
 """The result of `plan`: power of a number of users and seeds, and numbers that an effect needs."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
 from concord.metrics_core.results.frames import frame_of
 
 if TYPE_CHECKING:
@@ -219,6 +220,8 @@ class Plan(BaseResult):
         The model that the gate compares with.
     undecided_passes : bool
         True if undecided guardrails let a model pass.
+    words : dict or None
+        The words that texts show for user, item and request; None if they show these.
 
     Examples
     --------
@@ -237,6 +240,7 @@ class Plan(BaseResult):
     success: tuple[PlannedSuccess, ...] = ()
     reference: str | None = None
     undecided_passes: bool = False
+    words: Mapping[str, str] | None = field(default=None, metadata=OMIT_IF_NONE)
 
     def to_frame(self) -> "pl.DataFrame":
         """Return one row per planned difference, columns as the fields of `PlannedDifference`."""

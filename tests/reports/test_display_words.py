@@ -120,6 +120,13 @@ def test_sentences_of_a_comparison_have_its_words() -> None:
     assert "other queries like these" in comparison.covers
 
 
+def test_a_plan_has_the_words_of_its_comparison() -> None:
+    text = str(cc.plan(searched(sample.gated())))
+
+    assert text.startswith("nDCG@10 against popularity, 236 queries")
+    assert not re.search(r"(?<!dense )\busers?\b", text)
+
+
 def test_the_error_analysis_counts_queries_in_its_script_too() -> None:
     page = cases(title="The user's guide", words=SEARCH).to_html()
 
