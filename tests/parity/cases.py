@@ -43,6 +43,7 @@ def cases_for(library: str) -> list[Case]:
         "propensities": propensities,
         "fairlearn": groups,
         "rbo": list_pairs,
+        "pyndeval": diversity_qrels,
     }
     if library == "pytrec_eval":
         return [*ranking_cases(), pooled()]
@@ -150,6 +151,33 @@ def list_pairs() -> list[Case]:
     lists = [draw.sample("abcdefghijklmno", draw.randint(1, 12)) for _ in range(400)]
     pairs = list(zip(lists[::2], lists[1::2], strict=True))
     return [{"name": "pairs", "pairs": pairs, "p": 0.9}]
+
+
+def diversity_qrels() -> list[Case]:
+    """Return lists of queries, and qrels with subtopics, under several parameters."""
+    return [
+        _diversity(f"alpha_{alpha}_beta_{beta}_rel_{rel}", seed, alpha, beta, rel)
+        for seed, (alpha, beta, rel) in enumerate([(0.5, 0.5, 1), (0.25, 0.8, 1), (0.9, 0.5, 2)])
+    ]
+
+
+def _diversity(name: str, seed: int, alpha: float, beta: float, rel: int) -> Case:
+    draw = random.Random(seed)
+    lists, qrels = {}, []
+    for query in (f"q{n:02}" for n in range(60)):
+        items = [f"d{n}" for n in range(draw.randint(1, 15))]
+        subtopics = [f"s{n}" for n in range(draw.randint(1, 6))]
+        judged = [
+            (query, subtopic, item, draw.choice([0, 1, 1, 2, 3]))
+            for item in items
+            for subtopic in subtopics
+            if draw.random() < 0.45
+        ]
+        qrels += judged or [(query, "s0", "d0", 3)]
+        found = [*items, *(f"x{n}" for n in range(10))]
+        lists[query] = draw.sample(found, draw.randint(1, len(found)))
+    content = {"lists": lists, "qrels": qrels, "alpha": alpha, "beta": beta, "rel": rel}
+    return {"name": name, "ks": [1, 3, 5, 10, 20], **content}
 
 
 def _case(name: str, lists: dict[str, Any], truth: dict[str, Any]) -> Case:

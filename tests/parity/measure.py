@@ -33,7 +33,9 @@ FOLDER = Path(__file__).parent
 SCRIPTS = FOLDER / "libraries"
 VALUES = FOLDER / "values"
 LIBRARIES = sorted(path.stem.removeprefix("with_") for path in SCRIPTS.glob("with_*.py"))
-RECOMMENDERS = [name for name in LIBRARIES if name not in {"propensities", "fairlearn", "rbo"}]
+RECOMMENDERS = [
+    name for name in LIBRARIES if name not in {"propensities", "fairlearn", "rbo", "pyndeval"}
+]
 KEYS = ["preset", "case", "label", "user"]
 SCHEMA = dict.fromkeys(KEYS, pl.String) | {"value": pl.Float64, "error": pl.String}
 _BUILD = "# build: "  # starts a line of the requirements that pins what the library is built with

@@ -19,6 +19,8 @@ import concord as cc
 from concord.metrics_core.metrics import custom_metric
 from concord.metrics_core.metrics.subtopics import BEST_OVER_GREEDY
 from concord.typing import TableColumns
+from tests.parity.cases import diversity_qrels
+from tests.parity.measure import stored
 
 Judged = Mapping[str, Mapping[str, float]]  # item: {subtopic: grade}
 COLUMNS: TableColumns = {"truth": {"subtopic": "subtopic"}}
@@ -400,3 +402,34 @@ def test_a_custom_metric_that_names_no_subtopics_cannot_read_them() -> None:
 
     with pytest.raises(ValueError, match="register the metric with `subtopics=True`"):
         _values(LISTED, JUDGED, ["undeclared@3"])
+
+
+@pytest.mark.parametrize("case", diversity_qrels(), ids=lambda case: case["name"])
+def test_values_are_those_of_ndeval(case: dict[str, Any]) -> None:
+    """Except at cutoff 1, where ndeval leaves out the divisor of two metrics."""
+    arguments = {"alpha": f"alpha={case['alpha']}", "NRBP": f"alpha={case['alpha']},"}
+    arguments["NRBP"] += f"beta={case['beta']}"
+    rows = stored("pyndeval").filter(case=case["name"])
+    rows = rows.filter(~pl.col("label").is_in(["ERR_IA@1", "alpha_DCG@1"]))
+    labels = {label: _with_arguments(label, arguments) for label in rows["label"].unique()}
+    qrels = pl.DataFrame(case["qrels"], ["user", "subtopic", "item", "grade"], orient="row")
+    pinned = cc.preset("standard", relevance_threshold=case["rel"])
+
+    result = cc.evaluate(
+        case["lists"], qrels, metrics=list(labels.values()), conventions=pinned, columns=COLUMNS
+    )
+
+    values = {row["user"]: row for row in result.per_user.to_dicts()}
+    compared = 0
+    for label, user, value in rows.select("label", "user", "value").iter_rows():
+        ours = values[user][labels[label]]
+        if not math.isnan(ours):  # ndeval gives 0 or NaN where no item is relevant
+            assert ours == pytest.approx(value, abs=1e-9), (label, user)
+            compared += 1
+    assert compared > 1000
+
+
+def _with_arguments(label: str, arguments: Mapping[str, str]) -> str:
+    name, _, k = label.partition("@")
+    found = [text for part, text in arguments.items() if part in name]
+    return name + (f"({found[-1]})" if found else "") + (f"@{k}" if k else "")
