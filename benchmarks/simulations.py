@@ -21,6 +21,7 @@ from benchmarks import simulated_fairness as fairness
 from benchmarks import simulated_few_users as few_users
 from benchmarks import simulated_gates as gates
 from benchmarks import simulated_judges as judges
+from benchmarks import simulated_pools as pools
 from benchmarks import simulated_power as power
 from benchmarks import simulated_replicates as replicates
 from benchmarks import simulated_reuse as reuse
@@ -80,6 +81,7 @@ def main() -> None:
         *exposure.PARTS,
         *judges.PARTS,
         *trec.PARTS,
+        *pools.PARTS,
     ):
         print(part.__name__.strip("_"), file=sys.stderr, flush=True)
         parts += ["", *part()]

@@ -148,7 +148,7 @@ METRIC_CONVENTIONS: tuple[Convention, ...] = (
     ),
     Convention(
         "gain",
-        "The gain of a grade in CG, DCG and nDCG; a grade that is not relevant has gain 0.",
+        "The gain of a grade; a grade that is not relevant has gain 0.",
         default="linear",
         values={
             "binary": "1",

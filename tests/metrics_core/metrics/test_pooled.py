@@ -3,9 +3,11 @@
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import concord as cc
+from benchmarks import simulated_pools
 from tests.metrics_core.metrics import reference
 from tests.metrics_core.metrics.strategies import LABELS
 
@@ -41,8 +43,7 @@ def test_infap_of_random_pools_equals_its_definition() -> None:
     draw = random.Random(3)
     lists = {f"u{n}": draw.sample("abcdefghijkl", 8) for n in range(60)}
     truth: dict[str, dict[str | int, float]] = {
-        user: {x: float(draw.choice((-1, -1, 0, 1, 2))) for x in draw.sample("abcdefghijkl", 9)}
-        | {"m": 1}
+        user: {"m": 1.0, **{x: draw.choice((-1.0, -1.0, 0.0, 1.0, 2.0)) for x in "abcdefghi"}}
         for user in lists
     }
     pinned = cc.preset("standard")
@@ -51,6 +52,18 @@ def test_infap_of_random_pools_equals_its_definition() -> None:
 
     expected = {u: reference.value("infAP", lists[u], truth[u], None, pinned) for u in lists}
     assert values == approx(expected, rel=1e-12)
+
+
+def test_infap_of_a_judged_sample_is_near_ap_of_the_whole_pool() -> None:
+    rng = np.random.default_rng(7)
+    lists, grades = simulated_pools.draw_pools(rng, 100)
+
+    full = simulated_pools.means(lists, grades)
+    sampled = simulated_pools.means(lists, simulated_pools.judge_sample(rng, grades, 0.3))
+
+    assert full["infAP"] == approx(full["AP"], abs=1e-5)
+    assert sampled["infAP"] == approx(full["AP"], rel=0.1)
+    assert sampled["AP"] < 0.6 * full["AP"]
 
 
 @pytest.mark.parametrize("threshold", [1, None])
