@@ -65,8 +65,8 @@ def _pools() -> list[str]:
     return [
         "## Judged samples of a pool",
         "",
-        f"{QUERIES} queries, lists of {LISTED} documents, pools of the first {POOL}; a random share "
-        f"of each pool is judged,",
+        f"{QUERIES} queries, lists of {LISTED} documents, pools of the first {POOL}; "
+        f"a random share of each pool is judged,",
         f"{SAMPLES} samples a row. infAP estimates AP of the whole pool, which is in the last row; "
         "AP of the sample takes",
         "pooled documents without a judgement as not relevant. infAP takes a precision of 1/2 "
