@@ -20,7 +20,10 @@ WEIGHTED_METRICS: Mapping[str, Mapping[str, set[str]]] = {
 }
 
 # Metrics that are corrected for sampled candidates.
-CORRECTED_METRICS = ("P", "R", "F1", "Hit", "AP", "RR", "CG", "DCG", "nDCG", "Rprec", "RBP", "ERR")
+CORRECTED_METRICS = (
+    *("P", "R", "F1", "Hit", "AP", "RR", "CG", "DCG", "nDCG"),
+    *("Rprec", "RBP", "ERR", "nERR", "Q", "O"),
+)
 
 
 def _candidates_problem(value: Mapping[str, Any]) -> Problem | None:

@@ -116,7 +116,8 @@ def test_with_all_items_as_candidates_values_are_those_of_full_lists(
 ) -> None:
     (metric,) = (each for each in METRICS if each.name == name)
     ending = cutoff if metric.takes_k else ""
-    label = f"RBP(p=0.5){ending}" if name == "RBP" else f"{name}{ending}"
+    parameters = ",".join(f"{each.name}={each.example}" for each in metric.parameters)
+    label = f"{name}({parameters}){ending}" if parameters else f"{name}{ending}"
     for changed in _values_of_own_conventions(metric):
         whole = conventions(negatives=NEGATIVES, catalogue=NEGATIVES + 1, **changed)
         if correction_problem(parse(label), whole):
