@@ -12,7 +12,7 @@ import polars as pl
 from concord.metrics_core.analyses.unjudged_items import QueryLists, read_queries
 from concord.metrics_core.analyses.unjudged_means import MeanBounds, mean_bounds
 from concord.metrics_core.comparison.arguments import parse_list_arguments
-from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.comparison.config import ComparisonConfig, baseline_problems
 from concord.metrics_core.comparison.model_evaluation import evaluate_models
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.conventions.conventions import Conventions
@@ -102,14 +102,7 @@ def judge(
     parsed = parse_list_arguments(
         models, truth, metrics=metrics, conventions=conventions, tables=tables, columns=columns
     )
-    if type(next) is not int or next < 0:
-        parsed.problems.append(Problem("next", f"is {next!r}", "write a whole number, 0 or more"))
-    if max_grade is not None and not (is_number(max_grade) and max_grade > 0):
-        problem = f"is {format_value(max_grade)}"
-        parsed.problems.append(Problem("max_grade", problem, "write a number above 0"))
-    if parsed.replicates:
-        fix = "name one list of each model"
-        parsed.problems.append(Problem("models", "have replicates, which have no bounds", fix))
+    parsed.problems += _problems(parsed.replicates, next, max_grade)
     config = ComparisonConfig(
         labels=parsed.labels,
         ks=parsed.ks,
@@ -139,7 +132,13 @@ def judge_results(
     max_grade: float | None = None,
 ) -> Judging:
     """Return the bounds for evaluated models; see `judge`."""
-    raise_problems(_label_problems(config.labels, config.conventions))
+    raise_problems(
+        [
+            *_problems(config.replicates, next, max_grade),
+            *(() if baseline is None else baseline_problems(baseline, results)),
+            *_label_problems(config.labels, config.conventions),
+        ]
+    )
     highest = data.highest_grade() if max_grade is None else float(max_grade)
     if highest is None or highest <= 0:
         raise refuse("truth", "has no grade above 0", "give the highest grade as `max_grade`")
@@ -233,6 +232,16 @@ def _titles(data: EvaluationData) -> dict[str, str]:
         return {}
     items = read_frame(data.items).select(pl.col("item").cast(pl.String), "title").drop_nulls()
     return dict(items.iter_rows())
+
+
+def _problems(replicates: Any, next: Any, max_grade: Any) -> Iterator[Problem]:
+    if type(next) is not int or next < 0:
+        yield Problem("next", f"is {next!r}", "write a whole number, 0 or more")
+    if max_grade is not None and not (is_number(max_grade) and max_grade > 0):
+        yield Problem("max_grade", f"is {format_value(max_grade)}", "write a number above 0")
+    if replicates:
+        problem = "are replicates of a model, which have no bounds"
+        yield Problem("models", problem, "name one list of each model")
 
 
 def _label_problems(labels: Sequence[Label], conventions: Conventions) -> Iterator[Problem]:
