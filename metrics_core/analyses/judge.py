@@ -17,7 +17,7 @@ from concord.metrics_core.comparison.model_evaluation import evaluate_models
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
-from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
+from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
 from concord.metrics_core.data.tables import read_column, read_frame, schema_of
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
@@ -42,7 +42,7 @@ _UNSUPPORTED: Mapping[str, Callable[[Any], bool]] = {
 
 def judge(
     models: Mapping[str, Data],
-    truth: Data,
+    truth: Truth,
     *,
     metrics: Sequence[str],
     baseline: str | None = None,

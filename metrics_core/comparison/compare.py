@@ -19,7 +19,7 @@ from concord.metrics_core.comparison.model_evaluation import evaluate_models
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.presets import ConventionsLike
-from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
+from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.results.comparison import Comparison
@@ -28,7 +28,7 @@ from concord.metrics_core.results.comparison_parts import Acknowledgement
 
 def compare(
     models: Mapping[str, Data],
-    truth: Data,
+    truth: Truth,
     *,
     metrics: Sequence[str],
     baseline: str | None = None,

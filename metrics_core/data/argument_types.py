@@ -1,6 +1,6 @@
 """Types of arguments that hold or describe tables; `tests/test_typing.py` checks the names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypedDict
 
@@ -21,6 +21,7 @@ class FrameWithColumns(Protocol):
 
 
 Data = ArrowFrame | FrameWithColumns | str | Path | Mapping[Any, Any]
+Truth = Data | Sequence[Data]  # the ground truth, then tables with more judgements
 
 
 class TableColumns(TypedDict, total=False):

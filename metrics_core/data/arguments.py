@@ -108,6 +108,12 @@ def list_policies(policies: Policies, recs: Any, table: InputTable) -> Policies:
     return policies
 
 
+def split_truth(truth: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the ground truth, and the tables with more judgements of a list, by their names."""
+    first, *others = truth if isinstance(truth, list | tuple) and truth else [truth]
+    return first, {f"truth[{number}]": other for number, other in enumerate(others, 1)}
+
+
 def names_in_table(
     name: str, columns: Columns, *, role: str | None = None
 ) -> dict[str, str | None]:

@@ -1,6 +1,6 @@
 """Load recommendations, ground truth and side data: checked and sorted, with their quality."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -134,6 +134,7 @@ def load_ground_truth(
     *,
     with_place: bool,
     may_be_empty: bool = False,
+    additional: Sequence[InputTable] = (),
     progress: Progress = no_progress,
 ) -> LoadedTable:
     """Pass user, item, grade [, time, place, propensity, subtopics] to the sink.
@@ -142,6 +143,8 @@ def load_ground_truth(
 
     Parameters
     ----------
+    additional : sequence of InputTable
+        Tables with more judgements; their rows without a grade are left out.
     with_place : bool
         Whether to add the position of each row as `place`; see `needs_file_order`.
 
@@ -153,12 +156,18 @@ def load_ground_truth(
     checker = partial(TruthChecker, with_place=with_place)
     others = {"propensity": "propensity", "subtopic": "subtopics"}
     read = [column for name, column in others.items() if name in table.columns]
-    if not read and (loaded := _load_sorted(connection, table, checker, sink, progress=progress)):
+    is_plain = not read and not additional
+    if is_plain and (loaded := _load_sorted(connection, table, checker, sink, progress=progress)):
         changes = no_policy_changes(loaded[0], policies)
         return LoadedTable(loaded[0], partial(describe_truth, *loaded, changes))
     with separate_schema(connection) as schema:
         source, changes = read_truth(
-            schema, table, policies, may_be_empty=may_be_empty, progress=progress
+            schema,
+            table,
+            policies,
+            may_be_empty=may_be_empty,
+            additional=additional,
+            progress=progress,
         )
         columns = [
             "user, item",
@@ -170,7 +179,7 @@ def load_ground_truth(
         query = f"SELECT {', '.join(columns)} FROM source ORDER BY user, grade DESC, item"
         _query_to_sink(schema, query, sink)
         statistics = count_rows(schema, source)
-    return LoadedTable(source, partial(describe_truth, source, statistics, changes))
+    return LoadedTable(source, partial(describe_truth, source, statistics, changes, additional))
 
 
 def _query_to_sink(connection: DuckDBPyConnection, query: str, sink: Sink) -> None:

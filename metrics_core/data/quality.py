@@ -1,7 +1,9 @@
 """Quality files: counts and hashes of a table, and notes on what was read differently."""
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +12,7 @@ import duckdb
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.display_words import words_of_table
 from concord.metrics_core.data.hashes import ContentHashes, hash_content
+from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.list_batches import ListStatistics
 from concord.metrics_core.data.policies import PolicyChanges, policy_notes
 from concord.metrics_core.data.read_source import Source
@@ -105,9 +108,15 @@ def count_rows(
 
 
 def describe_truth(
-    source: Source, statistics: ListStatistics, changes: PolicyChanges
+    source: Source,
+    statistics: ListStatistics,
+    changes: PolicyChanges,
+    additional: Sequence[InputTable] = (),
 ) -> dict[str, Any]:
-    """Return the quality file of ground truth, with the changes of policies."""
+    """Return the quality file of ground truth, with the changes of policies.
+
+    The hashes are those of all files, if there are additional ones.
+    """
     grades = sorted(statistics.grades.items())
     notes = []
     if "grade" not in source.columns:
@@ -116,15 +125,27 @@ def describe_truth(
         ]
     if len(grades) > MAX_COUNTED_GRADES:
         notes = [format_count(len(grades), "different grade")]
+    for file in additional:
+        notes.append(f"with the judgements of {file.name}")
     counts = {repr(grade).removesuffix(".0"): count for grade, count in grades}
     words = words_of_table(source.file)
     return {
         **describe_ids(source, statistics.n_users, statistics.n_items),
+        **_common_hashes([source.file, *additional]),
         "grades": counts if len(grades) <= MAX_COUNTED_GRADES else None,
         "notes": [*source.notes, *notes, *policy_notes(changes)],
         **({"words": words} if words else {}),
         **changes,
     }
+
+
+def _common_hashes(files: Sequence[InputTable]) -> dict[str, str]:
+    """Return the hashes of several files as of one; empty for one file or tables in memory."""
+    if len(files) == 1 or any(file.rows is not None or not file.is_hashed for file in files):
+        return {}
+    text = json.dumps([hash_content(file.path).to_dict() for file in files])
+    md5 = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+    return {"sha256": hashlib.sha256(text.encode()).hexdigest(), "md5": md5}
 
 
 def describe_lists(

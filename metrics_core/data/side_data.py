@@ -1,5 +1,9 @@
 """Read and check ground truth, interactions and ids of users."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.input_table import InputTable
@@ -82,6 +86,8 @@ def read_truth(
     *,
     may_be_empty: bool = False,
     is_part: bool = False,
+    additional: Sequence[InputTable] = (),
+    skips_ungraded: bool = False,
     progress: Progress = no_progress,
 ) -> tuple[Source, PolicyChanges]:
     """Read and check ground truth into the table `source`; return the changes of policies.
@@ -90,13 +96,21 @@ def read_truth(
     ----------
     is_part : bool
         True if there are other parts of the table, so that this one may have no rows left.
+    additional : sequence of InputTable
+        Tables with more judgements; their rows without a grade are left out.
+    skips_ungraded : bool
+        True to leave out rows without a grade.
 
     Raises
     ------
     InputError
         Every problem of the table at once.
     """
+    others = [_read_additional(connection, each, policies) for each in additional]
     source = read_source(connection, table, may_be_empty=may_be_empty or is_part, progress=progress)
+    if skips_ungraded and "grade" in source.columns:
+        is_empty = " AND grade_invalid IS NULL" if "grade" in source.parsed else ""
+        connection.execute(f"DELETE FROM source WHERE grade IS NULL{is_empty}")
     checks = truth_checks(source, policies)
     problems = value_problems(connection, source, checks)
     rows = valid_rows(checks) if problems else "source"
@@ -104,6 +118,8 @@ def read_truth(
         problems += duplicate_judgements(connection, source, rows)
     if problems:
         raise InputError(problems if is_part else with_unit_hint(connection, source, problems))
+    for other, rows_of_other in others:
+        source = _append(connection, source, other, rows_of_other, policies)
     changes = apply_truth_policies(connection, source, policies)
     if source.rows and not is_part and not only_row(connection, "SELECT count(*) FROM source")[0]:
         raise no_rows_left_error(table)
@@ -126,6 +142,59 @@ def _group_subtopics(connection: DuckDBPyConnection, source: Source) -> None:
     selected += [f"list({subtopic} ORDER BY CAST(subtopic AS VARCHAR)) AS subtopics"]
     query = f"SELECT {', '.join(selected)} FROM source GROUP BY user, item"
     connection.execute(f"CREATE OR REPLACE TABLE source AS {query}")
+
+
+def _read_additional(
+    connection: DuckDBPyConnection, table: InputTable, policies: Policies
+) -> tuple[Source, pa.Table]:
+    """Return a table with more judgements and its rows with a grade."""
+    source, _ = read_truth(connection, table, policies, is_part=True, skips_ungraded=True)
+    grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
+    return source, connection.sql(
+        f"SELECT position, user, item, {grade} FROM source"
+    ).to_arrow_table()
+
+
+def _append(
+    connection: DuckDBPyConnection,
+    source: Source,
+    other: Source,
+    rows: pa.Table,
+    policies: Policies,
+) -> Source:
+    """Append rows of another table to `source`; ids are text unless they are integers in both.
+
+    Raises
+    ------
+    InputError
+        If both judge an item of a user, and no policy chooses between them, or if `source` has
+        subtopics or propensities.
+    """
+    if extra := {"subtopic", "propensity"} & {*source.columns}:
+        problem = f"cannot be added to {source.file.name}, which has the column {min(extra)!r}"
+        raise refuse(other.file.name, problem, "add its rows to that file")
+    for column in ("user", "item"):
+        if source.is_text(column) != other.is_text(column):
+            connection.execute(f"ALTER TABLE source ALTER {column} TYPE VARCHAR")
+            source.raw.kinds[column] = "text"
+    if "grade" not in source.columns:
+        connection.execute("ALTER TABLE source ADD COLUMN grade DOUBLE DEFAULT 1.0")
+        source = replace(source, columns=(*source.columns, "grade"))
+    connection.register("additional", rows)
+    if policies.repeated_grade == "error":
+        both = "SELECT user, item FROM additional INTERSECT SELECT user, item FROM source"
+        if duplicates := connection.sql(f"{both} ORDER BY ALL LIMIT 1").fetchall():
+            user, item = duplicates[0]
+            problem = f"judges item {item!r} of user {user!r}, as {source.file.name} does"
+            setting = source.file.settings.input("repeated_grade")
+            fix = f"remove one of the rows, or set {setting} to first or highest"
+            raise refuse(other.file.name, problem, fix)
+    last = "(SELECT coalesce(max(position), 0) + 1 FROM source)"
+    values = f"position + {last} AS position, * EXCLUDE position"
+    connection.execute(f"INSERT INTO source BY NAME SELECT {values} FROM additional")
+    connection.unregister("additional")
+    (n_rows,) = only_row(connection, "SELECT count(*) FROM source")
+    return replace(source, rows=n_rows)
 
 
 def no_rows_left_error(table: InputTable) -> InputError:

@@ -10,7 +10,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.argument_types import Data
-from concord.metrics_core.data.arguments import Columns, list_policies, open_table
+from concord.metrics_core.data.arguments import Columns, list_policies, open_table, split_truth
 from concord.metrics_core.data.id_matching import IdMatchContext, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.load_tables import (
@@ -311,7 +311,12 @@ class TableLoader:
 
     def _ground_truth(self, truth: Data) -> GroundTruth:
         conventions = self.config.conventions
+        truth, others = split_truth(truth)
         may_be_empty = isinstance(truth, Mapping) and bool(truth)
+        additional = [
+            replace(open_table(name, other, {}, role="truth"), is_hashed=self.is_hashed)
+            for name, other in others.items()
+        ]
         table = self._table("truth", truth).with_unit(self.unit)
         table = replace(table, words=self.words or {})
         unread = subtopic_problems(self.config.labels, table.columns, table.settings)
@@ -325,6 +330,7 @@ class TableLoader:
                 sink.collect,
                 with_place=keeps_order,
                 may_be_empty=may_be_empty,
+                additional=[each.with_unit(self.unit) for each in additional],
             ).describe()
         judgements = pl.DataFrame(sink.table)
         check = err_grade_problems if self.allows_none_relevant else grade_problems

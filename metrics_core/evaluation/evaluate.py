@@ -14,7 +14,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import changed_words, refuse_words
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.conventions.validation import ConventionError
-from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns
+from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
 from concord.metrics_core.data.arguments import check_columns
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS
 from concord.metrics_core.data.load_tables import InMemorySink
@@ -80,7 +80,7 @@ class FrameValues:
 
 def evaluate(
     recs: Data,
-    truth: Data,
+    truth: Truth,
     *,
     metrics: Sequence[str],
     conventions: ConventionsLike = "standard",
@@ -105,7 +105,8 @@ def evaluate(
         or {user: [item, …]}, best first; or {user: {item: score}}.
     truth : DataFrame, path or dict
         Ground truth: columns `user`, `item` and optionally `grade`; or {user: {item: grade}} or
-        {user: [item, …]}.
+        {user: [item, …]}. Of a list, the other tables hold more judgements, see
+        docs/how-to/judge.md.
     metrics : sequence of str
         Labels such as "nDCG@10" or "RBP(p=0.8)@20"; without @k the whole list counts.
         User-defined metrics by their names, see `concord.metric`, or with their file:

@@ -9,7 +9,13 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.data.argument_types import Data, TableColumns
-from concord.metrics_core.data.arguments import Columns, check_columns, list_policies, open_table
+from concord.metrics_core.data.arguments import (
+    Columns,
+    check_columns,
+    list_policies,
+    open_table,
+    split_truth,
+)
 from concord.metrics_core.data.feature_tables import read_items
 from concord.metrics_core.data.id_matching import IdMatchContext, match_ids
 from concord.metrics_core.data.load_tables import InMemorySink, load_ground_truth
@@ -161,11 +167,18 @@ def _load_truth(
     unit: Sequence[str],
 ) -> None:
     """Load the tables `judgements` and `knowns`: all users of the ground truth."""
+    truth, others = split_truth(truth)
     may_be_empty = isinstance(truth, Mapping) and bool(truth)  # users without items
-    table = open_table("truth", truth, column_names).with_unit(unit)
-    sink = InMemorySink()
+    tables = [open_table(name, other, {}, role="truth") for name, other in others.items()]
+    table, sink = open_table("truth", truth, column_names).with_unit(unit), InMemorySink()
     load_ground_truth(
-        connection, table, policies, sink.collect, with_place=True, may_be_empty=may_be_empty
+        connection,
+        table,
+        policies,
+        sink.collect,
+        with_place=True,
+        may_be_empty=may_be_empty,
+        additional=[each.with_unit(unit) for each in tables],
     )
     connection.from_arrow(sink.table).create("judgements")
     users = "SELECT user FROM judgements"

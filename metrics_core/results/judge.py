@@ -109,5 +109,7 @@ class Judging(BaseResult):
         import polars as pl
 
         frame = frame_of(NextItem, self.next)
+        if frame["title"].is_null().all():
+            frame = frame.drop("title")
         grade = pl.Series("grade", [None] * len(frame), dtype=pl.Float64)
         return frame.insert_column(2, grade)

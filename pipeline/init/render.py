@@ -51,6 +51,7 @@ def dvc_yaml(
     run_id_files: Iterable[str] = (),
     acknowledge: bool = False,
     values: bool = False,
+    additional: Iterable[str] = (),
 ) -> str:
     """Return the text of dvc.yaml.
 
@@ -67,12 +68,26 @@ def dvc_yaml(
         Whether params.yaml has the key `acknowledge`: DVC refuses to depend on a missing key.
     values : bool
         Whether the models have values of another tool, so that there is no ground truth.
+    additional : iterable of str
+        Files with more judgements.
     """
-    # DVC reads `${` as a key
-    files = [flow(file.replace("${", "\\${")) for file in run_id_files]
+
+    def paths(files: Iterable[str]) -> list[str]:
+        return [flow(file.replace("${", "\\${")) for file in files]  # DVC reads `${` as a key
+
     return _template("dvc.yaml.j2").render(
-        code=code, mlflow=mlflow, run_id_files=files, acknowledge=acknowledge, values=values
+        code=code,
+        mlflow=mlflow,
+        run_id_files=paths(run_id_files),
+        acknowledge=acknowledge,
+        values=values,
+        additional=paths(additional),
     )
+
+
+def additional_files(content: Mapping[str, Any]) -> list[str]:
+    """Return the files with more judgements that params.yaml names."""
+    return list(content.get("data", {}).get("truth", {}).get("additional", []))
 
 
 def run_id_files(models: Mapping[str, Any]) -> list[str]:

@@ -123,15 +123,19 @@ def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
     if params.concord is None or not path.is_file():
         return
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
-    rendered = dvc_yaml(run_id_files=run_id_files(params.model_dump(include={"models"})["models"]))
-    actual, expected = (
-        {*_items(parsed, "log", "deps")} for parsed in (content, load_yaml(rendered, ""))
+    rendered = dvc_yaml(
+        run_id_files=run_id_files(params.model_dump(include={"models"})["models"]),
+        additional=params.data.truth.additional,
     )
-    if actual and actual != expected:
-        sides = {"lacks": expected - actual, "names": actual - expected}
-        parts = [f"{verb} {', '.join(sorted(deps))}" for verb, deps in sides.items() if deps]
-        problem = f"{' and '.join(parts)}, unlike `models` of {PARAMS}"
-        yield Problem(f"{path}: stages.log.deps", problem, _REWRITE_FIX)
+    for stage, section in (("log", "models"), ("load-truth", "data.truth")):
+        actual, expected = (
+            {*_items(parsed, stage, "deps")} for parsed in (content, load_yaml(rendered, ""))
+        )
+        if actual and actual != expected:
+            sides = {"lacks": expected - actual, "names": actual - expected}
+            parts = [f"{verb} {', '.join(sorted(deps))}" for verb, deps in sides.items() if deps]
+            problem = f"{' and '.join(parts)}, unlike `{section}` of {PARAMS}"
+            yield Problem(f"{path}: stages.{stage}.deps", problem, _REWRITE_FIX)
     keys = _items(content, "compare", "params")
     has_key, is_named = "acknowledge" in params.model_fields_set, "acknowledge" in keys
     if keys and has_key != is_named:

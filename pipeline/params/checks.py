@@ -316,6 +316,10 @@ def _pattern_problems(params: Params) -> Iterator[Problem]:
 def _fold_problems(params: Params) -> Iterator[Problem]:
     """Yield files outside the folder of folds, and lists without the fold of their replicate."""
     folds = params.data.truth.folds
+    if folds and params.data.truth.additional:
+        problem = "is used, and the ground truth has folds"
+        fix = "add the rows to the file of each fold"
+        yield Problem(("data", "truth", "additional"), problem, fix)
     for number, file in folds.items():
         if Path(file).is_absolute() or ".." in Path(file).parts:
             problem = f"is {file!r}, which leads out of the folder `path`"

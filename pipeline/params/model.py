@@ -98,6 +98,8 @@ class TruthFile(_Section):
     If each fold has its own ground truth, `folds` maps its number to a file in the folder `path`.
     `columns.predicted` and `sample: random` are for `concord ppi`: the column with the grades of a
     judge, and the declaration that people judged a random sample of the queries.
+    `additional`: files with more judgements, in columns user, item and grade; rows without a grade
+    are left out.
     """
 
     path: str
@@ -107,6 +109,7 @@ class TruthFile(_Section):
     ] = {}
     sample: Literal["random"] | None = None
     folds: Annotated[dict[ModelName, str], BeforeValidator(_keys_as_text)] = {}
+    additional: list[str] = []
 
     @field_validator("columns")
     @classmethod

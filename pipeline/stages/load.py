@@ -191,6 +191,16 @@ def truth_files(params: Params) -> dict[str, InputTable]:
     }
 
 
+def additional_files(params: Params) -> list[InputTable]:
+    """Return the files with more judgements; raises as `lists_file`."""
+    return [
+        _table(params, "data.truth.additional", BackgroundFile(path=path), TRUTH_COLUMNS).with_unit(
+            params.data.unit
+        )
+        for path in params.data.truth.additional
+    ]
+
+
 def background_file(params: Params, name: str) -> InputTable:
     """Return a table of side data; raises as `lists_file`."""
     entry = params.background[name]  # type: ignore[index]
@@ -330,15 +340,20 @@ def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
     target = Path(params.results.data) / "truth.parquet"
     with_position = needs_file_order(params.parsed_conventions)
     folds: dict[str, dict[str, Any]] = {}
+    additional = additional_files(params)
     for fold, table in truth_files(params).items():
         path = target if fold == NO_FOLD else target / f"{fold}.parquet"
-        with file_sink(path, table.path) as sink:
+        with ExitStack() as stack:
+            for each in additional:
+                stack.enter_context(refuse_changes(each.path))
+            sink = stack.enter_context(file_sink(path, table.path))
             loaded = load_ground_truth(
                 connection,
                 table,
                 input_policies(params),
                 sink,
                 with_place=with_position,
+                additional=additional,
                 progress=count_rows,
             )
             folds[fold] = loaded.describe()

@@ -10,7 +10,12 @@ from typing import Any
 from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import is_address
-from concord.pipeline.init.render import dvc_yaml, is_mlflow_installed, run_id_files
+from concord.pipeline.init.render import (
+    additional_files,
+    dvc_yaml,
+    is_mlflow_installed,
+    run_id_files,
+)
 from concord.pipeline.params.values import has_values
 from concord.pipeline.params.yaml_files import load_yaml, value_at
 from concord.pipeline.terminal.parser import COMMAND_LINE
@@ -58,22 +63,24 @@ def stage_specs(content: Mapping[str, Any]) -> list[StageSpec]:
     content : mapping
         Content of params.yaml.
     """
-    run_ids = run_id_files(content["models"])
+    run_ids, additional = run_id_files(content["models"]), additional_files(content)
+    files = [*run_ids, *additional]
     text = dvc_yaml(
         code=True,
         mlflow=is_mlflow_installed(),
         run_id_files=run_ids,
         acknowledge=True,
         values=has_values(content),
+        additional=additional,
     )
     specs = []
     for name, stage in load_yaml(text, "dvc.yaml")["stages"].items():
         if "foreach" not in stage:
-            specs.append(_spec((name,), stage, content, run_ids))
+            specs.append(_spec((name,), stage, content, files))
             continue
         entries = value_at(content, stage["foreach"].strip("${}")) or {}
         specs += [
-            _spec((name, key), stage["do"], {**content, "key": key, "item": item}, run_ids)
+            _spec((name, key), stage["do"], {**content, "key": key, "item": item}, files)
             for key, item in entries.items()
         ]
     return specs
@@ -103,9 +110,9 @@ def _spec(
     words: tuple[str, ...],
     stage: Mapping[str, Any],
     values: Mapping[str, Any],
-    run_ids: Collection[str],
+    files: Collection[str],
 ) -> StageSpec:
-    code = [dep for dep in stage["deps"] if "$" not in dep and dep not in run_ids]
+    code = [dep for dep in stage["deps"] if "$" not in dep and dep not in files]
     keys = [_resolve(key, values) for key in stage["params"]]
     outs = [
         _path(out if isinstance(out, str) else next(iter(out)), values)

@@ -31,14 +31,16 @@ def describe(judging: Judging) -> Iterator[Block]:
         yield f"{_OUTER} No judgement leads beyond this bound, but perhaps none leads to it."
     yield ""
     if not judging.next:
-        yield "There is nothing to judge: no judgement changes who wins on the first metric."
+        yield "There is nothing to judge: no judgement reverses a difference on the first metric."
         return
     yield Heading(f"To judge next: {format_count(len(judging.next), 'item')}")
-    rows = [
-        [each.user, each.item, f"{each.weight:.2g}", each.ranks, each.title or ""]
-        for each in judging.next[:_SHOWN]
-    ]
-    yield TextTable(["user", "item", "weight", "ranks", "title"], rows)
+    shown = judging.next[:_SHOWN]
+    header = ["user", "item", "weight", "ranks"]
+    rows = [[each.user, each.item, f"{each.weight:.2g}", each.ranks] for each in shown]
+    if any(each.title for each in shown):
+        header.append("title")
+        rows = [[*row, each.title or ""] for row, each in zip(rows, shown, strict=True)]
+    yield TextTable(header, rows)
     if len(judging.next) > _SHOWN:
         yield f"and {len(judging.next) - _SHOWN} more"
 

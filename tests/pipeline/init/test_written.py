@@ -392,6 +392,12 @@ def test_files_of_training_runs_are_deps_by_their_paths_each_once() -> None:
     assert [Context({}).resolve(dep) for dep in deps if "results" not in dep] == files
 
 
+def test_files_with_more_judgements_are_deps_of_the_ground_truth() -> None:
+    deps = load_yaml(dvc_yaml(additional=["../judged.csv"]), "")["stages"]["load-truth"]["deps"]
+
+    assert deps == ["${data.truth.path}", "../judged.csv"]
+
+
 @given(
     st.recursive(
         st.text()
