@@ -39,7 +39,7 @@ from concord.metrics_core.comparison.provenance import collect_conventions
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
-from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
+from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.model_result import results_by_list
@@ -73,7 +73,7 @@ _CheckOutcome = tuple[AuditCheck, pl.Series]  # a check, and the ids of the affe
 
 def audit(
     models: Mapping[str, Data],
-    truth: Data,
+    truth: Truth,
     *,
     train: Data,
     metrics: Sequence[str],

@@ -28,7 +28,7 @@ from concord.metrics_core.comparison.replicate_config import ReplicateNames
 from concord.metrics_core.comparison.segment_groups import UserGroups, group_users
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.conventions.presets import ConventionsLike
-from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
+from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.metrics.judged import Bools, Floats
@@ -72,7 +72,7 @@ class ExampleSelection:
 
 def cases(
     models: Mapping[str, Data],
-    truth: Data,
+    truth: Truth,
     *,
     model: str,
     versus: str,

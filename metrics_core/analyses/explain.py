@@ -18,7 +18,7 @@ from concord.metrics_core.conventions.presets import (
     resolve_conventions,
     with_data_conventions,
 )
-from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns
+from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.tables import create_view, share_id_types
 from concord.metrics_core.data.units import unit_id
@@ -50,7 +50,7 @@ _TOLERANCE = 1e-12
 @overload
 def explain(
     recs: Data,
-    truth: Data,
+    truth: Truth,
     *,
     user: Any,
     metric: str,
@@ -66,7 +66,7 @@ def explain(
 @overload
 def explain(
     recs: Data,
-    truth: Data,
+    truth: Truth,
     *,
     user: Any,
     metric: str,
@@ -82,7 +82,7 @@ def explain(
 
 def explain(
     recs: Data,
-    truth: Data,
+    truth: Truth,
     *,
     user: Any,
     metric: str,

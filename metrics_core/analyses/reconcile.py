@@ -17,7 +17,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
-from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns
+from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import definition_mean
@@ -89,7 +89,7 @@ class PrintedNumber:
 
 def reconcile(
     recs: Data,
-    truth: Data,
+    truth: Truth,
     *,
     value: str,
     metric: str,

@@ -22,7 +22,7 @@ from concord.metrics_core.analyses.reconcile import (
 )
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
-from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns
+from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.text_rows import TextRows, read_text_rows
 from concord.metrics_core.errors import Problem, raise_problems, refuse
@@ -50,7 +50,7 @@ class Published:
 
 def verify(
     models: Mapping[str, Data],
-    truth: Data,
+    truth: Truth,
     table: Data,
     *,
     conventions: ConventionsLike = "standard",

@@ -16,7 +16,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import refuse_words
 from concord.metrics_core.conventions.presets import ConventionsLike, preset
 from concord.metrics_core.conventions.validation import ConventionError
-from concord.metrics_core.data.argument_types import Data, ModelColumns
+from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
 from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.evaluation.evaluate import (
     parse_conventions,
@@ -61,7 +61,7 @@ class ListArguments:
     models: list[str] = field(default_factory=list)
     lists: Mapping[str, Any] = field(default_factory=dict)
     replicates: ReplicateNames = field(default_factory=dict)
-    truths: Mapping[str, Data] = field(default_factory=dict)
+    truths: Mapping[str, Truth] = field(default_factory=dict)
     tables: Mapping[str, Data | None] = field(default_factory=dict)
     segments: Mapping[str, Segmentation] = field(default_factory=dict)
     gate: Gate | None = None

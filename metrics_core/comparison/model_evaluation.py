@@ -5,7 +5,7 @@ from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import settings_by_list
-from concord.metrics_core.data.argument_types import Data, ModelColumns
+from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
 from concord.metrics_core.data.arguments import check_columns
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.evaluation.dataset import NO_PANELS, TableLoader, load_dataset
@@ -17,7 +17,7 @@ from concord.metrics_core.files import NO_FOLD
 def evaluate_models(
     config: ComparisonConfig,
     lists: Mapping[str, Data],
-    truths: Mapping[str, Data],
+    truths: Mapping[str, Truth],
     side_data: Mapping[str, Data | None],
     *,
     columns: ModelColumns | None,

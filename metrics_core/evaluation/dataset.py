@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.argument_types import Data
+from concord.metrics_core.data.argument_types import Data, Truth
 from concord.metrics_core.data.arguments import Columns, list_policies, open_table, split_truth
 from concord.metrics_core.data.id_matching import IdMatchContext, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
@@ -207,7 +207,7 @@ class Dataset:
 
 def load_dataset(
     loader: "TableLoader",
-    truths: Mapping[str, Data],
+    truths: Mapping[str, Truth],
     side_data: Mapping[str, Data | None],
     *,
     users: Any = None,
@@ -298,7 +298,7 @@ class TableLoader:
             )
             return loaded.source.file, loaded.describe()
 
-    def ground_truth(self, fold: str, truth: Data) -> GroundTruth:
+    def ground_truth(self, fold: str, truth: Truth) -> GroundTruth:
         """Load the ground truth of a fold."""
         try:
             return self._ground_truth(truth)
@@ -309,7 +309,7 @@ class TableLoader:
                 replace(each, location=f"fold {fold}: {each.where}") for each in error.problems
             ) from None
 
-    def _ground_truth(self, truth: Data) -> GroundTruth:
+    def _ground_truth(self, truth: Truth) -> GroundTruth:
         conventions = self.config.conventions
         truth, others = split_truth(truth)
         may_be_empty = isinstance(truth, Mapping) and bool(truth)

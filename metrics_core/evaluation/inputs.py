@@ -8,7 +8,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
-from concord.metrics_core.data.argument_types import Data, TableColumns
+from concord.metrics_core.data.argument_types import Data, TableColumns, Truth
 from concord.metrics_core.data.arguments import (
     Columns,
     check_columns,
@@ -96,7 +96,7 @@ def unknown_user_error(user: Any) -> InputError:
 def load_inputs(
     connection: DuckDBPyConnection,
     recs: Data,
-    truth: Data,
+    truth: Truth,
     conventions: Conventions,
     *,
     train: Data | None = None,
@@ -161,7 +161,7 @@ def refuse_unit(unit: Sequence[str], conventions: Conventions) -> None:
 
 def _load_truth(
     connection: DuckDBPyConnection,
-    truth: Data,
+    truth: Truth,
     policies: Policies,
     column_names: Columns,
     unit: Sequence[str],
@@ -187,7 +187,7 @@ def _load_truth(
     connection.execute(f"CREATE TABLE knowns AS SELECT DISTINCT user FROM ({users})")
 
 
-def read_users_without_items(connection: DuckDBPyConnection, truth: Data) -> bool:
+def read_users_without_items(connection: DuckDBPyConnection, truth: Truth) -> bool:
     """Read the users without a judged item of a dict into the table `source`.
 
     Returns
@@ -210,7 +210,7 @@ def read_users_without_items(connection: DuckDBPyConnection, truth: Data) -> boo
     return True
 
 
-def named_users(judgements: pl.DataFrame, truth: Data) -> pl.DataFrame | None:
+def named_users(judgements: pl.DataFrame, truth: Truth) -> pl.DataFrame | None:
     """Return all users that the ground truth names; None if each of them has an item."""
     if not isinstance(truth, Mapping):
         return None
