@@ -84,11 +84,11 @@ def judgements_needed(
 ) -> tuple[int, bool]:
     """Return how many judgements decide which model is better, and if all bounds were right."""
     lists, truth, judged = search(seed, queries)
-    random, options = generator(seed, 1), {"metrics": [label]}
-    old, new = (concord.evaluate(lists[model], truth, **options)[label] for model in lists)
+    random, labels = generator(seed, 1), [label]
+    old, new = (concord.evaluate(lists[model], truth, metrics=labels)[label] for model in lists)
     are_right = True
     for step in count():
-        judging = concord.judge(lists, judged, next=batch, max_grade=1, **options)
+        judging = concord.judge(lists, judged, next=batch, max_grade=1, metrics=labels)
         (bounds,) = judging.differences
         are_right &= bounds.low - 1e-9 <= old - new <= bounds.high + 1e-9
         if not bounds.is_open:

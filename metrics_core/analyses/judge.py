@@ -161,6 +161,7 @@ def judge_results(
         tuple(row for row in rows if row.versus is None),
         tuple(row for row in rows if row.versus is not None),
         tuple(primary.next_items(models, _titles(data), next)),
+        data.words,
     )
 
 

@@ -1,9 +1,10 @@
 """The result of `judge`: what unjudged items can change, and which to judge next."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
 from concord.metrics_core.results.frames import frame_of
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class Judging(BaseResult):
         Bounds of each model, and of each pair of models, by metric.
     next : tuple of NextItem
         Items to judge next for the first metric, by descending weight.
+    words : dict or None
+        The words that texts show for user, item and request; None if they show these.
 
     Examples
     --------
@@ -103,6 +106,7 @@ class Judging(BaseResult):
     scores: tuple[ScoreBounds, ...]
     differences: tuple[ScoreBounds, ...]
     next: tuple[NextItem, ...]
+    words: Mapping[str, str] | None = field(default=None, metadata=OMIT_IF_NONE)
 
     def to_frame(self) -> "pl.DataFrame":
         """Return the items to judge next, with an empty column `grade`."""

@@ -28,7 +28,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_filled_file_is_additional_ground_truth(project: Path) -> None:
     output = run(project, "concord", "judge", "--metric", "P@10", "--out", "pool.csv")
 
-    assert "6 unjudged items in the lists for 2 users" in output
+    assert "6 unjudged documents in the lists for 2 queries" in output
     # bm25 has c: 1/10 over two queries; dense may win d and z, bm25 y.
     assert "bm25 - dense  +0.0500  \N{MINUS SIGN}0.0500  +0.1000  open" in output
     pool = project / "pool.csv"
@@ -43,7 +43,7 @@ def test_a_filled_file_is_additional_ground_truth(project: Path) -> None:
     run(project, "concord", "run", "compare")
     quality = json.loads((project / "results/quality/truth.json").read_text())
     assert (quality["rows"], quality["notes"]) == (3, ["with the judgements of pool.csv"])
-    assert "5 unjudged items" in run(project, "concord", "judge", "--metric", "P@10")
+    assert "5 unjudged documents" in run(project, "concord", "judge", "--metric", "P@10")
 
     pool.write_text("\n".join([lines[0], "q1,d,1,0.05,dense:1", *lines[2:]]))
     assert "pool.csv has changed" in attempt(project, "concord", "judge").stderr
