@@ -21,6 +21,7 @@ from benchmarks import simulated_fairness as fairness
 from benchmarks import simulated_few_users as few_users
 from benchmarks import simulated_gates as gates
 from benchmarks import simulated_judges as judges
+from benchmarks import simulated_judging as judging
 from benchmarks import simulated_pools as pools
 from benchmarks import simulated_power as power
 from benchmarks import simulated_replicates as replicates
@@ -79,6 +80,7 @@ def main() -> None:
         *sampling.PARTS,
         *fairness.PARTS,
         *exposure.PARTS,
+        *judging.PARTS,
         *judges.PARTS,
         *trec.PARTS,
         *pools.PARTS,
