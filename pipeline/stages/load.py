@@ -192,13 +192,12 @@ def truth_files(params: Params) -> dict[str, InputTable]:
 
 
 def additional_files(params: Params) -> list[InputTable]:
-    """Return the files with more judgements; raises as `lists_file`."""
-    return [
-        _table(params, "data.truth.additional", BackgroundFile(path=path), TRUTH_COLUMNS).with_unit(
-            params.data.unit
-        )
+    """Return the files with more judgements, in our column names; raises as `lists_file`."""
+    tables = (
+        _table(params, "data.truth.additional", BackgroundFile(path=path), TRUTH_COLUMNS)
         for path in params.data.truth.additional
-    ]
+    )
+    return [replace(table, columns={}).with_unit(params.data.unit) for table in tables]
 
 
 def background_file(params: Params, name: str) -> InputTable:

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,11 @@ def test_the_page_on_search_shows_what_its_commands_print(folder: Path) -> None:
     gate = attempt(project, "concord", "gate")
     assert gate.returncode == 1
     outputs += [run(project, "concord", "leaderboard"), gate.stdout]
+    outputs += [run(project, "concord", "judge", "--out", "next.csv")]
+    run(project, sys.executable, str(DEMO / "judge.py"), "next.csv")
+    change_params(project, {"data.truth.additional": ["next.csv"]})
+    run_all_stages(project, last="report")
+    outputs += [run(project, "concord", "judge")]
 
     printed = {
         line.strip() for line in "".join(outputs).replace("\N{NO-BREAK SPACE}", " ").split("\n")
