@@ -5,7 +5,6 @@ from collections.abc import Container, Iterator, Sequence
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import Problem, SettingNames
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.results.text_format import join_names
 
 
 def grade_problems(
@@ -75,7 +74,7 @@ def subtopic_problems(
     names = [str(label) for label in labels if label.metric.reads_subtopics]
     if names and "subtopic" not in columns:
         verb = "reads" if len(names) == 1 else "read"
-        problem = f"{join_names(names)} {verb} subtopics, and the ground truth names none"
+        problem = f"{', '.join(names)} {verb} subtopics, and the ground truth names none"
         column = settings.columns("subtopic")
         fix = f"name the column of the subtopics, `iteration` in TREC qrels: {column}"
         yield problem, fix
