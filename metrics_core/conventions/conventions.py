@@ -8,7 +8,12 @@ from typing import NamedTuple, Self
 
 from concord.metrics_core.conventions.convention import Value
 from concord.metrics_core.conventions.data_conventions import DATA_CONVENTIONS
-from concord.metrics_core.conventions.option_types import FairnessTarget, UnitMean, UserPolicy
+from concord.metrics_core.conventions.option_types import (
+    Exclude,
+    FairnessTarget,
+    UnitMean,
+    UserPolicy,
+)
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.conventions.validation import (
     ConventionError,
@@ -30,6 +35,7 @@ class Ranking(NamedTuple):
     ties: str
     duplicates: str
     score_dtype: str
+    exclude: str | None = None
 
 
 class Candidates(NamedTuple):
@@ -127,6 +133,7 @@ class Conventions:
     candidates: Mapping[str, Value] | None = None
     propensity: Mapping[str, Value] | None = None
     fairness_target: FairnessTarget | None = None
+    exclude: Exclude | None = None
 
     def __post_init__(self) -> None:
         if problems := list(value_problems(vars(self))):
@@ -183,7 +190,7 @@ class Conventions:
     @property
     def ranking(self) -> Ranking:
         """How lists are ranked, without overrides."""
-        return Ranking(self.ties, self.duplicates, self.score_dtype)
+        return Ranking(self.ties, self.duplicates, self.score_dtype, self.exclude)
 
     @property
     def rankings(self) -> list[Ranking]:

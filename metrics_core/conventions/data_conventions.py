@@ -135,4 +135,13 @@ DATA_CONVENTIONS: tuple[Convention, ...] = (
         },
         describes_data=True,
     ),
+    Convention(
+        "exclude",
+        "Which items count neither in lists nor in the ground truth of a user; the ranks of a list "
+        "close up.",
+        values={"same_id": "the item with the id of the user: in search, the query itself"},
+        metrics="every",
+        sets_ranking=True,
+        describes_data=True,
+    ),
 )

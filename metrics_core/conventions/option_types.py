@@ -5,6 +5,7 @@ from typing import Literal, NotRequired, Required, TypedDict
 
 UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
 UnitMean = Literal["requests", "users"]
+Exclude = Literal["same_id"]
 FairnessTarget = Literal["catalogue", "relevant", "uniform"]
 PresetName = Literal[
     "standard",
@@ -152,6 +153,7 @@ class ConventionOptions(TypedDict, total=False):
     candidates: CandidateOptions | None
     propensity: PropensityOptions | None
     fairness_target: FairnessTarget | None
+    exclude: Exclude | None
     overrides: Mapping[str, "ConventionOptions"]
 
 

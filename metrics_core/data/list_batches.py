@@ -114,6 +114,8 @@ class ListStatistics:
         Rows with the score of a neighbour; counted if the lists are ordered by score.
     duplicates : Count
         Rows that repeat an item of the same list; later copies only.
+    excluded : Count
+        Rows that the convention `exclude` removed.
     disagreements : Count
         Rows with a higher score than the row above; counted if the lists are ordered by rank.
     lengths : Counter of int
@@ -128,6 +130,7 @@ class ListStatistics:
     ties: Count = Count()
     duplicates: Count = Count()
     disagreements: Count = Count()
+    excluded: Count = Count()
     rows: int = 0
     lengths: Counter[int] = field(default_factory=Counter)
     n_items: int = 0

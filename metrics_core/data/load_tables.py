@@ -133,6 +133,7 @@ def load_ground_truth(
     sink: Sink,
     *,
     with_place: bool,
+    exclude: str | None = None,
     may_be_empty: bool = False,
     additional: Sequence[InputTable] = (),
     progress: Progress = no_progress,
@@ -147,6 +148,8 @@ def load_ground_truth(
         Tables with more judgements; their rows without a grade are left out.
     with_place : bool
         Whether to add the position of each row as `place`; see `needs_file_order`.
+    exclude : str, optional
+        The convention `exclude`.
 
     Raises
     ------
@@ -156,8 +159,9 @@ def load_ground_truth(
     checker = partial(TruthChecker, with_place=with_place)
     others = {"propensity": "propensity", "subtopic": "subtopics"}
     read = [column for name, column in others.items() if name in table.columns]
-    is_plain = not read and not additional
-    if is_plain and (loaded := _load_sorted(connection, table, checker, sink, progress=progress)):
+    if not (read or additional or exclude) and (
+        loaded := _load_sorted(connection, table, checker, sink, progress=progress)
+    ):
         changes = no_policy_changes(loaded[0], policies)
         return LoadedTable(loaded[0], partial(describe_truth, *loaded, changes))
     with separate_schema(connection) as schema:
@@ -165,6 +169,7 @@ def load_ground_truth(
             schema,
             table,
             policies,
+            exclude=exclude,
             may_be_empty=may_be_empty,
             additional=additional,
             progress=progress,

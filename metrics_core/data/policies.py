@@ -25,6 +25,7 @@ class Policies:
 
 PolicyChanges = dict[str, dict[str, Any]]  # name of a policy -> rows, users, policy
 
+SAME_ID = "CAST(user AS VARCHAR) = CAST(item AS VARCHAR)"
 _IS_NAN = "isnan(score)"
 _IS_NEGATIVE = "grade < 0"
 _IS_DUPLICATE = """position IN (
@@ -34,9 +35,11 @@ _IS_DUPLICATE = """position IN (
     WHERE copy > 1)"""
 _ORDER = {"first": "position", "highest": "grade DESC, position"}
 _NOTES = {
-    "nan_score": "NaN as score",
-    "negative_grade": "a negative grade",
-    "repeated_grade": "another judgement of an item for the same user",
+    "nan_score": "NaN as score; `input.nan_score: {policy}` was applied",
+    "negative_grade": "a negative grade; `input.negative_grade: {policy}` was applied",
+    "repeated_grade": "another judgement of an item for the same user; "
+    "`input.repeated_grade: {policy}` was applied",
+    "excluded": "the item has the id of the user; `exclude: {policy}` left it out",
 }
 
 
@@ -50,9 +53,9 @@ def apply_list_policies(
 
 
 def apply_truth_policies(
-    connection: DuckDBPyConnection, source: Source, policies: Policies
+    connection: DuckDBPyConnection, source: Source, policies: Policies, exclude: str | None = None
 ) -> PolicyChanges:
-    """Apply `input.negative_grade` and `input.repeated_grade`."""
+    """Apply `input.negative_grade`, `input.repeated_grade` and the convention `exclude`."""
     has_grade = "grade" in source.columns
     changes: PolicyChanges = {}
     if has_grade and policies.negative_grade != "error":
@@ -68,6 +71,8 @@ def apply_truth_policies(
         changes |= _apply(
             connection, "repeated_grade", policies.repeated_grade, statement, is_duplicate
         )
+    if exclude:
+        changes |= _apply(connection, "excluded", exclude, "DELETE FROM source", SAME_ID)
     return changes
 
 
@@ -85,7 +90,7 @@ def policy_notes(changes: PolicyChanges) -> list[str]:
     """Return a text for each policy that changed rows."""
     return [
         f"{format_count(change['rows'], 'row')} of {format_count(change['users'], 'user')}: "
-        f"{_NOTES[name]}; `input.{name}: {change['policy']}` was applied"
+        f"{_NOTES[name].format(**change)}"
         for name, change in changes.items()
         if change["rows"]
     ]

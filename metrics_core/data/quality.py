@@ -166,6 +166,12 @@ def describe_lists(
         "infinite_scores": statistics.n_infinite,
         **changes,
     }
+    if conventions.exclude:
+        changes = {
+            **changes,
+            "excluded": vars(statistics.excluded) | {"policy": conventions.exclude},
+        }
+        content |= changes
     notes = [*source.notes, *_list_notes(content), *policy_notes(changes)]
     return content | {"notes": notes}
 

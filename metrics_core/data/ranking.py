@@ -15,7 +15,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.data.arrow_numpy import as_numpy
 from concord.metrics_core.data.list_batches import Count, ListStatistics
-from concord.metrics_core.data.policies import Policies
+from concord.metrics_core.data.policies import SAME_ID, Policies
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.value_checks import ids_text
@@ -214,9 +214,10 @@ def rank_lists(lists: ListTable) -> ListStatistics:
     )
     if duplicates.rows:
         _apply_duplicates(lists)
+    excluded = _exclude(lists) if lists.ranking.exclude else Count()
     if lists.order == "score" and lists.ranking.ties == "average":
         _mark_ties(lists)
-    return ListStatistics(lists.order, ties, duplicates, disagreements)
+    return ListStatistics(lists.order, ties, duplicates, disagreements, excluded)
 
 
 def _sort(lists: ListTable) -> None:
@@ -358,6 +359,18 @@ def _apply_duplicates(lists: ListTable) -> None:
     elif lists.ranking.duplicates == "drop":
         rows = f"SELECT * EXCLUDE (rank) FROM {copies} WHERE copy = 1 ORDER BY user, rank"
         lists.replace_table(_add_ranks(rows, f"user, item, rank{score}"))
+
+
+def _exclude(lists: ListTable) -> Count:
+    """Remove the items with the id of their user, close the ranks, and count them."""
+    query = f"SELECT count(*), count(DISTINCT user) FROM {lists.output} WHERE {SAME_ID}"
+    excluded = Count(*only_row(lists.connection, query))
+    if excluded.rows:
+        score = ", score" if lists.has_score else ""
+        rows = f"""SELECT * EXCLUDE (rank) FROM {lists.output}
+                   WHERE NOT coalesce({SAME_ID}, FALSE) ORDER BY user, rank"""
+        lists.replace_table(_add_ranks(rows, f"user, item, rank{score}"))
+    return excluded
 
 
 def _mark_ties(lists: ListTable) -> None:

@@ -88,6 +88,7 @@ def read_truth(
     is_part: bool = False,
     additional: Sequence[InputTable] = (),
     skips_ungraded: bool = False,
+    exclude: str | None = None,
     progress: Progress = no_progress,
 ) -> tuple[Source, PolicyChanges]:
     """Read and check ground truth into the table `source`; return the changes of policies.
@@ -100,6 +101,8 @@ def read_truth(
         Tables with more judgements; their rows without a grade are left out.
     skips_ungraded : bool
         True to leave out rows without a grade.
+    exclude : str, optional
+        The convention `exclude`.
 
     Raises
     ------
@@ -120,7 +123,7 @@ def read_truth(
         raise InputError(problems if is_part else with_unit_hint(connection, source, problems))
     for other, rows_of_other in others:
         source = _append(connection, source, other, rows_of_other, policies)
-    changes = apply_truth_policies(connection, source, policies)
+    changes = apply_truth_policies(connection, source, policies, exclude)
     if source.rows and not is_part and not only_row(connection, "SELECT count(*) FROM source")[0]:
         raise no_rows_left_error(table)
     if "subtopic" in source.columns:

@@ -110,6 +110,8 @@ class ListChecker(BatchChecker):
         except InputError:
             raise NotSortedError from None
         single = any(ranking.score_dtype != "float64" for ranking in self.rankings)
+        if any(ranking.exclude for ranking in self.rankings):
+            raise NotSortedError
         if len(orders) > 1 or (has_score and (single or self.policies.nan_score != "error")):
             raise NotSortedError
         (self.statistics.order,) = orders

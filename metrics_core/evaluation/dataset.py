@@ -329,6 +329,7 @@ class TableLoader:
                 self.policies,
                 sink.collect,
                 with_place=keeps_order,
+                exclude=conventions.exclude,
                 may_be_empty=may_be_empty,
                 additional=[each.with_unit(self.unit) for each in additional],
             ).describe()

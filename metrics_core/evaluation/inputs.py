@@ -118,7 +118,7 @@ def load_inputs(
     allowed = list_policies(allowed, recs, table)
     truth_error = None
     try:
-        _load_truth(connection, truth, allowed, column_names, unit)
+        _load_truth(connection, truth, allowed, column_names, unit, exclude=conventions.exclude)
     except InputError as error:
         truth_error = error
     lists, _, _ = read_lists(connection, table, allowed, conventions.rankings)
@@ -165,6 +165,8 @@ def _load_truth(
     policies: Policies,
     column_names: Columns,
     unit: Sequence[str],
+    *,
+    exclude: str | None,
 ) -> None:
     """Load the tables `judgements` and `knowns`: all users of the ground truth."""
     truth, others = split_truth(truth)
@@ -177,6 +179,7 @@ def _load_truth(
         policies,
         sink.collect,
         with_place=True,
+        exclude=exclude,
         may_be_empty=may_be_empty,
         additional=[each.with_unit(unit) for each in tables],
     )

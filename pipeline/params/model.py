@@ -47,6 +47,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 )
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import word_problems
+from concord.metrics_core.conventions.option_types import Exclude
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_problems
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, ValuesKeys, refuse
@@ -255,11 +256,13 @@ class Data(_Section):
     `unit`: columns of lists and truth that identify a session, the user's first; values are then
     those of sessions.
     `words`: words that the report shows for user, item and request; keys and columns keep theirs.
+    `exclude`: same_id leaves the item with the id of the user out of lists and ground truth.
     """
 
     columns: dict[Literal["user", "item"], str] = {}
     unit: list[str] = []
     words: dict[str, str] = {}
+    exclude: Exclude | None = None
     truth: TruthFile
 
     @field_validator("unit")
@@ -441,6 +444,14 @@ class Params(_Section):
     def _empty_as_none(cls, gate: Any) -> Any:
         return None if gate == {} else gate
 
+    @field_validator("conventions")
+    @classmethod
+    def _refuse_exclude(cls, conventions: dict[str, Any]) -> dict[str, Any]:
+        if "exclude" in conventions:
+            msg = "exclude: write it in the section data, on which the stages that load depend"
+            raise ValueError(msg)
+        return conventions
+
     @property
     def own_metrics(self) -> Path | None:
         """File of the user's own metrics; None if there is none."""
@@ -450,7 +461,8 @@ class Params(_Section):
     @cached_property
     def parsed_conventions(self) -> Conventions:
         """Conventions of built-in and own metrics."""
-        conventions = Conventions.from_mapping(self.conventions)
+        excluded = {"exclude": self.data.exclude} if self.data.exclude else {}
+        conventions = Conventions.from_mapping(self.conventions | excluded)
         return with_own_metrics(conventions, map(metric_name, self.evaluation.metrics))
 
     @property

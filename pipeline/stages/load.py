@@ -353,6 +353,7 @@ def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
                 sink,
                 with_place=with_position,
                 additional=additional,
+                exclude=params.data.exclude,
                 progress=count_rows,
             )
             folds[fold] = loaded.describe()

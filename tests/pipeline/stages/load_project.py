@@ -28,6 +28,7 @@ def params_of(path: str, **changes: Any) -> Params:
         preset("standard").as_dict() | changes.pop("conventions", {}) | {"preset": "custom"}
     )
     policies = INPUT | {name: changes.pop(name) for name in INPUT if name in changes}
+    own = {"exclude": changes.pop("exclude", None)}
     shared, words = changes.pop("shared", {}), changes.pop("words", {})
     truth = {name: value for name, value in changes.items() if name != "order"}
     if {"rank", "score"} & set(truth.get("columns", {})):
@@ -39,7 +40,7 @@ def params_of(path: str, **changes: Any) -> Params:
         {"m": {"path": path, **lists}},
         ["P"],
         [1],
-        data={"truth": {"path": path, **truth}, "columns": shared, "words": words},
+        data={"truth": {"path": path, **truth}, "columns": shared, "words": words, **own},
         input=policies,
         evaluation={"rows_per_partition": 100},
         comparison={"min_effect": 0.0},
