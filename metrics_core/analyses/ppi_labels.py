@@ -61,30 +61,27 @@ def refuse_size(n_sampled: int, n_others: int) -> None:
 
 
 def refuse_gaps(results: Mapping[str, ModelResult], labels: JudgeLabels, depth: int | None) -> None:
-    """Raise an InputError for a query without predictions, or a sampled one judged in part."""
+    """Raise an InputError if the judge did not grade the top of a list, or people of a sampled."""
     as_text = [pl.col(name).cast(pl.String) for name in _PAIR]
     people, judge = (frame.select(as_text) for frame in (labels.people, labels.judge))
+    places = "all documents" if depth is None else f"the first {depth} documents"
     for model, result in results.items():
         lists = read_frame(result.lists).with_columns(as_text).sort("user", "rank", "item")
         top = lists if depth is None else lists.filter(pl.col("rank") <= depth)
-        unknown = lists.join(judge, on="user", how="anti")["user"].unique().sort()
-        if len(unknown):
-            problem = (
-                f"query {unknown[0]!r} of {model} has no grade of the judge; "
-                f"{len(unknown):,} such queries in all"
-            )
-            fix = "let the judge grade all queries, or leave the query out of all lists"
-            raise refuse("truth", problem, fix)
-        ungraded = top.join(people, on="user", how="semi").join(people, on=_PAIR, how="anti")
-        if len(ungraded):
-            query, document, rank = ungraded.select(*_PAIR, "rank").row(0)
-            problem = (
-                f"query {query!r} is judged in part: no person graded document {document!r} "
-                f"(rank {rank} of {model}); {len(ungraded):,} such documents in all"
-            )
-            places = "all documents" if depth is None else f"the first {depth} documents"
-            fix = f"let people grade {places} of every model for each sampled query"
-            raise refuse("truth", problem, fix)
+        sampled = top.join(people, on="user", how="semi")
+        for who, queries, listed, graded in (
+            ("the judge", "query", top, judge),
+            ("people", "sampled query", sampled, people),
+        ):
+            ungraded = listed.join(graded, on=_PAIR, how="anti", maintain_order="left")
+            if len(ungraded):
+                query, document, rank = ungraded.select(*_PAIR, "rank").row(0)
+                problem = (
+                    f"query {query!r} is judged in part: {who} did not grade document "
+                    f"{document!r} (rank {rank} of {model}); {len(ungraded):,} such documents in all"
+                )
+                fix = f"let {who} grade {places} of every model for each {queries}"
+                raise refuse("truth", problem, fix)
 
 
 def refuse_undefined(

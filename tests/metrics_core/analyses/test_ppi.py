@@ -148,12 +148,17 @@ def _graded(truth: pl.DataFrame, query: str, item: str, **grades: float | None) 
         (
             _graded(small_truth(), "q3", "b", grade=None),
             {"metrics": ["nDCG@2"]},
-            "query 'q3' is judged in part: no person graded document 'b' (rank 2 of ab); 1 such",
+            "query 'q3' is judged in part: people did not grade document 'b' (rank 2 of ab); 1 such",
         ),
         (
             small_truth().filter(pl.col("user") != "q4"),
             {},
-            "query 'q4' of ab has no grade of the judge; 1 such",
+            "query 'q4' is judged in part: the judge did not grade document 'a' (rank 1 of ab); 2",
+        ),
+        (
+            small_truth().filter((pl.col("user") + pl.col("item")).is_in(["q2b", "q3b"]).not_()),
+            {"metrics": ["P@1"]},
+            "query 'q2' is judged in part: the judge did not grade document 'b' (rank 1 of ba); 2",
         ),
         (
             small_truth(),
