@@ -101,8 +101,8 @@ def ppi(
     Raises
     ------
     InputError
-        If the sample is not declared as random, a sampled query is judged in part, a query lacks
-        grades of the judge or a value, or an argument is invalid.
+        If the sample is not declared as random, people or the judge graded a list in part, a
+        query has no value, or an argument is invalid.
 
     References
     ----------
