@@ -74,11 +74,11 @@ def refuse_gaps(results: Mapping[str, ModelResult], labels: JudgeLabels, depth: 
             ("people", "sampled query", sampled, people),
         ):
             ungraded = listed.join(graded, on=_PAIR, how="anti", maintain_order="left")
-            if len(ungraded):
+            if n := len(ungraded):
                 query, document, rank = ungraded.select(*_PAIR, "rank").row(0)
                 problem = (
                     f"query {query!r} is judged in part: {who} did not grade document "
-                    f"{document!r} (rank {rank} of {model}); {len(ungraded):,} such documents in all"
+                    f"{document!r} (rank {rank} of {model}); {n:,} such documents in all"
                 )
                 fix = f"let {who} grade {places} of every model for each {queries}"
                 raise refuse("truth", problem, fix)

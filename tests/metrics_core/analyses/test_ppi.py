@@ -148,7 +148,7 @@ def _graded(truth: pl.DataFrame, query: str, item: str, **grades: float | None) 
         (
             _graded(small_truth(), "q3", "b", grade=None),
             {"metrics": ["nDCG@2"]},
-            "query 'q3' is judged in part: people did not grade document 'b' (rank 2 of ab); 1 such",
+            "query 'q3' is judged in part: people did not grade document 'b' (rank 2 of ab); 1",
         ),
         (
             small_truth().filter(pl.col("user") != "q4"),
