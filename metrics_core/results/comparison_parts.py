@@ -479,6 +479,11 @@ class DataWarning:
         """The remedy; empty if it is not known."""
         return self._texts[1]
 
+    def __repr__(self) -> str:
+        models = f" ({', '.join(self.models)})" if self.models else ""
+        fix = f" What to do: {self.fix}." if self.fix else ""
+        return f"<{self.severity} {self.code}{models}: {self.sentence}{fix}>"
+
     @property
     def model_names(self) -> str:
         """The models that it concerns, in words."""

@@ -34,11 +34,14 @@ def _cost(comparison: Comparison, model: str) -> str:
 def _worse_labels(comparison: Comparison, model: str) -> Iterator[str]:
     """Yield each metric on which the model is worse, the largest relative loss first.
 
-    A metric is given once, at the main cutoff if the model is worse there.
+    A metric is given once, at the main cutoff if the model is worse there. The share of judged
+    items describes the judgements, not the model.
     """
     by_stem: dict[str, list[Difference]] = {}
     for label in comparison.labels:
         pair = comparison.difference(model, comparison.baseline, label)
+        if comparison.metric(label).name == "Judged":
+            continue
         if pair is not None and pair.verdict.startswith("worse"):
             by_stem.setdefault(comparison.metric(label).stem, []).append(pair)
     rows = []

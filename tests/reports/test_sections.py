@@ -347,6 +347,15 @@ def test_a_loss_is_described_in_the_direction_of_its_metric() -> None:
     assert "lower is better" in cost
 
 
+def test_a_smaller_share_of_judged_items_is_no_cost() -> None:
+    content = sample.five_models()
+    (metric,) = [each for each in content["metrics"] if each["label"] == "P@10"]
+    metric["name"] = "Judged"
+    _worse(content, "P@10", difference=-0.4, relative=-0.6, ci_low=-0.5, ci_high=-0.3)
+
+    assert costs(from_content(content)) == []
+
+
 @pytest.mark.parametrize("content", [sample.one_model(), sample.without_numbers()])
 def test_without_a_leader_there_is_no_cost(content: sample.Content) -> None:
     assert costs(from_content(content)) == []

@@ -37,3 +37,12 @@ def test_a_code_of_a_newer_version_is_shown_with_its_details(
     warning = DataWarning("moon_phase", "notice", (), details)
 
     assert (warning.sentence, warning.fix) == (sentence, "")
+
+
+def test_a_shown_warning_has_its_sentence_and_what_to_do() -> None:
+    details = {"model": "als", "share": 0.25, "k": 10, "unit": "user"}
+    shown = repr((DataWarning("short_lists", "notice", ("als",), details),))
+
+    assert "<notice short_lists (als): Lists end before rank 10 for up to 25" in shown
+    assert "What to do: write longer lists" in shown
+    assert repr(DataWarning("moon_phase", "serious", (), {})) == "<serious moon_phase: moon_phase>"
