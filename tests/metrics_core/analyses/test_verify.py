@@ -48,7 +48,7 @@ def test_a_worked_example_of_two_denominators() -> None:
     assert "amitness" in {each.preset for each in result.explanations}
     assert result.explanations[-1].changes == {"ap_denominator": "relevant"}
     assert result.explanations[-1].n_values == 3
-    assert "All 3 means have a joint explanation: presets amitness, cornac," in str(result)
+    assert "All 3 means have a joint explanation: presets amitness, beir, cornac," in str(result)
     assert str(result).endswith(", or your conventions with ap_denominator: relevant.")
 
 

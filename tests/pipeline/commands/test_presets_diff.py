@@ -12,7 +12,7 @@ from concord.pipeline.terminal.presets import diff_presets
 from concord.typing import PresetName
 from tests.project import ROOT, change_params
 
-WIDE = "400"  # columns: no cell is wrapped
+WIDE = "600"
 
 
 def print_rows(one: str, other: str, capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
