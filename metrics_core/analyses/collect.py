@@ -1,8 +1,9 @@
 """Run a retriever on queries, and collect its lists and the time of each query."""
 
+import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import polars as pl
@@ -14,10 +15,13 @@ from concord.metrics_core.results.retrieval import RetrievalRun
 _METHODS = ("invoke", "retrieve")  # of LangChain and LlamaIndex
 _QUERY_IDS = ("user", "qid", "query_id", "query-id", "_id", "id")
 _QUERY_TEXTS = ("query", "text", "question")
+_ID_FIX = "name a key or attribute, such as id='source' or id='metadata.id', or give a function"
 _LISTS = {"user": pl.String, "item": pl.String, "rank": pl.Int64, "score": pl.Float64}
 
 
-def collect(retriever: Any, queries: Any, k: int = 10, *, id: str = "id") -> RetrievalRun:
+def collect(
+    retriever: Any, queries: Any, k: int = 10, *, id: str | Callable[[Any], Any] = "id"
+) -> RetrievalRun:
     """Run a retriever on each query, and return its lists with the time of each query.
 
     Parameters
@@ -25,14 +29,16 @@ def collect(retriever: Any, queries: Any, k: int = 10, *, id: str = "id") -> Ret
     retriever : callable or object
         A function of one query, or an object with the method `invoke` (LangChain) or `retrieve`
         (LlamaIndex). It returns documents, best first: ids, dicts or objects, each alone or in a
-        pair with its score; or {id: score}.
+        pair with its score; or {id: score}. Their order is kept: they are not sorted by score.
     queries : dict, list or frame
         {id: query}; queries that are their own ids; or a frame with an id (`qid`, `query_id`,
         `_id` …) and a text (`query`, `text` or `question`).
     k : int, default=10
-        Number of documents of a query that are kept.
-    id : str, default="id"
-        Key or attribute of a document that holds its id; also in its `metadata` or `node`.
+        Number of results of a query that are kept. Each chunk of a document counts.
+    id : str or callable, default="id"
+        Key or attribute of a result that holds the id of the judged document, or a path such as
+        "metadata.id". It is searched in the result, then in its `metadata`, then in its `node`:
+        name "metadata.id" if `id` is the id of a chunk. Or a function of a result.
 
     Returns
     -------
@@ -40,12 +46,13 @@ def collect(retriever: Any, queries: Any, k: int = 10, *, id: str = "id") -> Ret
         Recommendations (user, item, rank [, score]) and latencies (user, seconds). `evaluate` and
         `compare` take it as the lists of a model. There are scores if each document has one.
         Several chunks of one document are kept: the convention `duplicates` decides how they
-        count, and by default they are an error.
+        count, and by default they are an error. With `drop` lists may hold fewer than k documents:
+        choose a larger k.
 
     Raises
     ------
     InputError
-        If the retriever fails on a query, or a document has no id.
+        If the retriever fails on a query, or a document has no id that is text or an integer.
 
     Examples
     --------
@@ -59,18 +66,21 @@ def collect(retriever: Any, queries: Any, k: int = 10, *, id: str = "id") -> Ret
     0.5
     """
     search = _search_function(retriever)
+    if not callable(id) and not (isinstance(id, str) and id):
+        raise refuse("id", f"is {id!r}", _ID_FIX)
     rows: list[tuple[str, str, int, float | None]] = []
     latencies: list[tuple[str, float]] = []
     for query_id, query in _queries(queries):
         location = f"query {query_id!r}"
         start = time.perf_counter()
         try:
-            documents = _documents(search(query))
+            result = search(query)
+            result = list(result) if isinstance(result, Iterator) else result
         except Exception as error:
             message = f"the retriever raised {type(error).__name__}: {error}"
             raise refuse(location, message, "correct it, or leave the query out") from error
         latencies.append((query_id, time.perf_counter() - start))
-        for rank, document in enumerate(documents[:k], start=1):
+        for rank, document in enumerate(_documents(result, location)[:k], start=1):
             item, score = _with_score(document)
             item_id = _document_id(item, id, f"{location}: result {rank}")
             rows.append((query_id, item_id, rank, score))
@@ -95,6 +105,10 @@ def _queries(queries: Any) -> list[tuple[str, Any]]:
     if isinstance(queries, Mapping):
         pairs = [(str(key), query) for key, query in queries.items()]
     elif isinstance(queries, list | tuple):
+        if queries and isinstance(queries[0], Mapping):
+            problem = f"is a list of dicts with the keys {', '.join(_keys(queries[0]))}"
+            fix = "give {id: query}, such as {row['id']: row['question'] for row in rows}"
+            raise refuse("queries", problem, fix)
         pairs = [(str(query), query) for query in queries]
     else:
         table = table_from_frame(queries, "queries")
@@ -119,14 +133,21 @@ def _only_column(columns: Iterable[str], names: tuple[str, ...]) -> str:
     return found[0]
 
 
-def _documents(result: Any) -> list[Any]:
+def _documents(result: Any, location: str) -> list[Any]:
     """Return the documents as a list; {id: score} becomes pairs."""
-    if isinstance(result, Mapping):
+    if isinstance(result, Mapping) and all(map(_is_number, result.values())):
         return list(result.items())
-    if isinstance(result, str) or not isinstance(result, Iterable):
-        message = f"it returned {type(result).__name__}, not a list of documents"
-        raise TypeError(message)
-    return list(result)
+    if isinstance(result, Iterable) and not isinstance(result, str | Mapping):
+        return list(result)
+    kind = type(result).__name__
+    fix = "return a list of documents, best first, or {id: score}"
+    if isinstance(result, Mapping):
+        kind = f"a dict with {', '.join(_keys(result))}"
+        fix = "return its documents alone, such as lambda query: chain.invoke(query)['context']"
+    if inspect.iscoroutine(result):
+        result.close()  # Python would warn that nobody awaits it
+        fix = "give a function that waits, such as lambda query: asyncio.run(search(query))"
+    raise refuse(location, f"the retriever returned {kind}, not a list of documents", fix)
 
 
 def _with_score(document: Any) -> tuple[Any, float | None]:
@@ -141,9 +162,16 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _document_id(document: Any, name: str, location: str) -> str:
-    if isinstance(document, str | int):
-        return str(document)
+def _document_id(document: Any, name: str | Callable[[Any], Any], location: str) -> str:
+    if callable(name):
+        try:
+            value = name(document)
+        except Exception as error:
+            problem = f"the function `id` raised {type(error).__name__}: {error}"
+            raise refuse(location, problem, "correct the function for this result") from error
+        return _id_text(value, "what the function `id` returned", location)
+    if isinstance(document, str | Integral):
+        return _id_text(document, "it", location)
     holders = [
         inner
         for holder in (document, *_values(document, "node"))
@@ -151,17 +179,27 @@ def _document_id(document: Any, name: str, location: str) -> str:
     ]
     for holder in holders:
         for value in _values(holder, name):
-            return str(value)
+            return _id_text(value, f"its {name!r}", location)
     keys = ", ".join(dict.fromkeys(key for holder in holders for key in _keys(holder)))
     message = f"{type(document).__name__} has no {name!r}; it has {keys or 'no keys'}"
-    raise refuse(location, message, "name the key or attribute of its id, such as id='source'")
+    raise refuse(location, message, _ID_FIX)
 
 
-def _values(holder: Any, name: str) -> Iterator[Any]:
-    """Yield the value of a key or an attribute, if there is one."""
-    value = holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+def _id_text(value: Any, name: str, location: str) -> str:
+    if not isinstance(value, str | Integral) or isinstance(value, bool):
+        raise refuse(location, f"{name} is {type(value).__name__}, not text or an integer", _ID_FIX)
+    return str(value)
+
+
+def _values(holder: Any, path: str) -> Iterator[Any]:
+    """Yield the value of a key, an attribute or a path of them, if there is one."""
+    value = holder.get(path) if isinstance(holder, Mapping) else getattr(holder, path, None)
+    first, _, rest = path.partition(".")
     if value is not None:
         yield value
+    elif rest:
+        for inner in _values(holder, first):
+            yield from _values(inner, rest)
 
 
 def _keys(holder: Any) -> Iterable[str]:

@@ -86,11 +86,18 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
         return InputTable(str(path), form, *names, settings)
     if isinstance(data, Mapping) and role in _FROM_DICT:
         rows, resolved = _FROM_DICT[role](data, name), own_names
+    elif is_retrieval_run(data):
+        rows, resolved = table_from_frame(data, name), own_names
     elif role == "users" and not _is_frame(data):
         rows, resolved = frames.ids_table(data, name, "user"), own_names
     else:
         rows = table_from_frame(data, name)
     return InputTable(name, "held", *resolved, settings, rows=rows)
+
+
+def is_retrieval_run(data: Any) -> bool:
+    """True for a result of `collect`; its class is imported by no stage."""
+    return isinstance(getattr(data, "latencies", None), pl.DataFrame)
 
 
 def list_policies(policies: Policies, recs: Any, table: InputTable) -> Policies:
@@ -111,6 +118,11 @@ def list_policies(policies: Policies, recs: Any, table: InputTable) -> Policies:
 def split_truth(truth: Any) -> tuple[Any, dict[str, Any]]:
     """Return the ground truth, and the tables with more judgements of a list, by their names."""
     first, *others = truth if isinstance(truth, list | tuple) and truth else [truth]
+    is_row = truth is not first and isinstance(first, Mapping)
+    if is_row and any(isinstance(value, str | int) for value in first.values()):
+        problem = f"is a list of dicts with the keys {', '.join(map(str, first))}"
+        fix = "give {user: items}, such as {row['id']: row['relevant_ids'] for row in rows}"
+        raise refuse("truth", problem, fix)
     return first, {f"truth[{number}]": other for number, other in enumerate(others, 1)}
 
 

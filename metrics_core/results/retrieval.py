@@ -13,12 +13,15 @@ if TYPE_CHECKING:
 class RetrievalRun(BaseResult):
     """The lists that a retriever returned; a table that `evaluate` and `compare` take.
 
+    Its `repr` counts distinct documents per query: a document with several chunks once.
+
     Attributes
     ----------
     recommendations : DataFrame
-        user (the query), item (the document), rank, and score if each document has one.
+        user (the query), item (the document), rank, and score if each document has one. Chunks of
+        one document are rows of the same item.
     latencies : DataFrame
-        user and seconds: the time of each query, as `compare_values` takes it.
+        user and seconds: the time of each query. `compare_values` of runs compares them.
 
     Examples
     --------
@@ -29,8 +32,7 @@ class RetrievalRun(BaseResult):
     >>> comparison = cc.compare(
     ...     {"bm25": bm25, "dense": dense}, truth, metrics=["RR@10"], baseline="bm25"
     ... )
-    >>> times = {"bm25": bm25.latencies, "dense": dense.latencies}
-    >>> times = cc.compare_values(times, baseline="bm25", higher_is_better={"seconds": False})
+    >>> times = cc.compare_values({"bm25": bm25, "dense": dense}, baseline="bm25")
     """
 
     recommendations: "pl.DataFrame"

@@ -13,7 +13,10 @@ from concord.metrics_core.results.comparison_parts import DataWarning, most_seri
 
 # Words of metrics whose lowest value is the best in most tools.
 _ERROR_WORDS = frozenset(
-    ("error", "rmse", "mse", "mae", "mape", "loss", "logloss", "ece", "latency", "perplexity")
+    (
+        *("error", "rmse", "mse", "mae", "mape", "loss", "logloss", "ece", "perplexity"),
+        *("latency", "seconds"),
+    )
 )
 
 
