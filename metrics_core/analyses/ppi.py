@@ -19,6 +19,7 @@ from concord.metrics_core.analyses.ppi_labels import (
     judged_depth,
     refuse_gaps,
     refuse_sample,
+    refuse_several,
     refuse_size,
     refuse_undefined,
     unsupported_problems,
@@ -132,6 +133,7 @@ def ppi(
     'undecided'
     """
     refuse_sample(sample, "sample")
+    refuse_several(truth, "truth")
     parsed = parse_list_arguments(
         models, truth, metrics=metrics, conventions=conventions, tables={}, columns=columns
     )
@@ -168,16 +170,16 @@ def ppi_tables(
     means: list[PoweredEstimate] = []
     pairs: list[PoweredPair] = []
     for label in config.labels:
-        people = _values(by_people, label, queries.filter(is_sampled))
-        refuse_undefined(people, label, config, queries.filter(is_sampled))
-        judge = _values(by_judge, label, queries)
-        sample = LabelValues(
+        values = LabelValues(
             label,
             config,
             is_sampled,
-            {model: np.nan_to_num(values) for model, values in people.items()},
-            {model: np.nan_to_num(values) for model, values in judge.items()},
+            _values(by_people, label, config, queries.filter(is_sampled)),
+            _values(by_judge, label, config, queries),
         )
+        refuse_undefined(by_people, values, queries)
+        judge = {model: np.nan_to_num(each) for model, each in values.judge.items()}
+        sample = replace(values, judge=judge)
         of_label = {model: sample.mean(model) for model in lists}
         estimates = {model: mean.estimate for model, mean in of_label.items()}
         means += of_label.values()
@@ -208,13 +210,15 @@ def _evaluate(
 
 
 def _values(
-    results: Mapping[str, ModelResult], label: Label, queries: pl.Series
+    results: Mapping[str, ModelResult], label: Label, config: ComparisonConfig, queries: pl.Series
 ) -> dict[str, Floats]:
     """Return model -> (queries,) values of a label; NaN for a query without a value."""
+    is_zero = label.conventions(config.conventions).undefined == "zero"
     columns = {}
     for model, result in results.items():
         table = read_frame(result.values)
         frame = pl.DataFrame({"user": table["user"].cast(pl.String), "value": table[str(label)]})
         values = queries.to_frame("user").join(frame, on="user", how="left", maintain_order="left")
-        columns[model] = values["value"].to_numpy()
+        column = values["value"]
+        columns[model] = (column.fill_nan(0.0) if is_zero else column).to_numpy()
     return columns

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import polars as pl
 
+from concord.metrics_core.analyses.ppi_estimates import LabelValues
 from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.judge_labels import JudgeLabels
 from concord.metrics_core.data.tables import read_frame
 from concord.metrics_core.errors import Problem, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
-from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.ppi import JudgeAgreement
@@ -30,6 +31,14 @@ def refuse_sample(sample: str | None, location: str) -> None:
         raise refuse(location, problem, fix)
 
 
+def refuse_several(tables: object, location: str) -> None:
+    """Raise an InputError if there are several tables of judgements."""
+    if isinstance(tables, list | tuple) and tables:
+        problem = "names several tables of judgements, and prediction-powered estimates read one"
+        fix = "write all grades into one table, with those of people in the column `grade`"
+        raise refuse(location, problem, fix)
+
+
 def unsupported_problems(config: ComparisonConfig) -> Iterator[Problem]:
     """Yield what prediction-powered estimates do not cover."""
     conventions, settings = config.conventions, config.settings
@@ -39,9 +48,17 @@ def unsupported_problems(config: ComparisonConfig) -> Iterator[Problem]:
         if getattr(conventions, name) is not None:
             yield Problem(("conventions", name), "is set", "leave it out: queries count equally")
     for label in config.labels:
-        if label.metric.family == "beyond" or is_pooled(label, conventions):
-            problem = f"{label} is not a mean of values that depend on the grades of a query"
-            yield Problem(settings.metrics, problem, "leave it out; `compare` computes it")
+        if why := unsupported_reason(label, conventions):
+            yield Problem(settings.metrics, f"{label} {why}", "leave it out; `compare` computes it")
+
+
+def unsupported_reason(label: Label, conventions: Conventions) -> str:
+    """Return why a label has no prediction-powered estimate; empty if it has one."""
+    if label.metric.reads_subtopics:
+        return "reads subtopics, and grades of a judge have none"
+    if label.metric.family == "beyond" or is_pooled(label, conventions):
+        return "is not a mean of values that depend on the grades of a query"
+    return ""
 
 
 def judged_depth(labels: list[Label]) -> int | None:
@@ -85,19 +102,27 @@ def refuse_gaps(results: Mapping[str, ModelResult], labels: JudgeLabels, depth: 
 
 
 def refuse_undefined(
-    values: Mapping[str, Floats], label: Label, config: ComparisonConfig, queries: pl.Series
+    results: Mapping[str, ModelResult], values: LabelValues, queries: pl.Series
 ) -> None:
-    """Raise an InputError if a sampled query has no value by the grades of people."""
-    if label.conventions(config.conventions).undefined == "zero":
-        return
-    undefined = np.flatnonzero(np.logical_or.reduce([np.isnan(each) for each in values.values()]))
-    if len(undefined):
-        problem = (
-            f"{label} of query {queries[int(undefined[0])]!r} is undefined by the grades of "
-            f"people; {len(undefined):,} such queries in all"
-        )
-        fix = "set the convention `user_empty_truth` to zero, so that all queries count"
-        raise refuse("truth", problem, fix)
+    """Raise an InputError if a sampled query has no value by people, or a query without a list."""
+    label, conventions = values.label, values.label.conventions(values.config.conventions)
+    for model, result in results.items():
+        users = read_frame(result.lists)["user"].cast(pl.String).unique()
+        is_listed = queries.is_in(users.implode()).to_numpy()
+        undefined = np.isnan(values.judge[model]) & ~is_listed
+        undefined[values.is_sampled] |= np.isnan(values.people[model])
+        if undefined.any():
+            first = int(np.argmax(undefined))
+            why = "by the grades of people" if is_listed[first] else f"as {model} has no list of it"
+            problem = (
+                f"{label} of query {queries[first]!r} is undefined {why}; "
+                f"{np.count_nonzero(undefined):,} such queries in all"
+            )
+            unlisted = ("user_no_recs", "user_both_empty")
+            cases = ("user_empty_truth",) if is_listed[first] else unlisted
+            names = [case for case in cases if getattr(conventions, case) in ("drop", "nan")]
+            fix = f"set {' and '.join(names or ['undefined'])} to zero, so that all queries count"
+            raise refuse("conventions", problem, fix)
 
 
 def judge_agreement(people: pl.DataFrame) -> JudgeAgreement:

@@ -18,7 +18,8 @@ class JudgeLabels:
     Attributes
     ----------
     people : DataFrame
-        user, item, grade, predicted: the pairs that people judged.
+        user, item, grade, predicted: the pairs that people judged. A negative grade, which
+        `input.negative_grade` may allow, is no judgement.
     judge : DataFrame
         user, item, grade: all pairs, with the judge's grades.
     """
@@ -37,11 +38,13 @@ def read_judge_labels(table: InputTable, policies: Policies) -> JudgeLabels:
     """
     required = (*table.required, "grade", PREDICTED)
     table = replace(table, required=required, optional=())
+    if policies.negative_grade == "unjudged":
+        policies = replace(policies, negative_grade="pooled")  # the row has a grade of the judge
     with registered_only() as connection:
         read_truth(connection, table, policies)
         query = f"SELECT user, item, grade, {PREDICTED} FROM source ORDER BY user, item"
         rows = pl.DataFrame(connection.sql(query).to_arrow_table())
-    people = rows.filter(pl.col("grade").is_not_null())
+    people = rows.filter(pl.col("grade") >= 0)
     if people.is_empty():
         message = f"{table.original_name('grade')!r} is null in every row: people judged no query"
         raise refuse(table.name, message, "add the grades of people for a random sample of queries")

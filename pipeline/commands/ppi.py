@@ -17,7 +17,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print prediction-powered means and differences of the primary or the named metrics."""
     from concord.metrics_core.analyses.ppi import ppi_tables
-    from concord.metrics_core.analyses.ppi_labels import refuse_sample
+    from concord.metrics_core.analyses.ppi_labels import (
+        refuse_sample,
+        refuse_several,
+        unsupported_reason,
+    )
     from concord.metrics_core.errors import refuse
     from concord.metrics_core.evaluation.dataset import TableLoader
     from concord.metrics_core.files import NO_FOLD
@@ -29,10 +33,19 @@ def run(arguments: argparse.Namespace) -> None:
 
     params = read_params(needs_lists=True)
     refuse_sample(params.data.truth.sample, f"{PARAMS}: data.truth.sample")
+    refuse_several(params.data.truth.additional, f"{PARAMS}: data.truth.additional")
     config = params.comparison_config
     named = [evaluated_label(text, list(map(str, config.labels))) for text in arguments.metric]
     chosen = named or config.primary
-    config = replace(config, labels=[each for each in config.labels if str(each) in chosen])
+    if {*chosen} <= {*config.primary}:
+        computed = [each for each in config.labels if str(each) in config.primary]
+    else:  # p-values of other metrics are adjusted together
+        computed = [
+            each
+            for each in config.labels
+            if str(each) in chosen or not unsupported_reason(each, config.conventions)
+        ]
+    config = replace(config, labels=computed)
     truths = truth_files(params)
     if NO_FOLD not in truths:
         problem = "names a ground truth for each fold, and `concord ppi` reads one"
@@ -42,6 +55,11 @@ def run(arguments: argparse.Namespace) -> None:
     orders = {model: entry.order for model, entry in entries.items()}
     loader = TableLoader(config, input_policies(params), {}, is_hashed=False, orders=orders)
     result = ppi_tables(config, loader, lists, truths[NO_FOLD])
+    result = replace(
+        result,
+        means=tuple(each for each in result.means if each.label in chosen),
+        differences=tuple(each for each in result.differences if each.label in chosen),
+    )
     if arguments.json:
         print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
     else:

@@ -131,6 +131,27 @@ def test_the_metrics_of_the_whole_list_need_every_document() -> None:
     assert parse("AP").k is None
 
 
+WITHOUT_Q4 = {
+    "ab": SMALL_MODELS["ab"],
+    "ba": {query: ranked for query, ranked in SMALL_MODELS["ba"].items() if query != "q4"},
+}
+
+
+def test_a_query_without_a_list_counts_as_its_convention_says() -> None:
+    result = estimated(WITHOUT_Q4, small_truth(), metrics=["P@2"])
+
+    assert [mean.judge for mean in result.means] == pytest.approx([6 / 12, 5 / 12])
+
+
+@pytest.mark.parametrize("policy", ["pooled", "unjudged"])
+def test_a_negative_grade_is_no_grade_of_a_person(policy: str) -> None:
+    negative = _graded(small_truth(), "q2", "b", grade=-1)
+
+    allowed = estimated(SMALL_MODELS, negative, input={"negative_grade": policy})
+
+    assert allowed.to_dict() == estimated(SMALL_MODELS, small_truth()).to_dict()
+
+
 def _graded(truth: pl.DataFrame, query: str, item: str, **grades: float | None) -> pl.DataFrame:
     """Return the truth with other grades of one document."""
     is_row = (pl.col("user") == query) & (pl.col("item") == item)
@@ -163,8 +184,26 @@ def _graded(truth: pl.DataFrame, query: str, item: str, **grades: float | None) 
         (
             small_truth(),
             {"conventions": "standard"},
-            "nDCG@5 of query 'q5' is undefined by the grades of people; 1 such",
+            "nDCG@5 of query 'q5' is undefined by the grades of people; 1 such queries in all"
+            "\n  fix: set user_empty_truth to zero",
         ),
+        (
+            small_truth(),
+            {"conventions": {**ZERO, "user_empty_truth": "drop", "undefined": "zero"}},
+            "nDCG@5 of query 'q5' is undefined by the grades of people",
+        ),
+        (
+            small_truth(),
+            {"models": WITHOUT_Q4, "conventions": {**ZERO, "user_no_recs": "drop"}},
+            "nDCG@5 of query 'q4' is undefined as ba has no list of it; 1 such queries in all"
+            "\n  fix: set user_no_recs and user_both_empty to zero",
+        ),
+        (
+            small_truth(),
+            {"metrics": ["StRecall@2"], "columns": {"truth": {"subtopic": "s"}}},
+            "StRecall@2 reads subtopics, and grades of a judge have none",
+        ),
+        ([small_truth(), small_truth()], {}, "truth: names several tables of judgements"),
         (
             small_truth().filter(pl.col("user").is_in(["q1", "q2", "q3", "q4", "q6"])),
             {"models": {"ab": {"q1": ["a"]}, "ba": {"q1": ["b"]}}},

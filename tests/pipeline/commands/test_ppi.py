@@ -69,6 +69,38 @@ def test_named_metrics_are_printed(project: Path) -> None:
     ]
 
 
+def test_named_metrics_keep_their_p_values(project: Path) -> None:
+    models, truth = drawn(np.random.default_rng(3), 100, 30, noise=0.3)
+    change_params(project, {"comparison.primary": ["nDCG@5", "P@5"]})
+    metrics = [f"{name}@{k}" for name in ("nDCG", "Hit", "P") for k in (2, 5)]
+    expected = cc.ppi(
+        models,
+        truth,
+        metrics=metrics,
+        primary=["nDCG@5", "P@5"],
+        baseline="bm25",
+        sample="random",
+        conventions=cc.preset("standard", user_empty_truth="zero"),
+        min_effect=0.01,
+    ).to_dict()["differences"]
+
+    for label in ("P@5", "P@2"):  # primary, and not
+        output = run(project, "concord", "ppi", "--json", "--metric", label)
+        (found,) = json.loads(output)["differences"]
+        assert found == next(each for each in expected if each["label"] == label)
+        assert found["p_adjusted"] > found["p"]
+
+
+def test_more_judgements_in_other_files_are_refused(project: Path) -> None:
+    truth = {"path": "truth.csv", "sample": "random", "additional": ["more.csv"]}
+    change_params(project, {"data.truth": truth})
+
+    refused = attempt(project, "concord", "ppi")
+
+    assert refused.returncode == 2
+    assert "data.truth.additional: names several tables" in " ".join(refused.stderr.split())
+
+
 def test_a_sample_that_is_not_declared_and_stages_on_null_grades_are_refused(project: Path) -> None:
     loaded = attempt(project, "concord", "stage", "load-truth")
     change_params(
