@@ -7,6 +7,7 @@ from typing import Any
 from concord.metrics_core.errors import Problem, raise_problems
 
 WORDS = ("user", "item", "request")  # of our texts
+_SINGULAR = r"[^\W\d_]+([ -][^\W\d_]+)*(?<!ies)(?<![^aius]s)"
 _FIX = "write a word for user, item or request, such as {user: query, item: document}"
 
 
@@ -18,11 +19,14 @@ def word_problems(words: Any) -> Iterator[tuple[str, str]]:
     for key, word in words.items():
         if key not in WORDS:
             yield f"has the key {key!r}", _FIX
-        elif not isinstance(word, str) or not re.fullmatch(r"[^\W\d_]+([ -][^\W\d_]+)*", word):
+        elif not isinstance(word, str) or not re.fullmatch(_SINGULAR, word):
             yield f"has {word!r} for {key}", "write a word of letters, in the singular"
         elif word != key and re.search(r"\b(user|item|request)s?\b", word, re.IGNORECASE):
             fix = "choose a word that does not contain user, item or request"
             yield f"has {word!r} for {key}", fix
+    shown = [str(word).casefold() for word in words.values()]
+    if len({*shown}) < len(shown):
+        yield "has one word for two of user, item and request", "write two different words"
 
 
 def refuse_words(words: Any) -> None:

@@ -31,6 +31,7 @@ _READ_IF_MAPPED = ("time", "propensity", "subtopic", "group")
 # Required and optional columns of each table.
 LIST_COLUMNS = (("user", "item"), ("rank", "score"))
 PREDICTED = "predicted"  # grade of a judge; only `ppi` reads it
+PPI_READS = "`ppi` reads grades of people for some queries and of a judge for all"
 TRUTH_COLUMNS = (("user", "item"), ("grade", "time", "propensity", PREDICTED, "subtopic"))
 TRAIN_COLUMNS = (("user", "item"), ("time",))
 INTERACTIONS_COLUMNS = (("user", "item", "time"), ("grade",))
@@ -67,6 +68,8 @@ class InputTable:
         True if the hashes of a file are part of its description.
     words : mapping of str to str
         Of ground truth: the words that texts show for user, item and request.
+    is_additional : bool
+        True for a table with more judgements, whose columns have our names.
     """
 
     name: str
@@ -80,6 +83,7 @@ class InputTable:
     row_name: Callable[[int], str] | None = None
     is_hashed: bool = True
     words: Mapping[str, str] = field(default_factory=dict)
+    is_additional: bool = False
 
     @property
     def path(self) -> AnyPath:
@@ -220,6 +224,8 @@ def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
             fix = f"{hint}name its own column: {file.settings.columns(name)}"
             if name in file.unit:
                 fix = f"{hint}add it where the table is made, or change {file.settings.unit}"
+            elif file.is_additional:
+                fix = "call the columns user, item and grade where the table is made"
             message = f"is missing; the columns are: {', '.join(names)}"
             problems.append(Problem(file.location(name), message, fix))
     columns = {name: file.original_name(name) for name in file.fields}
@@ -261,17 +267,21 @@ def ambiguous_columns(file: InputTable, columns: Mapping[str, str]) -> Iterator[
 
 
 def _grade_names(names: Sequence[str]) -> list[str]:
-    """Return the columns that may hold grades."""
-    return [name for name in names if re.fullmatch(GRADE_NAME, name.strip().lower())]
+    """Return the columns that may hold grades; scores, which may be of a model, come last."""
+    found = [name for name in names if re.fullmatch(GRADE_NAME, name.strip().lower())]
+    return sorted(found, key=lambda name: name.strip().lower().startswith("score"))
 
 
 def _grade_problems(file: InputTable, names: Sequence[str]) -> Iterator[Problem]:
     """Yield a problem if a column looks like grades under another name: all grades would be 1."""
-    likely = _grade_names(names)
+    judge = file.original_name(PREDICTED)
+    likely = _grade_names(names) or [judge] * (judge in names)
     if "grade" in file.optional and file.original_name("grade") not in names and likely:
         others = "".join(f", as may {name!r}" for name in likely[1:])
         absent = file.original_name("grade")
         message = f"may hold the grades{others}, and there is no column {absent!r}"
         with_name, none = (file.settings.columns("grade", to) for to in (likely[0], "null"))
         fix = f"name it: {with_name}; if every row has grade 1: {none}"
+        if likely[0] == judge:
+            fix += f"; {PPI_READS}"
         yield Problem(f"{file.name}: column {likely[0]!r}", message, fix)

@@ -158,25 +158,27 @@ def _queries(file: InputTable) -> Iterator[Query]:
         text = _Text(file, io.TextIOWrapper(packed, encoding="utf-8-sig"))
         members = _members(text)
         first = next(members, None)
-        if first is None:
-            return
-        if first != _MTEB:
-            yield first, text.value()
-            for key in members:
+        if first == _MTEB:
+            text.value()
+            yield from _predictions(text, members)
+        elif first is not None:
+            for key in chain([first], members):
                 yield key, text.value()
-            if text.peek():
-                raise text.error()
-            return
-        text.value()
-        parts: set[str] = set()
-        for subset in members:
-            for split in _members(text):
-                parts.add(f"{subset}/{split}")
-                if len(parts) > 1:
-                    message = f"holds several predictions: {', '.join(sorted(parts))} …"
-                    raise refuse(file.name, message, "write those of one subset and split")
-                for query in _members(text):
-                    yield query, text.value()
+        if text.peek():
+            raise text.error()
+
+
+def _predictions(text: "_Text", subsets: Iterator[str]) -> Iterator[Query]:
+    """Yield the queries of MTEB's predictions, which must be of one subset and split."""
+    parts: set[str] = set()
+    for subset in subsets:
+        for split in _members(text):
+            parts.add(f"{subset}/{split}")
+            if len(parts) > 1:
+                message = f"holds several predictions: {', '.join(sorted(parts))} …"
+                raise refuse(text.table.name, message, "write those of one subset and split")
+            for query in _members(text):
+                yield query, text.value()
 
 
 def _members(text: "_Text") -> Iterator[str]:
@@ -190,6 +192,8 @@ def _members(text: "_Text") -> Iterator[str]:
         yield key
         if text.peek() != "}":
             text.take(",")
+            if text.peek() == "}":
+                raise text.error()
     text.take("}")
 
 

@@ -8,6 +8,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row
+from concord.metrics_core.data.units import user_sql
 from concord.metrics_core.errors import Problem, format_count, raise_problems, refuse
 
 
@@ -25,7 +26,6 @@ class Policies:
 
 PolicyChanges = dict[str, dict[str, Any]]  # name of a policy -> rows, users, policy
 
-SAME_ID = "CAST(user AS VARCHAR) = CAST(item AS VARCHAR)"
 _IS_NAN = "isnan(score)"
 _IS_NEGATIVE = "grade < 0"
 _IS_DUPLICATE = """position IN (
@@ -41,6 +41,12 @@ _NOTES = {
     "`input.repeated_grade: {policy}` was applied",
     "excluded": "the item has the id of the user; `exclude: {policy}` left it out",
 }
+
+
+def same_id_sql(source: Source) -> str:
+    """Return SQL that is true for an item with the id of its user."""
+    user = user_sql("user") if source.file.unit else "CAST(user AS VARCHAR)"
+    return f"{user} = CAST(item AS VARCHAR)"
 
 
 def apply_list_policies(
@@ -72,7 +78,9 @@ def apply_truth_policies(
             connection, "repeated_grade", policies.repeated_grade, statement, is_duplicate
         )
     if exclude:
-        changes |= _apply(connection, "excluded", exclude, "DELETE FROM source", SAME_ID)
+        changes |= _apply(
+            connection, "excluded", exclude, "DELETE FROM source", same_id_sql(source)
+        )
     return changes
 
 

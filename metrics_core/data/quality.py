@@ -117,7 +117,7 @@ def describe_truth(
 
     The hashes are those of all files, if there are additional ones.
     """
-    grades = sorted(statistics.grades.items())
+    grades = sorted(each for each in statistics.grades.items() if each[0] >= 0)  # not only pooled
     notes = []
     if "grade" not in source.columns:
         notes = [

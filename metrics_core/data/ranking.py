@@ -15,7 +15,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.data.arrow_numpy import as_numpy
 from concord.metrics_core.data.list_batches import Count, ListStatistics
-from concord.metrics_core.data.policies import SAME_ID, Policies
+from concord.metrics_core.data.policies import Policies, same_id_sql
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.value_checks import ids_text
@@ -363,12 +363,13 @@ def _apply_duplicates(lists: ListTable) -> None:
 
 def _exclude(lists: ListTable) -> Count:
     """Remove the items with the id of their user, close the ranks, and count them."""
-    query = f"SELECT count(*), count(DISTINCT user) FROM {lists.output} WHERE {SAME_ID}"
+    is_same = same_id_sql(lists.source)
+    query = f"SELECT count(*), count(DISTINCT user) FROM {lists.output} WHERE {is_same}"
     excluded = Count(*only_row(lists.connection, query))
     if excluded.rows:
         score = ", score" if lists.has_score else ""
         rows = f"""SELECT * EXCLUDE (rank) FROM {lists.output}
-                   WHERE NOT coalesce({SAME_ID}, FALSE) ORDER BY user, rank"""
+                   WHERE NOT coalesce({is_same}, FALSE) ORDER BY user, rank"""
         lists.replace_table(_add_ranks(rows, f"user, item, rank{score}"))
     return excluded
 

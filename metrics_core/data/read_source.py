@@ -175,7 +175,7 @@ def _open_source(
         + (["line_error"] if raw.has_line_errors else [])
     )
     names = ", ".join(f"{name}: {column}" for name, column in raw.aliases.items())
-    notes = (f"columns recognised by their names: {names}",) if names else ()
+    notes = (f"columns recognised by their names: `{names}`",) if names else ()
     return Source(file, raw, columns, parsed, 0, notes=notes), f"SELECT {selected} FROM raw"
 
 

@@ -87,7 +87,6 @@ def read_truth(
     may_be_empty: bool = False,
     is_part: bool = False,
     additional: Sequence[InputTable] = (),
-    skips_ungraded: bool = False,
     exclude: str | None = None,
     progress: Progress = no_progress,
 ) -> tuple[Source, PolicyChanges]:
@@ -99,8 +98,6 @@ def read_truth(
         True if there are other parts of the table, so that this one may have no rows left.
     additional : sequence of InputTable
         Tables with more judgements; their rows without a grade are left out.
-    skips_ungraded : bool
-        True to leave out rows without a grade.
     exclude : str, optional
         The convention `exclude`.
 
@@ -111,7 +108,7 @@ def read_truth(
     """
     others = [_read_additional(connection, each, policies) for each in additional]
     source = read_source(connection, table, may_be_empty=may_be_empty or is_part, progress=progress)
-    if skips_ungraded and "grade" in source.columns:
+    if table.is_additional and "grade" in source.columns:
         is_empty = " AND grade_invalid IS NULL" if "grade" in source.parsed else ""
         connection.execute(f"DELETE FROM source WHERE grade IS NULL{is_empty}")
     checks = truth_checks(source, policies)
@@ -121,6 +118,8 @@ def read_truth(
         problems += duplicate_judgements(connection, source, rows)
     if problems:
         raise InputError(problems if is_part else with_unit_hint(connection, source, problems))
+    if table.is_additional:
+        return source, {}  # policies apply to all tables together
     for other, rows_of_other in others:
         source = _append(connection, source, other, rows_of_other, policies)
     changes = apply_truth_policies(connection, source, policies, exclude)
@@ -151,7 +150,8 @@ def _read_additional(
     connection: DuckDBPyConnection, table: InputTable, policies: Policies
 ) -> tuple[Source, pa.Table]:
     """Return a table with more judgements and its rows with a grade."""
-    source, _ = read_truth(connection, table, policies, is_part=True, skips_ungraded=True)
+    table = replace(table, required=(*table.required, "grade"), optional=(), is_additional=True)
+    source, _ = read_truth(connection, table, policies, is_part=True)
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
     return source, connection.sql(
         f"SELECT position, user, item, {grade} FROM source"

@@ -6,7 +6,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.input_table import PREDICTED
+from concord.metrics_core.data.input_table import PPI_READS, PREDICTED
 from concord.metrics_core.data.parse_values import MAX_EXACT, MAX_EXACT_OF_KIND, is_beyond_exact
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.read_source import Source
@@ -97,12 +97,14 @@ def number_checks(
     noun = "predicted grade" if column == PREDICTED else column
     fix = f"give every row a {noun}, or {DROP_ROW}"
     if column == "grade":
-        fix += "; `ppi` reads grades of people for some queries and of a judge for all"
+        fix += f"; {PPI_READS}"
     checks = [_missing_value_check(source, column, fix)]
     if column in source.parsed:
         is_valid, is_beyond = f"{column}_invalid IS NULL", is_beyond_exact(column)
         rescale = "subtract a constant from all values, or divide them, to stay below 2^53"
-        fix = f"write plain numbers (decimal point), or name another column: {settings.all_columns}"
+        fix = "write plain numbers (decimal point)"
+        if not source.file.is_additional:
+            fix += f", or name another column: {settings.all_columns}"
         checks += [
             RowCheck(
                 column,

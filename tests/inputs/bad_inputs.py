@@ -205,6 +205,11 @@ COLUMNS = [
           ("that_is_a_list", "[1]", "line 1: '[1]' is not expected here"),
           ("that_ends", '{"u": {"a": 1}', "line 1: the file ends within the JSON"),
           ("with_text_after_it", '{"u": {"a": 1}}\n[]', "line 2: '[]' is not expected here"),
+          ("with_a_comma_at_the_end", '{"u": ["a"],}', "line 1: '}' is not expected here"),
+          ("of_mteb_with_text_after_it",
+           '{"mteb_model_meta": {}, "default": {"test": {"u": {"a": 1}}}}\n{"default": {}}',
+           "line 2: '{\"default\": {}}' is not expected here"),
+          ("without_queries_with_text_after_it", "{}\n[]", "line 2: '[]' is not expected here"),
           ("with_a_key_that_is_no_text", "{1: {}}", "line 1: '1: {}}' is not expected here"),
           ("without_documents", '{"u": 3}', "query 'u': holds '3'"),
           ("of_two_forms", '{"u": ["a"], "v": {"b": 1}}', "query 'v': holds {'b': '1'}"),
@@ -243,6 +248,15 @@ COLUMNS = [
     BadTruth("two_columns_of_grades", "qid,docno,label,score\nu,b,1,0.5\n",
              "column 'label': may hold the grades, as may 'score', and there is no column 'grade'",
              None),
+    BadTruth("score_before_grades", "query_id,doc_id,score,label\nu,b,0.5,1\n",
+             "column 'label': may hold the grades, as may 'score', and there is no column 'grade'",
+             "name it: `data.truth.columns: {grade: label}`; "
+             "if every row has grade 1: `data.truth.columns: {grade: null}`"),
+    BadTruth("grades_of_a_judge_only", "user,item,predicted\nu,b,0\n",
+             "column 'predicted': may hold the grades, and there is no column 'grade'",
+             "name it: `data.truth.columns: {grade: predicted}`; "
+             "if every row has grade 1: `data.truth.columns: {grade: null}`; "
+             "`ppi` reads grades of people for some queries and of a judge for all"),
     BadTruth("score_as_grade_without_the_header_of_beir", "qid,docno,score\nu,b,1\n",
              "column 'score': may hold the grades, and there is no column 'grade'", None),
     BadInput("trec_line_with_five_values", "u Q0 a 1 2.5 x\n\nu Q0 b 2 2.5\n",

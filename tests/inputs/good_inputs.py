@@ -61,7 +61,7 @@ SHARED: dict[str, Any] = {"shared": {"user": "reader", "item": "book"}}
 AB: Rows = [("u", "a", 1), ("u", "b", 2)]
 SCORED_AB: Rows = [("u", "a", 1, 2.5), ("u", "b", 2, 1.5)]
 EACH_ONE: Rows = [(2, 2, 1), (9, 9, 1), (10, 10, 1)]
-BY_NAME = "columns recognised by their names: "
+BY_NAME = "columns recognised by their names: `"
 NUMBER = "1 row: user ids such as '1.0' are read as '1'"
 NOT_FLOATS = ("-0.0", "007.0", "1.10", "1234567890123456.0", "python 3.0", "v1.0")
 ALS = {"user": "userId", "item": "movieId", "score": "rating"}
@@ -120,21 +120,24 @@ TEXT = [
                 [("u", "a", 2.0), ("u", "b", 1.0)], table="truth"),
     GoodByQuery("json_by_query_of_truth_without_grades", '{"u": ["b", "a"]}',
                 [("u", "a", 1.0), ("u", "b", 1.0)], table="truth"),
+    GoodTruth("pooled_items_have_no_grade", f"{GRADED}u,a,1\nu,p,-1\n",
+              [("u", "a", 1.0), ("u", "p", -1.0)], policies={"negative_grade": "pooled"},
+              quality={"grades": {"1": 1}}),
     GoodTruth("header_of_beir", "query-id\tcorpus-id\tscore\nu\ta\t2\n", [("u", "a", 2.0)],
               file="a.tsv", quality={"notes": [f"{BY_NAME}user: query-id, item: corpus-id, "
-                                               "grade: score"]}),
+                                               "grade: score`"]}),
     GoodTruth("names_of_search", "query_id,query,doc_id,relevance,iteration\nu,x,a,2,0\n",
               [("u", "a", 2.0)],
-              quality={"notes": [f"{BY_NAME}user: query_id, item: doc_id, grade: relevance"]}),
+              quality={"notes": [f"{BY_NAME}user: query_id, item: doc_id, grade: relevance`"]}),
     Good("names_of_search_in_lists", "qid,docid,docno,rank,score,query\nu,7,a,1,2.5,x\n",
-         SCORED_AB[:1], quality={"notes": [f"{BY_NAME}user: qid, item: docno"]}),
+         SCORED_AB[:1], quality={"notes": [f"{BY_NAME}user: qid, item: docno`"]}),
     Good("own_names_precede_those_of_search", "qid,docno,user,item,rank\nx,x,u,a,1\n", AB[:1]),
     GoodJson("names_of_search_in_jsonl", '{"qid": "u", "pid": 7, "score": 2.5}\n',
-             [("u", "7", 1, 2.5)], quality={"notes": [f"{BY_NAME}user: qid, item: pid"]}),
+             [("u", "7", 1, 2.5)], quality={"notes": [f"{BY_NAME}user: qid, item: pid`"]}),
     GoodParquet("names_of_search_and_named_users",
                 pa.table({"QueryID": ["u"], "session": ["x"], "doc_id": ["a"], "rank": [1]}),
                 AB[:1], settings={"columns": {"user": "QueryID"}},
-                quality={"notes": [f"{BY_NAME}item: doc_id"]}),
+                quality={"notes": [f"{BY_NAME}item: doc_id`"]}),
     GoodInput("format_is_given", "u Q0 a 1 2.5 x\n", SCORED_AB[:1], file="a.txt",
               settings={"format": "trec"}),
     GoodInput("wildcard_in_name_of_file",

@@ -125,8 +125,9 @@ class CheckedBucket(Bucket):
         )
         facts.counts["named"] = n_named
         (facts.highest,) = only_row(self.connection, "SELECT max(grade) FROM truth")
-        some = f"SELECT DISTINCT grade FROM truth ORDER BY grade LIMIT {MAX_COUNTED_GRADES + 1}"
-        facts.grades = [grade for (grade,) in self.connection.execute(some).fetchall()]
+        some = "SELECT DISTINCT grade FROM truth WHERE grade >= 0 ORDER BY grade"
+        rows = self.connection.execute(f"{some} LIMIT {MAX_COUNTED_GRADES + 1}").fetchall()
+        facts.grades = [grade for (grade,) in rows]
         for name, relation in (("recs", "lists"), ("truth", "truth")):
             per_user = f"SELECT count(*) AS n FROM {relation} GROUP BY user"
             lengths = f"SELECT n, count(*) FROM ({per_user}) GROUP BY n"

@@ -336,5 +336,4 @@ def _short_lists(config: EvaluationConfig, models: Models) -> Iterator[DataWarni
 
 def _grades(data: EvaluationData) -> list[float]:
     """Return the distinct grades of judged items; empty if there are too many."""
-    grades = map(float, data.truth_quality.get("grades") or {})
-    return [grade for grade in grades if grade >= 0]  # a pooled item has a grade below 0
+    return list(map(float, data.truth_quality.get("grades") or {}))

@@ -64,6 +64,9 @@ def test_values_have_the_words_that_are_set() -> None:
         ({"query": "user"}, "has the key 'query'"),
         ({"user": "a<b"}, "has 'a<b' for user"),
         ({"user": "power users"}, "has 'power users' for user"),
+        ({"user": "queries"}, "has 'queries' for user"),
+        ({"item": "documents"}, "has 'documents' for item"),
+        ({"user": "text", "item": "Text"}, "has one word for two of user, item and request"),
     ],
 )
 def test_invalid_words_are_refused(words: Any, message: str) -> None:

@@ -49,6 +49,25 @@ def test_lists_that_lack_the_query_give_the_same_values(changes: Any) -> None:
     assert observed.per_user.rows() == expected.per_user.rows()
 
 
+def test_in_sessions_the_item_with_the_id_of_the_user_is_left_out() -> None:
+    """x is at rank 2 of y, x and the only item of the ground truth."""
+    user = "a\\b/c"
+    rows = [(user, "s/1", user, 1), (user, "s/1", "y", 2), (user, "s/1", "x", 3)]
+    lists = pl.DataFrame(rows, schema=["user", "session", "item", "rank"], orient="row")
+    truth = lists.filter(pl.col("item") != "y").drop("rank")
+    conventions = cc.preset("standard", exclude="same_id", unit_mean="requests")
+
+    result = cc.evaluate(
+        lists,
+        truth,
+        metrics=["RR@10", "R@10"],
+        conventions=conventions,
+        unit=["user", "session"],
+    )
+
+    assert (result["RR@10"], result["R@10"]) == (1 / 2, 1)
+
+
 def test_an_explanation_shows_the_list_without_the_query() -> None:
     value = cc.explain(RUN, TRUTH, user="q1", metric="RR@10", conventions=EXCLUDE).value
     assert value == 1 / 2

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import concord as cc
+from tests.pipeline.stages.load_project import loaded_truth
 
 LISTS = {"q1": ["a", "b", "c"]}
 QRELS = {"q1": {"a": 1}}
@@ -25,12 +26,34 @@ def test_grades_of_a_filled_file_are_added_and_empty_ones_left_out(tmp_path: Pat
     assert cc.evaluate(LISTS, [qrels, judged], metrics=["Judged@3"])["Judged@3"] == 2 / 3
 
 
-def test_tables_without_grades_and_ids_of_other_types_fit() -> None:
+def test_a_first_table_without_grades_and_ids_of_other_types_fit() -> None:
     lists = pl.DataFrame({"user": [1, 1], "item": [7, 8], "rank": [1, 2]})
     truth = pl.DataFrame({"user": [1], "item": [7]})
     judged = pl.DataFrame({"user": ["1"], "item": ["8"], "grade": [3.0]})
     assert cc.evaluate(lists, [truth, judged], metrics=["CG@2"])["CG@2"] == 1 + 3
-    assert cc.evaluate(lists, [judged, truth], metrics=["CG@2"])["CG@2"] == 3 + 1
+
+
+@pytest.mark.parametrize("columns", [{"grade": "g"}, {"item": "doc"}, {"user": "u", "grade": "g"}])
+def test_more_judgements_have_our_columns(columns: dict[str, str]) -> None:
+    judged = pl.DataFrame({"user": ["q1"], "item": ["b"], "grade": [0]}).rename(columns)
+    with pytest.raises(cc.InputError) as refused:
+        gain([QRELS, judged])
+    for problem, name in zip(refused.value.problems, columns, strict=True):
+        assert problem.location == f"truth[1]: column {name!r}"
+        assert problem.fix == "call the columns user, item and grade where the table is made"
+
+
+def test_policies_count_the_rows_of_all_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("qrels.csv").write_text("user,item,grade\nq1,a,1\nq1,b,-1\n")
+    Path("judged.csv").write_text("user,item,grade\nq1,c,-2\nq2,a,-1\n")
+
+    rows, quality = loaded_truth("qrels.csv", additional=["judged.csv"], negative_grade="zero")
+
+    assert rows == [("q1", "a", 1), ("q1", "b", 0), ("q1", "c", 0), ("q2", "a", 0)]
+    assert quality["negative_grade"] == {"rows": 3, "users": 2, "policy": "zero"}
 
 
 def test_explain_and_compare_read_them_too() -> None:

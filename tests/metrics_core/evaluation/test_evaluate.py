@@ -63,6 +63,17 @@ def test_frames_and_dicts_give_the_same_value(recs: Any, truth: Any) -> None:
     assert _rr(recs, truth) == RR
 
 
+class _ArrowStream:
+    """A table that has nothing but Arrow's interface for streams."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return LISTS.__arrow_c_stream__(requested_schema)
+
+
+def test_all_that_is_an_arrow_stream_is_a_frame() -> None:
+    assert _rr(_ArrowStream(), TRUTH) == _rr(LISTS, TRUTH)
+
+
 def test_frames_of_pyterrier_need_no_names_and_no_first_rank() -> None:
     run = pl.DataFrame(
         {"qid": ["1", "1"], "docid": [7, 8], "docno": ["a", "b"], "score": [2.0, 1.0]}

@@ -33,7 +33,7 @@ def params_of(path: str, **changes: Any) -> Params:
     truth = {name: value for name, value in changes.items() if name != "order"}
     if {"rank", "score"} & set(truth.get("columns", {})):
         truth = {}
-    lists = dict(changes)
+    lists = {name: value for name, value in changes.items() if name != "additional"}
     if {"grade", "time", "subtopic"} & set(lists.get("columns", {})):
         lists = {}
     content = params_content(
