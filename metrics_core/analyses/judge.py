@@ -18,13 +18,15 @@ from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
-from concord.metrics_core.data.tables import read_column, read_frame, schema_of
+from concord.metrics_core.data.tables import Table, read_column, read_frame, schema_of
 from concord.metrics_core.errors import Problem, raise_problems, refuse
+from concord.metrics_core.evaluation.grade_fit import err_grade_problems
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import depends_on
 from concord.metrics_core.results.judge import Judging, ScoreBounds
+from concord.metrics_core.stats.tolerance import difference
 
 NEXT = 50
 SUPPORTED = ("P", "R", "F1", "Hit", "AP", "RR", "CG", "DCG", "nDCG", "RBP", "ERR")
@@ -55,9 +57,9 @@ def judge(
 ) -> Judging:
     """Return the bounds of all means over the judgements still to be made, and what to judge next.
 
-    An item of a top k that has no row in the ground truth of its query counts as not relevant. Here
-    it may get any grade from 0 to the highest of the ground truth. Items that no model recommends
-    stay as they are.
+    An item of a top k that the ground truth of its query does not judge counts as not relevant.
+    Here it may get 0, each grade of the ground truth up to `max_grade`, and `max_grade`; if the
+    grades are whole numbers, also those between. Items that no model recommends stay as they are.
 
     Parameters
     ----------
@@ -142,15 +144,19 @@ def judge_results(
     highest = data.highest_grade() if max_grade is None else float(max_grade)
     if highest is None or highest <= 0:
         raise refuse("truth", "has no grade above 0", "give the highest grade as `max_grade`")
+    conventions, settings = config.conventions, config.settings
+    name = "a judgement up to max_grade"
+    raise_problems(err_grade_problems(highest, config.labels, conventions, name, settings))
+    grades = _possible_grades(data.truth, highest)
     models = list(results)
     contrasts = _contrasts(models, baseline)
     queries: dict[int, list[QueryLists]] = {}  # by ranking
     rows: list[ScoreBounds] = []
     for label in config.labels:
-        ranking = label.ranking_number(config.conventions)
+        ranking = label.ranking_number(conventions)
         if ranking not in queries:
-            queries[ranking] = _read_queries(results, data, label, config.conventions)
-        bounds = mean_bounds(label, config.conventions, queries[ranking], contrasts, highest)
+            queries[ranking] = _read_queries(results, data, label, conventions)
+        bounds = mean_bounds(label, conventions, queries[ranking], contrasts, grades)
         rows += _score_bounds(bounds, results)
         if label == config.primary_labels[0]:
             primary = bounds
@@ -163,6 +169,14 @@ def judge_results(
         tuple(primary.next_items(models, _titles(data), next)),
         data.words,
     )
+
+
+def _possible_grades(truth: Table, highest: float) -> Floats:
+    """Return the grades above 0 that an unjudged item may get, ascending."""
+    grades = read_column(truth, "grade").cast(pl.Float64).unique().to_numpy()
+    grades = grades[(grades > 0) & (grades <= highest)]
+    between = np.arange(1.0, highest) if (grades % 1 == 0).all() else ()
+    return np.union1d([*grades, highest], between)
 
 
 def _contrasts(models: Sequence[str], baseline: str | None) -> Floats:
@@ -211,16 +225,20 @@ def _score_bounds(bounds: MeanBounds, results: Models) -> Iterator[ScoreBounds]:
     means = [result.mean(label) for result in results.values()]
     for number, contrast in enumerate(bounds.contrasts):
         model, versus = int(contrast.argmax()), int(contrast.argmin())
-        is_mean = contrast[versus] == 0.0
+        is_mean = contrast.sum() == 1.0
         current, other = means[model], 0.0 if is_mean else means[versus]
+        value, low, high = None, float(bounds.low[number]), float(bounds.high[number])
+        if current is not None and other is not None:
+            value = difference(current, other, bounds.rule.scale)
+            low, high = min(low, value), max(high, value)  # these are rounded differently
         residual = bounds.residual
         yield ScoreBounds(
             label,
             models[model],
             None if is_mean else models[versus],
-            None if current is None or other is None else current - other,
-            float(bounds.low[number]),
-            float(bounds.high[number]),
+            value,
+            low,
+            high,
             bool(bounds.is_exact[number]),
             float(bounds.judged[model]) if is_mean else None,
             None if residual is None or not is_mean else float(residual[model]),
@@ -245,6 +263,13 @@ def _problems(replicates: Any, next: Any, max_grade: Any) -> Iterator[Problem]:
         yield Problem("models", problem, "name one list of each model")
 
 
+def _has_zero_gain(conventions: Conventions) -> bool:
+    """True if a relevant grade has gain 0."""
+    gain, threshold = conventions.gain, conventions.relevance_threshold
+    table = gain["map"] if isinstance(gain, Mapping) else {}
+    return threshold is not None and any(table[each] == 0 for each in table if each >= threshold)
+
+
 def _label_problems(labels: Sequence[Label], conventions: Conventions) -> Iterator[Problem]:
     """Yield the labels whose values depend on more than the grades of a query's items."""
     for label in labels:
@@ -253,6 +278,9 @@ def _label_problems(labels: Sequence[Label], conventions: Conventions) -> Iterat
             yield Problem(f"metrics: {label}", "has no bounds", fix)
             continue
         own = label.conventions(conventions)
+        if label.name == "nDCG" and _has_zero_gain(own):
+            problem = "has no bounds with a gain of 0 for a relevant grade"
+            yield Problem(f"metrics: {label}", problem, "set the convention gain differently")
         for name, is_unsupported in _UNSUPPORTED.items():
             value = getattr(own, name)
             if depends_on(label.metric, name) and is_unsupported(value):

@@ -1,9 +1,9 @@
 """Lowest and highest value of a metric on one query, over all judgements of its unjudged items.
 
-An unjudged item may get any grade. Each function takes the lists of one query, cut at k and without
-irrelevant hits, and contrasts, (n_rows, n_models): the first rows select one model each, the others
-subtract one model from another. At least one item of the query must be relevant: the caller decides
-what a query without one counts.
+An unjudged item may get 0 or one of the grades of `Rule`. Each function takes the lists of one
+query, cut at k and without irrelevant hits, and contrasts, (n_rows, n_models): the first rows
+select one model each, the others subtract one model from another. At least one item of the query
+must be relevant: the caller decides what a query without one counts.
 
 References
 ----------
@@ -24,6 +24,7 @@ from concord.metrics_core.metrics.discounting import discounts, gains
 from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints, ratio_or_zero, sum_by_user
 from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.stats.tolerance import scale_of
 
 MAX_TRIED = 10  # unjudged items of two lists, of which all judgements are tried
 
@@ -51,6 +52,11 @@ class Rule:
         """The rank up to which the metric reads lists; None for the whole list."""
         is_cut = self.label.name != "RR" or self.conventions.rr_cutoff == "k"
         return self.label.k if is_cut else None
+
+    @property
+    def scale(self) -> float:
+        """The width of the metric's range, to compare values up to rounding."""
+        return scale_of(self.label.bounds(self.conventions))
 
     def gains(self, grades: Floats) -> Floats:
         """Return the gains of relevant grades; 1 in metrics that do not read them."""
@@ -275,10 +281,10 @@ def _highest(base: Floats, weights: Floats, steps: Floats, divisor: Floats, n_le
     ratio = ratio_of(numbers)
     while True:
         numbers = _best_numbers(sums, steps, ratio[:, None] * divisor[:, None], n_least)
-        better = np.maximum(ratio, ratio_of(numbers))
-        if (better == ratio).all():
+        better = ratio_of(numbers)
+        if not (better > ratio).any():
             return ratio
-        ratio = better
+        ratio = np.maximum(ratio, better)
 
 
 def _best_numbers(sums: Floats, steps: Floats, costs: Floats, n_least: int) -> Ints:

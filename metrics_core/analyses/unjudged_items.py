@@ -69,13 +69,14 @@ def read_queries(
     lists : dict
         Model -> user, item and rank.
     truth : DataFrame
-        user, item and grade.
+        user, item and grade; an item with a negative grade is unjudged.
     users : Series
         Ids of the queries of the ground truth, as text.
     """
     ids = [pl.col(name).cast(pl.String) for name in _IDS]
     queries = users.unique().sort().to_frame("user").with_row_index("number")
     truth = truth.select(*ids, pl.col("grade").cast(pl.Float64)).join(queries, on="user")
+    truth = truth.filter(pl.col("grade") >= 0)
     rows = [
         frame.select(*ids, pl.col("rank").cast(pl.Int64), model=pl.lit(number, pl.Int64))
         for number, frame in enumerate(lists.values())

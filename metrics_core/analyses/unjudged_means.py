@@ -13,6 +13,8 @@ from concord.metrics_core.errors import refuse
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.judge import NextItem
+from concord.metrics_core.stats.exact_sums import exact_sum
+from concord.metrics_core.stats.tolerance import is_close
 
 _DIGITS = 12  # so that rounding errors do not order items
 
@@ -111,7 +113,7 @@ def mean_bounds(
     conventions: Conventions,
     queries: Sequence[QueryLists],
     contrasts: Floats,
-    max_grade: float,
+    grades: Floats,
 ) -> MeanBounds:
     """Return the bounds of the means of a label.
 
@@ -122,8 +124,8 @@ def mean_bounds(
     ----------
     contrasts : (n_rows, n_models) array
         The models, then their differences.
-    max_grade : float
-        An unjudged item may get 0, 1, 2 … up to this grade.
+    grades : array
+        Grades above 0 that an unjudged item may get, ascending.
 
     Raises
     ------
@@ -133,10 +135,9 @@ def mean_bounds(
     label_conventions = label.conventions(conventions)
     threshold = label_conventions.relevance_threshold
     assert threshold is not None
-    grades = np.union1d(np.arange(1.0, max_grade), max_grade)
     rule = Rule(label, label_conventions, grades[grades >= threshold])
     if not len(rule.grades):
-        problem = f"is {max_grade:g}, and {label} counts grades from {threshold:g} on"
+        problem = f"is {grades[-1]:g}, and {label} counts grades from {threshold:g} on"
         raise refuse("max_grade", problem, "give a higher one, or lower relevance_threshold")
     lists = [each.relevant_at(rule.k, threshold) for each in queries]
     empty = _empty_value(lists, rule)
@@ -160,6 +161,10 @@ def mean_bounds(
         sign * _lowest_mean(*(sign * _stack(rows, end, contrasts) for rows in (certain, optional)))
         for end, sign in ((0, 1.0), (1, -1.0))
     )
+    largest = np.abs(contrasts) @ high[: contrasts.shape[1]]
+    low, high = (
+        np.where(is_close(largest + end, largest, rule.scale), 0.0, end) for end in (low, high)
+    )
     margin = sum(0.5 * 10.0**-digits for digits in (rule.conventions.round or {}).values())
     margins = margin * np.abs(contrasts).sum(axis=1)
     is_exact = np.all([query.is_exact for query in bounds if query is not None], axis=0)
@@ -177,7 +182,8 @@ def _lowest_mean(certain: Floats, optional: Floats) -> Floats:
 
     The mean of n rows is lowest with the n lowest; each number of optional rows is tried.
     """
-    sums = np.cumsum(np.vstack([certain.sum(axis=0), np.sort(optional, axis=0)]), axis=0)
+    total = [exact_sum(column) for column in certain.T]
+    sums = np.cumsum(np.vstack([total, np.sort(optional, axis=0)]), axis=0)
     counts = len(certain) + np.arange(len(sums))
     n_least = 0 if len(certain) else 1
     return np.asarray((sums[n_least:] / counts[n_least:, None]).min(axis=0))

@@ -167,6 +167,8 @@ def _append(
 ) -> Source:
     """Append rows of another table to `source`; ids are text unless they are integers in both.
 
+    Under `negative_grade: unjudged` and `pooled` they replace rows with a negative grade.
+
     Raises
     ------
     InputError
@@ -184,6 +186,10 @@ def _append(
         connection.execute("ALTER TABLE source ADD COLUMN grade DOUBLE DEFAULT 1.0")
         source = replace(source, columns=(*source.columns, "grade"))
     connection.register("additional", rows)
+    if policies.negative_grade in {"unjudged", "pooled"}:
+        judged = "SELECT user::VARCHAR, item::VARCHAR FROM additional"
+        is_judged = f"(user::VARCHAR, item::VARCHAR) IN ({judged})"
+        connection.execute(f"DELETE FROM source WHERE grade < 0 AND {is_judged}")
     if policies.repeated_grade == "error":
         both = "SELECT user, item FROM additional INTERSECT SELECT user, item FROM source"
         if duplicates := connection.sql(f"{both} ORDER BY ALL LIMIT 1").fetchall():

@@ -45,8 +45,8 @@ class ScoreBounds:
 
     @property
     def is_open(self) -> bool:
-        """True if the value may turn out above or below 0."""
-        return self.low < 0 < self.high
+        """True if the difference may turn out above or below 0; False for a mean."""
+        return self.versus is not None and self.low < 0 < self.high
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -212,9 +213,58 @@ def test_nothing_is_to_judge_if_no_judgement_changes_who_wins() -> None:
     assert cc.judge(RUNS, QRELS, metrics=["RBP(p=0.5)@3"]).next == ()
 
 
+def test_items_of_the_pool_without_a_judgement_are_unjudged() -> None:
+    runs = {"a": {"q": ["x", "y"]}, "b": {"q": ["y", "z"]}}
+    truth = {"q": {"x": 1, "y": -1, "z": -1}}
+    pooled, unjudged = (
+        cc.judge(runs, truth, metrics=["P@2"], input={"negative_grade": policy})
+        for policy in ("pooled", "unjudged")
+    )
+    assert pooled == unjudged
+    assert (pooled.n_unjudged, pooled.scores[0].high) == (2, 1.0)
+
+
+def test_a_difference_that_only_rounding_makes_is_none() -> None:
+    hits = {"a": (2, 3, 4), "b": (1, 1, 7)}  # of 10: a - b = 0.1, 0.2 and -0.3
+    runs = {
+        model: {
+            f"q{query}": [f"d{rank}" if rank < n else f"e{rank}" for rank in range(10)]
+            for query, n in enumerate(numbers)
+        }
+        for model, numbers in hits.items()
+    }
+    grades = {f"d{rank}": 1 for rank in range(10)} | {f"e{rank}": 0 for rank in range(10)}
+    qrels = dict.fromkeys(runs["a"], grades)
+    result = cc.judge(runs, qrels, metrics=["P@10"])
+    (pair,) = result.differences
+    assert (pair.current, pair.low, pair.high) == (0.0, 0.0, 0.0)
+    for score in result.scores:
+        assert score.low <= defined(score.current) <= score.high
+
+
+def test_unjudged_items_get_grades_of_the_ground_truth_and_whole_numbers_between() -> None:
+    table = {0.5: 1, 1.5: 5, 1: 1, 2: 9, 3: 5}
+    conventions: Any = {"preset": "standard", "relevance_threshold": 0.5, "gain": {"map": table}}
+    for grade, highest, best in ((0.5, 1.5, 5), (1, 3, 9)):
+        truth = {"q": {"x": grade, "y": highest}}
+        options: Any = {"metrics": ["CG@2"], "conventions": conventions}
+        result = cc.judge({"m": {"q": ["x", "a"]}}, truth, **options)
+        (score,) = result.scores
+        assert ends(score) == [1, 1 + best]
+        assert result.differences == ()
+
+
+def test_only_a_difference_is_open() -> None:
+    mean = cc.judge(RUNS, QRELS, metrics=["P@3"]).scores[0]
+    assert not replace(mean, low=-1.0).is_open
+    assert replace(mean, low=-1.0, versus="dense").is_open
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
+        ({"metrics": ["nDCG@3"], "conventions": {"gain": {"map": {1: 0, 2: 3}}}}, "gain of 0"),
+        ({"metrics": ["ERR@3"], "max_grade": 6}, "err_max_grade: is 4, and"),
         ({"metrics": ["Rprec"]}, "metrics: Rprec: has no bounds"),
         ({"metrics": ["P(judged_only=true)@3"]}, "has no bounds"),
         ({"conventions": {"relevance_threshold": None}}, "with relevance_threshold: null"),

@@ -72,6 +72,13 @@ def test_an_item_that_both_judge_follows_the_policy(policy: Any, expected: float
         gain(both)
 
 
+@pytest.mark.parametrize("policy", ["unjudged", "pooled"])
+@pytest.mark.parametrize("repeated", ["error", "first"])
+def test_a_judgement_replaces_the_row_of_an_item_without_one(policy: Any, repeated: Any) -> None:
+    truth = [{"q1": {"a": 1, "b": -1}}, {"q1": {"b": 3}}]
+    assert gain(truth, input={"negative_grade": policy, "repeated_grade": repeated}) == 1 + 3
+
+
 def test_problems_name_the_table() -> None:
     with pytest.raises(cc.InputError, match=r"truth\[1\]: row 1, column 'grade'"):
         gain([QRELS, pl.DataFrame({"user": ["q1"], "item": ["b"], "grade": [-1.0]})])
