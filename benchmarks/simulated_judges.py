@@ -169,7 +169,7 @@ class Cell:
             return
         self.tested += 1
         self.covered += row.ci_low <= truth <= row.ci_high
-        ends = row.human_low, row.human_high
+        ends = row.people_low, row.people_high
         self.people_covered += ends[0] is not None and ends[0] <= truth <= (ends[1] or 0.0)
         self.labels += row.effective_labels or math.nan
 

@@ -18,6 +18,7 @@ from concord.metrics_core.analyses.ppi_labels import (
     judge_agreement,
     judged_depth,
     refuse_gaps,
+    refuse_low_predictions,
     refuse_sample,
     refuse_several,
     refuse_size,
@@ -158,14 +159,14 @@ def ppi_tables(
 ) -> PredictionPowered:
     """Return the estimates of lists and of a ground truth that is not read yet; see `ppi`."""
     raise_problems(unsupported_problems(config))
-    labels = read_judge_labels(truth, loader.policies)
+    labels = read_judge_labels(truth, loader.policies, config.conventions.exclude)
     queries = labels.judge["user"].cast(pl.String).unique().sort()
     is_sampled = queries.is_in(labels.people["user"].cast(pl.String).unique().implode()).to_numpy()
     n_sampled = int(is_sampled.sum())
     refuse_size(n_sampled, len(queries) - n_sampled)
     by_people = _evaluate(loader, lists, labels.people.drop("predicted"), truth)
-    depth = judged_depth(config.labels)
-    refuse_gaps(by_people, labels, depth)
+    refuse_gaps(by_people, labels, config.labels)
+    refuse_low_predictions(labels, config.conventions, truth)
     by_judge = _evaluate(loader, lists, labels.judge, truth)
     means: list[PoweredEstimate] = []
     pairs: list[PoweredPair] = []
@@ -189,10 +190,11 @@ def ppi_tables(
         baseline=config.baseline,
         n_sampled=n_sampled,
         n_queries=len(queries),
-        depth=depth,
+        depth=judged_depth(config.labels),
         means=tuple(means),
         differences=tuple(with_verdicts(pairs, config)),
         agreement=judge_agreement(labels.people),
+        words=labels.words,
     )
 
 

@@ -114,9 +114,9 @@ class LabelValues:
             tuning=powered.tuning,
             effective_labels=or_none(powered.effective_labels),
             n_corrected=int(np.count_nonzero(people != judge[self.is_sampled])),
-            human=exact_mean(people),
-            human_low=or_none(low) if has_interval else None,
-            human_high=or_none(high) if has_interval else None,
+            people=exact_mean(people),
+            people_low=or_none(low) if has_interval else None,
+            people_high=or_none(high) if has_interval else None,
             judge=exact_mean(judge),
         )
 

@@ -8,6 +8,7 @@ import polars as pl
 from concord.metrics_core.analyses.ppi_estimates import LabelValues
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.data.input_table import PREDICTED, InputTable
 from concord.metrics_core.data.judge_labels import JudgeLabels
 from concord.metrics_core.data.tables import read_frame
 from concord.metrics_core.errors import Problem, refuse
@@ -77,8 +78,11 @@ def refuse_size(n_sampled: int, n_others: int) -> None:
         raise refuse("truth", problem, "use `compare` with the grades of people alone")
 
 
-def refuse_gaps(results: Mapping[str, ModelResult], labels: JudgeLabels, depth: int | None) -> None:
+def refuse_gaps(
+    results: Mapping[str, ModelResult], labels: JudgeLabels, metrics: list[Label]
+) -> None:
     """Raise an InputError if the judge did not grade the top of a list, or people of a sampled."""
+    depth = judged_depth(metrics)
     as_text = [pl.col(name).cast(pl.String) for name in _PAIR]
     people, judge = (frame.select(as_text) for frame in (labels.people, labels.judge))
     places = "all documents" if depth is None else f"the first {depth} documents"
@@ -98,7 +102,29 @@ def refuse_gaps(results: Mapping[str, ModelResult], labels: JudgeLabels, depth: 
                     f"{document!r} (rank {rank} of {model}); {n:,} such documents in all"
                 )
                 fix = f"let {who} grade {places} of every model for each {queries}"
+                if depth is None:
+                    whole = next(label for label in metrics if label.k is None)
+                    problem += f". {whole} has no cutoff, so the whole lists count"
+                    other = f"write {whole}@10" if whole.metric.takes_k else f"leave out {whole}"
+                    fix = f"{other}, or {fix}"
                 raise refuse("truth", problem, fix)
+
+
+def refuse_low_predictions(
+    labels: JudgeLabels, conventions: Conventions, truth: InputTable
+) -> None:
+    """Raise an InputError if no grade of the judge reaches the relevance threshold."""
+    least, highest = conventions.relevance_threshold, labels.judge["grade"].max()
+    if least is not None and highest < least:  # type: ignore[operator]
+        problem = (
+            f"is at most {highest:g}, and the relevance threshold is {least:g}: no document is "
+            "relevant to the judge"
+        )
+        fix = (
+            "put the judge's grades on the scale of people, such as 1 for a probability of 0.5 "
+            f"or more, or name their column: {truth.settings.columns(PREDICTED)}"
+        )
+        raise refuse(truth.location(PREDICTED), problem, fix)
 
 
 def refuse_undefined(

@@ -1,9 +1,10 @@
 """The result of `ppi`: estimates from grades of people for a sample, and of a judge for all."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
 from concord.metrics_core.results.comparison_parts import Verdict
 from concord.metrics_core.results.frames import frame_of
 
@@ -26,12 +27,14 @@ class PoweredEstimate:
     estimate, ci_low, ci_high : float or None
         The prediction-powered estimate and its interval.
     tuning : float
-        Lambda: the weight of the judge's values, 0 if they are useless.
+        Lambda: the weight of the judge's values, 0 if they are useless. Each sampled query has its
+        own, tuned on the others, so that the estimate may differ from `people` if this is 0.
     effective_labels : float or None
-        Number of queries judged by people that would give the same interval without the judge.
+        Estimated number of queries judged by people that would give the same interval without the
+        judge. It may exceed the number of all queries.
     n_corrected : int
         Sampled queries whose value by the judge differs from that by people.
-    human, human_low, human_high : float or None
+    people, people_low, people_high : float or None
         The estimate with the sampled queries alone.
     judge : float
         The estimate with the judge's grades alone.
@@ -46,9 +49,9 @@ class PoweredEstimate:
     tuning: float
     effective_labels: float | None
     n_corrected: int
-    human: float
-    human_low: float | None
-    human_high: float | None
+    people: float
+    people_low: float | None
+    people_high: float | None
     judge: float
 
 
@@ -120,6 +123,8 @@ class PredictionPowered(BaseResult):
         One for each label and pair of models.
     agreement : JudgeAgreement
         Agreement of judge and people.
+    words : dict or None
+        The words that texts show for user and item; None if they show these.
 
     Examples
     --------
@@ -149,6 +154,7 @@ class PredictionPowered(BaseResult):
     means: tuple[PoweredEstimate, ...]
     differences: tuple[PoweredDifference, ...]
     agreement: JudgeAgreement
+    words: Mapping[str, str] | None = field(default=None, metadata=OMIT_IF_NONE)
 
     def to_frame(self) -> "pl.DataFrame":
         """Return one row per mean, columns as the fields of `PoweredEstimate`."""

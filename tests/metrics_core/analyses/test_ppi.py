@@ -1,5 +1,7 @@
 """`ppi`: by hand, against plain Python on evaluated values, and what it refuses."""
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,16 +35,16 @@ def test_six_queries_by_hand() -> None:
     # Without q5: f is constant, so 0. The judge's mean of the others is 2/3.
     of_q3 = 1 / 4 / (8 / 15)
     assert ab.estimate == pytest.approx((1 + (0 - of_q3 * (1 - 2 / 3)) + 0) / 3)
-    assert [ab.human, ab.judge, ab.n_corrected] == pytest.approx([1 / 3, 4 / 6, 1])
-    assert (ab.ci_low, ab.human_low) == (None, None)  # three queries
+    assert [ab.people, ab.judge, ab.n_corrected] == pytest.approx([1 / 3, 4 / 6, 1])
+    assert (ab.ci_low, ab.people_low) == (None, None)  # three queries
     assert (result.n_sampled, result.n_queries, result.depth) == (3, 6, 1)
 
     # "ba": people 0, 1, 0; the judge 0, 0, 0 and 1, 0, 1. Differences ba - ab of people: -1, 1, 0;
     # of the judge -1, -1, 0 and 1, -1, 0.
     (difference,) = result.differences
-    assert [difference.human, difference.judge] == pytest.approx([0, -2 / 6])
+    assert [difference.people, difference.judge] == pytest.approx([0, -2 / 6])
     assert (difference.verdict, difference.n_nonzero) == ("too_few_users", 2)
-    assert ba.human == pytest.approx(1 / 3)
+    assert ba.people == pytest.approx(1 / 3)
 
 
 def test_agreement_counts_the_documents_that_both_judged() -> None:
@@ -53,6 +55,15 @@ def test_agreement_counts_the_documents_that_both_judged() -> None:
     assert agreement.confusion == ((0.0, 0.0, 3), (0.0, 1.0, 1), (1.0, 0.0, 1), (1.0, 1.0, 1))
     assert agreement.equal == pytest.approx(4 / 6)
     assert agreement.kappa == pytest.approx(1 - (2 / 6) / (2 * (2 / 6) * (4 / 6)))
+
+
+def test_agreement_leaves_out_the_document_that_is_the_query() -> None:
+    truth = small_truth().with_columns(pl.col("item").str.replace("b", "q1"))
+    models = {model: {q: ["a"] for q in lists} for model, lists in SMALL_MODELS.items()}
+
+    result = estimated(models, truth, conventions={**ZERO, "exclude": "same_id"}, metrics=["P@1"])
+
+    assert result.agreement.n_documents == 5
 
 
 @pytest.mark.parametrize("sampled", [20, 60])
@@ -172,6 +183,22 @@ def _graded(truth: pl.DataFrame, query: str, item: str, **grades: float | None) 
             "query 'q3' is judged in part: people did not grade document 'b' (rank 2 of ab); 1",
         ),
         (
+            _graded(small_truth(), "q3", "b", grade=None),
+            {"metrics": ["P@1", "RR"]},
+            "(rank 2 of ab); 1 such documents in all. RR has no cutoff, so the whole lists count\n"
+            "  fix: write RR@10, or let people grade all documents",
+        ),
+        (
+            _graded(small_truth(), "q3", "b", grade=None),
+            {"metrics": ["Rprec"]},
+            "  fix: leave out Rprec, or let people grade all documents",
+        ),
+        (
+            small_truth().with_columns(predicted=pl.col("predicted") * 0.9),
+            {},
+            "truth: column 'predicted': is at most 0.9, and the relevance threshold is 1",
+        ),
+        (
             small_truth().filter(pl.col("user") != "q4"),
             {},
             "query 'q4' is judged in part: the judge did not grade document 'a' (rank 1 of ab); 2",
@@ -278,12 +305,41 @@ def test_the_text_shows_people_and_judge_alone_and_the_agreement() -> None:
 
     lines = str(estimated(models, truth)).splitlines()
 
-    assert lines[0].startswith("30 of 120 queries judged by people in the top 5, all by the judge")
+    assert lines[0].startswith("People judged the top 5 for 30 of 120 users, the judge for all")
     assert "people and judge" in lines[1]
     assert "judge alone, uncorrected" in lines[1]
     assert any(line.startswith("nDCG@5  dense − bm25") for line in lines)
-    assert any(line.startswith("Judge and people on 240 documents: weighted") for line in lines)
+    assert lines[4].startswith("A difference has its own lambda")
+    assert any(line.startswith("Judge and people on 240 items: weighted") for line in lines)
     assert lines[-3].startswith("people 0")
+
+
+def test_the_text_has_the_words_of_the_ground_truth() -> None:
+    models, truth = drawn(np.random.default_rng(8), 120, 30, noise=0.2)
+
+    truth = truth.rename({"user": "qid", "item": "passage_id"})
+    result = estimated(models, truth, columns={"truth": {"item": "passage_id"}})
+
+    text = str(result)
+    assert text.startswith("People judged the top 5 for 30 of 120 queries, the judge for all")
+    assert "Judge and people on 240 passages" in text
+    assert not re.search(r"\b(users?|items?|who)\b", text)
+    assert result.to_dict()["words"] == {"user": "query", "item": "passage"}
+
+
+def test_the_text_explains_a_worth_above_all_users_and_a_lambda_of_0() -> None:
+    models, truth = drawn(np.random.default_rng(8), 40, 20, noise=0.2)
+    result = estimated(models, truth)
+    (mean, *_), (difference,) = result.means, result.differences
+    unusual = replace(mean, effective_labels=47.0), replace(mean, tuning=0.0, estimate=0.5)
+
+    usual, explained = (
+        str(replace(result, means=means, differences=(difference,)))
+        for means in ((replace(mean, effective_labels=30.0, tuning=0.5),), unusual)
+    )
+
+    for sentence in ("it can exceed the number of all users", "with a lambda of 0 the estimate"):
+        assert (sentence in explained, sentence in usual) == (True, False)
 
 
 def test_frames_hold_means_and_differences() -> None:

@@ -60,7 +60,7 @@ def test_estimates_equal_those_of_the_library(project: Path) -> None:
 def test_named_metrics_are_printed(project: Path) -> None:
     output = run(project, "concord", "ppi", "--metric", "hit@2", "--metric", "P@5", COLUMNS="200")
 
-    assert output.startswith("30 of 100 queries judged by people in the top 5")
+    assert output.startswith("People judged the top 5 for 30 of 100 users")
     assert [line.split()[0] for line in output.splitlines()[2:6]] == [
         "P@5",
         "P@5",
@@ -114,3 +114,23 @@ def test_a_sample_that_is_not_declared_and_stages_on_null_grades_are_refused(pro
     assert "`ppi` reads grades of people" in " ".join(loaded.stderr.split())
     assert undeclared.returncode == 2
     assert "params.yaml: data.truth.sample: is None" in undeclared.stderr
+
+
+def test_the_display_words_of_params_are_shown(project: Path) -> None:
+    change_params(project, {"data.words": {"user": "question"}})
+
+    output = run(project, "concord", "ppi")
+
+    assert output.startswith("People judged the top 5 for 30 of 100 questions")
+
+
+def test_additional_judgements_are_refused(project: Path) -> None:
+    truth = {"path": "truth.csv", "columns": {"predicted": "judge_grade"}, "sample": "random"}
+    change_params(project, {"data.truth": {**truth, "additional": ["truth.csv"]}})
+
+    refused = attempt(project, "concord", "ppi")
+
+    assert refused.returncode == 2
+    assert "params.yaml: data.truth.additional: is set, and `concord ppi` reads one" in (
+        " ".join(refused.stderr.split())
+    )
