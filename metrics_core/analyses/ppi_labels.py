@@ -1,6 +1,7 @@
 """Checks of a sample that people judged, and its agreement with the judge."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -114,8 +115,9 @@ def refuse_low_predictions(
     labels: JudgeLabels, conventions: Conventions, truth: InputTable
 ) -> None:
     """Raise an InputError if no grade of the judge reaches the relevance threshold."""
-    least, highest = conventions.relevance_threshold, labels.judge["grade"].max()
-    if least is not None and highest < least:  # type: ignore[operator]
+    least = conventions.relevance_threshold
+    highest: Any = labels.judge["grade"].max()
+    if least is not None and highest < least:
         problem = (
             f"is at most {highest:g}, and the relevance threshold is {least:g}: no document is "
             "relevant to the judge"
