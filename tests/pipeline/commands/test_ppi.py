@@ -122,15 +122,3 @@ def test_the_display_words_of_params_are_shown(project: Path) -> None:
     output = run(project, "concord", "ppi")
 
     assert output.startswith("People judged the top 5 for 30 of 100 questions")
-
-
-def test_additional_judgements_are_refused(project: Path) -> None:
-    truth = {"path": "truth.csv", "columns": {"predicted": "judge_grade"}, "sample": "random"}
-    change_params(project, {"data.truth": {**truth, "additional": ["truth.csv"]}})
-
-    refused = attempt(project, "concord", "ppi")
-
-    assert refused.returncode == 2
-    assert "params.yaml: data.truth.additional: is set, and `concord ppi` reads one" in (
-        " ".join(refused.stderr.split())
-    )
