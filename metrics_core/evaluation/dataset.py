@@ -106,9 +106,9 @@ class EvaluatedModel:
         return ModelResult(labels, definitions, self.lists, summary, self.quality)
 
     def counts(self) -> ModelResult:
-        """Return the counts of users, lists and ids, for warnings about one model."""
+        """Return the lists and the counts of users, lists and ids, for warnings about one model."""
         empty = pl.DataFrame()
-        return ModelResult(empty, empty, empty, self.evaluation.counts(), self.quality)
+        return ModelResult(empty, empty, self.lists, self.evaluation.counts(), self.quality)
 
 
 @dataclass(frozen=True)

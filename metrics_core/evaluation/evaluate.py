@@ -205,7 +205,8 @@ def evaluate(
     except InputError:
         loader.recommendations("recs", recs, InMemorySink().collect)  # problems of recs come first
         raise
-    model = dataset.evaluate("recs", recs, needs_lists=False)
+    reads_lists = dataset.data.words is not None  # see `own_id_warnings`
+    model = dataset.evaluate("recs", recs, needs_lists=reads_lists)
     warnings = [
         *none_relevant_warnings(config, dataset.data),
         *evaluation_warnings(config, {"recs": model.counts()}, dataset.data),

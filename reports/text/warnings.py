@@ -204,6 +204,16 @@ def _spelled_otherwise(details: Details) -> Texts:
     )
 
 
+def _own_id_listed(details: Details) -> Texts:
+    return (
+        f"{details['users']:,} of {format_count(details['of_users'], 'user')} have the item with "
+        f"their own id in the top {details['k']} ({details['model']}); it is not judged, and "
+        "counts as not relevant.",
+        "if each is the query itself, leave it out: `data.exclude: same_id`, in Python "
+        "`exclude` of `cc.preset`",
+    )
+
+
 def _no_common_item(_: Details) -> Texts:
     return (
         "No recommended item occurs in the ground truth, for any user.",
@@ -450,6 +460,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "not_in_catalogue": _not_in_catalogue,
     "order_not_identifiable": _order_not_identifiable,
     "outlying_training": _outlying_training,
+    "own_id_listed": _own_id_listed,
     "propensity": _propensity,
     "same_file": _same_file,
     "sampled_candidates": _sampled_candidates,

@@ -38,6 +38,7 @@ _SHARES: Mapping[str, Callable[[Details], float]] = {
     "future_items": _share,
     "heavy_users": _share,
     "items_born_after": _share_of_rows,
+    "own_id_listed": _share,
     "short_lists": _share,
     "ties_at_cutoff": _share,
     "train_items_recommended": _share,

@@ -6,7 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
+import polars as pl
+
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.data.tables import scan
 from concord.metrics_core.errors import SettingNames
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap
@@ -25,6 +28,7 @@ _MIN_GRADES = 4  # distinct grades of a rating scale, whose low ratings are disl
 STAR_MAXIMA = (4, 10)  # of scales of ratings
 _LIKED = 0.8  # of the highest rating: lowest rating of an item that a user liked
 _LOWEST = 0.2  # of the highest rating: a threshold that excludes almost nothing
+_OWN_DEPTH, _OWN_SHARE = 10, 0.1  # ranks of a list, and share of the users with their own id there
 _MIN_LENGTH = 5  # items of each user in a truth that looks like ranked lists
 
 
@@ -262,3 +266,34 @@ def rewritten_id_warnings(models: Models, data: EvaluationData) -> Iterator[Data
         )
         details = {"example": example, "columns": columns}
         yield DataWarning("ids_rewritten", "notice", names, details)
+
+
+def own_id_warnings(
+    models: Models, data: EvaluationData, conventions: Conventions
+) -> Iterator[DataWarning]:
+    """Yield a warning if users list the item with their own id, and it is not judged.
+
+    Only with words of search, whose queries may be documents: ids of users and items are equal by
+    chance.
+    """
+    if data.words is None or conventions.exclude is not None:
+        return
+    user, item = (pl.col(name).cast(pl.String) for name in ("user", "item"))
+    n_own, n_users = {}, {}
+    for model, result in models.items():
+        own = scan(result.lists).filter(pl.col("rank") <= _OWN_DEPTH, user == item)
+        truth = scan(data.truth_of(result)).group_by(user).agg((user == item).any().alias("judged"))
+        users = own.select(user).unique().join(truth.filter(~pl.col("judged")), on="user")
+        n_own[model] = len(users.collect())
+        n_users[model] = result.summary["users"]["evaluated"]
+    names = tuple(m for m, n in n_own.items() if n >= max(MIN_USERS, _OWN_SHARE * n_users[m]))
+    if names:
+        most = max(names, key=lambda model: n_own[model] / n_users[model])
+        details = {
+            "model": most,
+            "share": n_own[most] / n_users[most],
+            "users": n_own[most],
+            "of_users": n_users[most],
+            "k": _OWN_DEPTH,
+        }
+        yield DataWarning("own_id_listed", "notice", names, details)

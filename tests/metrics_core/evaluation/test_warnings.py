@@ -26,8 +26,10 @@ def graded() -> dict[int, dict[str, int]]:
     return {user: {f"i{(user + 3) % 30}": 1, **{f"x{n}": 0 for n in range(9)}} for user in USERS}
 
 
+SEARCH = {"user": "query", "item": "document"}
 TIMES = {"columns": {"truth": {"time": "time"}, "train": {"time": "time"}}}
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "own_id_listed": ({u: [str(u), *LISTS[u]] for u in USERS}, TRUTH, {"words": SEARCH}),
     "short_lists": ({user: items[:5] for user, items in LISTS.items()}, TRUTH, {}),
     "few_judged": (LISTS, graded(), {}),
     "truth_in_train": (LISTS, TRUTH, {"train": {u: [*TRUTH[u], "other"] for u in USERS}}),
@@ -109,3 +111,42 @@ def test_train_of_other_users_with_half_of_the_items_is_no_serious_warning(
 
     assert warning.severity == severity
     assert words in warning.sentence
+
+
+def _own_id_warnings(
+    n_own: int,
+    *,
+    rank: int = 1,
+    words: Any = SEARCH,
+    truth: Any = TRUTH,
+    conventions: Any = "standard",
+) -> list[str]:
+    """Return texts of the warning if the first queries have their own id at a rank of their list.
+
+    Their ids are whole numbers in the ground truth and text in the lists.
+    """
+    lists = {u: list(items) for u, items in LISTS.items()}
+    for user in USERS[:n_own]:
+        lists[user].insert(rank - 1, str(user))
+    evaluated = cc.evaluate(lists, truth, metrics=["nDCG@10"], conventions=conventions, words=words)
+    return [each.sentence for each in evaluated.warnings if each.code == "own_id_listed"]
+
+
+def test_queries_that_list_themselves_are_counted() -> None:
+    (sentence,) = _own_id_warnings(10, rank=10)
+
+    assert sentence.startswith("10 of 40 users have the item with their own id in the top 10")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"words": None},  # ids of users and items are equal by chance
+        {"n_own": 9},
+        {"rank": 11},
+        {"truth": {user: {**items, str(user): 1} for user, items in TRUTH.items()}},
+        {"conventions": cc.preset("standard", exclude="same_id")},
+    ],
+)
+def test_an_own_id_is_no_warning_by_chance_or_if_judged_or_excluded(case: dict[str, Any]) -> None:
+    assert _own_id_warnings(**{"n_own": 40, **case}) == []
