@@ -1,6 +1,7 @@
 """Run a retriever on queries, and collect its lists and the time of each query."""
 
 import inspect
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral, Real
@@ -29,7 +30,8 @@ def collect(
     retriever : callable or object
         A function of one query, or an object with the method `invoke` (LangChain) or `retrieve`
         (LlamaIndex). It returns documents, best first: ids, dicts or objects, each alone or in a
-        pair with its score; or {id: score}. Their order is kept: they are not sorted by score.
+        pair with its score, in which case their order is kept; or {id: score}, which is sorted by
+        descending score.
     queries : dict, list or frame
         {id: query}; queries that are their own ids; or a frame with an id (`qid`, `query_id`,
         `_id` …) and a text (`query`, `text` or `question`).
@@ -66,6 +68,8 @@ def collect(
     0.5
     """
     search = _search_function(retriever)
+    if type(k) is not int or k < 1:
+        raise refuse("k", f"is {k!r}", "write a whole number, 1 or more")
     if not callable(id) and not (isinstance(id, str) and id):
         raise refuse("id", f"is {id!r}", _ID_FIX)
     rows: list[tuple[str, str, int, float | None]] = []
@@ -134,13 +138,16 @@ def _only_column(columns: Iterable[str], names: tuple[str, ...]) -> str:
 
 
 def _documents(result: Any, location: str) -> list[Any]:
-    """Return the documents as a list; {id: score} becomes pairs."""
+    """Return the documents as a list; {id: score} becomes pairs, the highest score first."""
+    is_frame = hasattr(result, "columns")
     if isinstance(result, Mapping) and all(map(_is_number, result.values())):
-        return list(result.items())
-    if isinstance(result, Iterable) and not isinstance(result, str | Mapping):
+        return sorted(result.items(), key=lambda pair: pair[1], reverse=True)
+    if isinstance(result, Iterable) and not isinstance(result, str | Mapping) and not is_frame:
         return list(result)
     kind = type(result).__name__
     fix = "return a list of documents, best first, or {id: score}"
+    if is_frame:
+        fix = "return its rows as dicts, such as frame.to_dict('records'), and name their `id`"
     if isinstance(result, Mapping):
         kind = f"a dict with {', '.join(_keys(result))}"
         fix = "return its documents alone, such as lambda query: chain.invoke(query)['context']"
@@ -159,7 +166,7 @@ def _with_score(document: Any) -> tuple[Any, float | None]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
 
 
 def _document_id(document: Any, name: str | Callable[[Any], Any], location: str) -> str:

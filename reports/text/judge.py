@@ -25,7 +25,7 @@ def describe(judging: Judging) -> Iterator[Block]:
         yield Heading(label)
         yield _score_table([each for each in judging.scores if each.label == label])
         if pairs := [each for each in judging.differences if each.label == label]:
-            header = ["difference", "now", "lowest", "highest", "after all judgements"]
+            header = ["difference", "now", "lowest", "highest", "once all are judged"]
             yield TextTable(header, [_difference_row(each) for each in pairs])
     if not all(each.is_exact for each in judging.differences):
         yield f"{_OUTER} No judgement leads beyond this bound, but perhaps none leads to it."
@@ -71,7 +71,7 @@ def _difference_row(bounds: ScoreBounds) -> list[str]:
 
 
 def _outcome(bounds: ScoreBounds) -> str:
-    """Return who can win after all judgements."""
+    """Return who can win once all are judged."""
     if bounds.is_open:
         return "open"
     if bounds.low == bounds.high == 0:

@@ -94,6 +94,24 @@ def test_an_invalid_id_is_refused(id: Any, message: str) -> None:
         _items([CHUNK], id=id)
 
 
+def test_scores_by_document_are_sorted_before_the_cut() -> None:
+    run = cc.collect(lambda _: {"a": 0.1, "b": 0.9, "c": 0.5}, ["q"], k=2)
+    assert run.recommendations.rows() == [("q", "b", 1, 0.9), ("q", "c", 2, 0.5)]
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.0, "10", True])
+def test_k_is_a_positive_whole_number(k: Any) -> None:
+    with pytest.raises(cc.InputError, match="write a whole number, 1 or more"):
+        cc.collect(lambda _: ["a"], ["q"], k=k)
+
+
+def test_a_returned_frame_is_no_list_of_documents() -> None:
+    frame = pl.DataFrame({"docno": ["a"], "score": [1.0]})
+    with pytest.raises(cc.InputError, match="returned DataFrame, not a list") as raised:
+        cc.collect(lambda _: frame, ["q"])
+    assert "rows as dicts" in str(raised.value)
+
+
 def test_k_documents_are_kept_and_ids_are_found_by_another_name() -> None:
     documents = [SimpleNamespace(metadata={"source": number}) for number in (7, 8, 9)]
     assert _items(documents, k=2, id="source") == [("q1", "7", 1), ("q1", "8", 2)]
