@@ -154,6 +154,14 @@ def test_a_query_without_a_list_counts_as_its_convention_says() -> None:
     assert [mean.judge for mean in result.means] == pytest.approx([6 / 12, 5 / 12])
 
 
+def test_the_sample_may_have_no_relevant_document() -> None:
+    no_hit = _graded(_graded(small_truth(), "q1", "a", grade=0), "q3", "b", grade=0)
+
+    result = estimated(SMALL_MODELS, no_hit, metrics=["P@1"])
+
+    assert [(mean.human, mean.estimate, mean.tuning) for mean in result.means] == [(0, 0, 0)] * 2
+
+
 @pytest.mark.parametrize("policy", ["pooled", "unjudged"])
 def test_a_negative_grade_is_no_grade_of_a_person(policy: str) -> None:
     negative = _graded(small_truth(), "q2", "b", grade=-1)
