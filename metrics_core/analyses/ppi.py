@@ -165,12 +165,12 @@ def ppi_tables(
     is_sampled = queries.is_in(labels.people["user"].cast(pl.String).unique().implode()).to_numpy()
     n_sampled = int(is_sampled.sum())
     refuse_size(n_sampled, len(queries) - n_sampled)
+    refuse_low_predictions(labels, config.conventions, truth)
     # A sample may have no relevant document: the judge's grades of other queries prevent a refusal.
     others = labels.judge.join(labels.people, on="user", how="anti")
     graded = pl.concat([labels.people.drop("predicted"), others])
     by_people = _evaluate(loader, lists, graded, truth)
     refuse_gaps(by_people, labels, config.labels)
-    refuse_low_predictions(labels, config.conventions, truth)
     by_judge = _evaluate(loader, lists, labels.judge, truth)
     words = labels.words
     if any(map(is_retrieval_run, lists.values())):

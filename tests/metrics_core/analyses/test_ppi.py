@@ -159,7 +159,7 @@ def test_the_sample_may_have_no_relevant_document() -> None:
 
     result = estimated(SMALL_MODELS, no_hit, metrics=["P@1"])
 
-    assert [(mean.human, mean.estimate, mean.tuning) for mean in result.means] == [(0, 0, 0)] * 2
+    assert [(mean.people, mean.estimate, mean.tuning) for mean in result.means] == [(0, 0, 0)] * 2
 
 
 @pytest.mark.parametrize("policy", ["pooled", "unjudged"])
