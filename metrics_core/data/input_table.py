@@ -275,7 +275,7 @@ def _grade_names(names: Sequence[str]) -> list[str]:
 def _grade_problems(file: InputTable, names: Sequence[str]) -> Iterator[Problem]:
     """Yield a problem if a column looks like grades under another name: all grades would be 1."""
     judge = file.original_name(PREDICTED)
-    likely = _grade_names(names) or [judge] * (judge in names)
+    likely = _grade_names(names) or [judge] * (PREDICTED in file.optional and judge in names)
     if "grade" in file.optional and file.original_name("grade") not in names and likely:
         others = "".join(f", as may {name!r}" for name in likely[1:])
         absent = file.original_name("grade")

@@ -134,6 +134,11 @@ def test_a_share_may_be_a_numpy_number() -> None:
     assert len(cc.split(frame(SHOP), "global-time", share=np.float64(1 / 6)).truth) == 1
 
 
+def test_interactions_may_have_a_column_of_predictions() -> None:
+    rows = frame(SHOP).rename({"grade": "predicted"})
+    assert cc.split(rows, "leave-last-out").truth["item"].to_list() == [12, 13]
+
+
 def test_the_newest_items_are_cold() -> None:
     """Items 10 to 13 first occur at 1 to 4: the newest half is 12 and 13."""
     split = cc.split(frame(SHOP), "cold-items", share=0.5, newest=True)
