@@ -130,9 +130,13 @@ def _sum_over_hits(lists: QueryLists, rule: Rule, contrasts: Floats) -> QueryBou
 
     They are a sum of gain x weight of the rank over the hits, divided by a number that depends on
     how many items have which grade, but not on which. A difference of two such sums over the same
-    divisor is one, too: its weights are those of a minus those of b.
+    divisor is one, too: its weights are those of a minus those of b. Such a ratio is monotone in
+    the gain of an item until this passes the gain of another one, so that only the lowest, the
+    highest and the gains of judged items need a trial.
     """
-    levels = np.unique(rule.gains(rule.grades))
+    possible = rule.gains(rule.grades)
+    ends = possible.min(), possible.max()
+    levels = np.intersect1d(possible, [*ends, *rule.gains(lists.grades)])
     depth = int(max(lists.ranks.max(initial=0), lists.hit_rank.max(initial=0)))
     weight = _rank_weights(rule, depth)
     weights = weight[lists.ranks]

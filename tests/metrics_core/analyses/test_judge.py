@@ -138,12 +138,19 @@ def test_bounds_of_many_unjudged_items_hold_all_judgements(
     assert "AP@3" in {each.label for each in differences if not each.is_exact}
 
 
+def test_grades_between_those_of_judged_items_change_no_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(globals(), "GRADES", (0, 1, 2, 3, 4))  # grade 3 is not tried
+    check_bounds("standard", 0, 3)
+
+
 def check_bounds(name: str, seed: int, depth: int) -> tuple[ScoreBounds, ...]:
     """Compare the bounds of a random case with all judgements; return those of differences."""
     models, truth = random_case(seed)
     conventions: Any = {"preset": "standard", **DEFINITIONS[name]}
     labels = [each for each in LABELS[depth] if each != "RR@3" or name != "as long as the list"]
-    result = cc.judge(models, truth, metrics=labels, max_grade=2, conventions=conventions)
+    result = cc.judge(models, truth, metrics=labels, max_grade=max(GRADES), conventions=conventions)
     values = all_values(models, truth, labels, depth, conventions=conventions)
     undefined = conventions.get("undefined", "skip")
     means = {key: all_means(rows, undefined) for key, rows in values.items()}
