@@ -7,6 +7,7 @@ from concord.metrics_core.comparison.min_effect import (
     EFFECT_FIX,
     is_effect,
     unevaluated_label_problem,
+    unreachable_problems,
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentation
 from concord.metrics_core.conventions.convention import format_value
@@ -161,6 +162,14 @@ def gate_problems(
             yield Problem(location, problem, "name a metric that has a value for each user")
         elif segmentation is not None:
             yield from _segment_problems(location, labels[text], segmentation)
+    margins: list[tuple[tuple[str, ...], Mapping[str, Margin]]] = [
+        (("guardrails",), gate.guardrails)
+    ]
+    margins += [(("segments", name), each) for name, each in gate.segments.items()]
+    for keys, margin_of in margins:
+        for text, margin in margin_of.items():
+            if text in labels and not isinstance(margin, str):
+                yield from unreachable_problems(margin, [labels[text]], ("gate", *keys, text))
 
 
 def _segment_problems(

@@ -70,6 +70,11 @@ def effect_problems(
             yield Problem(location, f"is {format_value(effect)}", EFFECT_FIX)
     if not labels:
         return
+    for name, effect in effect_of.items():
+        named = [name] if name != DEFAULT else [each for each in primary if each not in effect_of]
+        reached = [labels[each] for each in named if each in labels]
+        if is_effect(effect) and not isinstance(effect, str):
+            yield from unreachable_problems(effect, reached, ("min_effect", name))
     for label in sorted(effect_of.keys() - labels.keys() - {DEFAULT}):
         yield unevaluated_label_problem("min_effect", label, labels, settings)
     missing = [label for label in labels if label not in effect_of]

@@ -338,7 +338,8 @@ def _duplicate_problems(lists: ListTable, duplicates: Count) -> Iterator[Problem
                 GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"""
     user, item = only_row(lists.connection, query)
     message = "the item occurs more than once in the list"
-    policy = lists.source.file.settings.conventions("duplicates", "keep, first or drop")
+    options = "drop or first, as for chunks of one document, or keep"
+    policy = lists.source.file.settings.conventions("duplicates", options)
     fix = f"list each item once where the table is made, or {policy}"
     affected = AffectedRows(
         DUPLICATE_ITEM, (user, item), duplicates.rows, duplicates.users, message

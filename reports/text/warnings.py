@@ -230,6 +230,16 @@ def _not_in_catalogue(details: Details) -> Texts:
     )
 
 
+def _duplicates_counted(details: Details) -> Texts:
+    rows = format_count(details["rows"], "row")
+    units = format_count(details["n_users"], details["unit"])
+    return (
+        f"Lists hold copies of an item: up to {rows} of {units} ({details['model']}). "
+        "`duplicates: keep` counts each copy as a further hit: values are too high, even above 1.",
+        f"{details['setting']}, or list each item once; copies are often chunks of one document",
+    )
+
+
 def _sampled_corrected(details: Details) -> Texts:
     others = details["others"]
     return (
@@ -448,6 +458,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "all_relevant": _all_relevant,
     "dcg_disagrees": _dcg_disagrees,
     "direction_unclear": _direction_unclear,
+    "duplicates_counted": _duplicates_counted,
     "few_judged": _few_judged,
     "few_lists": _few_lists,
     "future_items": _future_items,

@@ -48,7 +48,8 @@ MISSING_GRADE = (
 NAN = "correct the score, or drop the row where the table is made, or set `input.nan_score: last`"
 ONCE = (
     "list each item once where the table is made, "
-    "or set `conventions.duplicates` to keep, first or drop, and `conventions.preset` to custom"
+    "or set `conventions.duplicates` to drop or first, as for chunks of one document, or keep, "
+    "and `conventions.preset` to custom"
 )
 GAPS = "number the ranks of a list without gaps, or set `order: file`"
 OWN_RANK = "give each item of a list its own rank, or set `order: file`"

@@ -34,6 +34,7 @@ def _share_of_users(details: Details) -> float:
 
 
 _SHARES: Mapping[str, Callable[[Details], float]] = {
+    "duplicates_counted": _share,
     "few_lists": _share_of_users,
     "future_items": _share,
     "heavy_users": _share,

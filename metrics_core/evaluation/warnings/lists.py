@@ -46,6 +46,7 @@ def evaluation_warnings(
     """Return all warnings on recommendations, ground truth and train, the most serious first."""
     conventions = config.conventions
     warnings = [
+        *_counted_duplicates(config, models),
         *_sampled_candidates(config, models, data),
         *_train_items(config, models),
         *_future_items(config, models),
@@ -86,6 +87,39 @@ def checked_codes(config: EvaluationConfig, models: Models, data: EvaluationData
         and any(result.quality.get("order") == "score" for result in results),
     }
     return [code for code, checked in is_checked.items() if checked]
+
+
+def _counted_duplicates(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
+    """Yield a warning if lists hold copies of an item that a metric counts as further hits."""
+    conventions = config.conventions
+    if not any(
+        label.metric.counts_copies and label.conventions(conventions).duplicates == "keep"
+        for label in config.labels
+    ):
+        return
+    lists = {
+        model: max((each.quality for each in result.replicate_results), key=_share_with_copies)
+        for model, result in models.items()
+    }
+    shares = {model: _share_with_copies(quality) for model, quality in lists.items()}
+    names = tuple(model for model, share in shares.items() if share > 0)
+    if names:
+        quality = lists[max(shares, key=shares.__getitem__)]
+        rows, n_users = (quality["duplicates"][name] for name in ("rows", "users"))
+        details = {
+            **_largest(shares),
+            "rows": rows,
+            "n_users": n_users,
+            "unit": unit_word(conventions),
+            "setting": config.settings.conventions("duplicates", "drop or first"),
+        }
+        severity = severity_of_rows(n_users, quality["users"])
+        yield DataWarning("duplicates_counted", severity, names, details)
+
+
+def _share_with_copies(quality: Mapping[str, Any]) -> float:
+    """Return the share of the lists that hold an item more than once."""
+    return float(quality["duplicates"]["users"] / max(quality["users"], 1))
 
 
 def _sampled_candidates(
@@ -164,7 +198,7 @@ def _shares_at_cutoff(config: EvaluationConfig, models: Models, count: str) -> d
 
 
 def _missing_lists(models: Models, conventions: Conventions) -> Iterator[DataWarning]:
-    """Yield a warning if models lack lists of different users, or all lack those of many users."""
+    """Yield a warning if models lack lists of different users, or all lack those of the same."""
     users = {model: result.summary["users"] for model, result in models.items()}
     missing = {
         m: counts["without_list"] for m, counts in users.items() if counts.get("without_list")
@@ -180,9 +214,11 @@ def _missing_lists(models: Models, conventions: Conventions) -> Iterator[DataWar
         severity = severity_of_rows(missing[most], n_users)
         details = {"without_list": missing, "n_users": n_users, **details}
         yield DataWarning("user_sets_differ", severity, tuple(missing), details)
-    elif missing[most] / users[most]["in_truth"] >= _MANY_MISSING:
-        details = {"without_list": missing[most], "n_users": users[most]["in_truth"], **details}
-        yield DataWarning("few_lists", "serious", (), details)
+    else:
+        n_users = users[most]["in_truth"]
+        severity = "serious" if missing[most] / n_users >= _MANY_MISSING else "notice"
+        details = {"without_list": missing[most], "n_users": n_users, **details}
+        yield DataWarning("few_lists", severity, (), details)
 
 
 def _heavy_users(data: EvaluationData, conventions: Conventions) -> Iterator[DataWarning]:

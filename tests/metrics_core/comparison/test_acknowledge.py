@@ -64,6 +64,7 @@ def test_a_warning_beyond_its_acknowledged_extent_counts_again() -> None:
     ("code", "details", "enough", "too_little"),
     [
         ("future_items", {"share": 0.29}, "29%", "28.9%"),
+        ("duplicates_counted", {"share": 0.29}, "29%", "28.9%"),
         ("items_born_after", {"rows": 58, "of_rows": 200}, "29%", "28%"),
         ("user_sets_differ", {"without_list": {"a": 1, "b": 3}, "n_users": 10}, "30%", "29%"),
         ("user_sets_differ", {"without_values": {"a": 3}, "n_users": 10}, "30%", "29%"),

@@ -185,6 +185,8 @@ def test_columns_are_named_by_model_and_by_table() -> None:
          "near: row 1 and row 2, column 'rank' (user 'u00'): rank 1 occurs twice in the list"),
         ({"min_effect": 2},
          "min_effect: is 2, and no two values of nDCG@5 are further apart than 1\n  fix: write 2%"),
+        ({"min_effect": {"nDCG@5": 2, "default": "2%"}}, "min_effect.nDCG@5: is 2, and no two"),
+        ({"min_effect": {"default": 2}}, "min_effect.default: is 2, and no two values of nDCG@5"),
         ({"users": pl.DataFrame({"user": USERS}),
           "segments": {"a": {"by": "user", "column": "contry"}}},
          "segments.a: users have no column 'contry'"),

@@ -135,6 +135,10 @@ def test_a_gate_changes_nothing_else() -> None:
          "gate.segments.country: names P@5 as"),
         ({"guardrails": {"nDCG@5": "2"}}, "gate.guardrails.nDCG@5: is '2'"),
         ({"guardrails": {"nDCG@5": -1}}, "gate.guardrails.nDCG@5: is -1"),
+        ({"guardrails": {"nDCG@5": 5}},
+         "gate.guardrails.nDCG@5: is 5, and no two values of nDCG@5 are further apart than 1\n"
+         "  fix: write 5%"),
+        ({"segments": {"country": {"R@5": 1}}}, "gate.segments.country.R@5: is 1, and no two"),
         ({"guardrails": {"P@5": 0.0001, "precision_5": 0.9}},
          "gate.guardrails: names P@5 as 'P@5' and 'precision_5'"),
         ({"guardrails": {"ndgc@5": "2%"}},

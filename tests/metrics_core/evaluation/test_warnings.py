@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import concord as cc
+from concord.metrics_core.results.comparison_parts import DataWarning
 
 N = 40
 USERS = range(N)
@@ -57,6 +58,11 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         {"train": rows({u: [f"i{u % 30}"] for u in USERS}, time=2), **TIMES},
     ),
     "few_lists": ({u: LISTS[u] for u in range(10)}, TRUTH, {}),
+    "duplicates_counted": (
+        {u: [items[3]] * (1 + u % 2) + items for u, items in LISTS.items()},
+        TRUTH,
+        {"conventions": cc.preset("standard", duplicates="keep")},
+    ),
     "no_common_item": ({u: [f"y{n}" for n in range(10)] for u in USERS}, TRUTH, {}),
     "spelled_otherwise": ({u: [i.upper() for i in LISTS[u]] for u in USERS}, TRUTH, {}),
     "not_in_catalogue": (
@@ -150,3 +156,36 @@ def test_queries_that_list_themselves_are_counted() -> None:
 )
 def test_an_own_id_is_no_warning_by_chance_or_if_judged_or_excluded(case: dict[str, Any]) -> None:
     assert _own_id_warnings(**{"n_own": 40, **case}) == []
+
+
+def _copies(n_users: int, n_with_copies: int, **options: Any) -> list[DataWarning]:
+    """Return the warnings about copies in lists of which some hold the relevant item twice."""
+    lists = {u: ["a", "a", "b"] if u < n_with_copies else ["a", "b"] for u in range(n_users)}
+    options = {"metrics": ["nDCG@2"], "conventions": "pytrec_eval", **options}
+    evaluated = cc.evaluate(lists, {user: ["a"] for user in lists}, **options)
+    return [each for each in evaluated.warnings if each.code == "duplicates_counted"]
+
+
+@pytest.mark.parametrize(("n_users", "severity"), [(100, "serious"), (101, "notice")])
+def test_copies_that_count_as_hits_are_a_warning(n_users: int, severity: str) -> None:
+    (warning,) = _copies(n_users, n_with_copies=1)
+
+    assert warning.severity == severity
+    assert warning.models == ("recs",)
+    assert "1 row of 1 user (recs)" in warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
+    assert warning.fix.startswith("set `duplicates` of the conventions to drop or first")
+    assert "chunks of one document" in warning.fix
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"conventions": cc.preset("pytrec_eval", duplicates="drop")},
+        {"conventions": cc.preset("pytrec_eval", duplicates="first")},
+        {"metrics": ["RR@2"]},  # reads the first hit only
+    ],
+)
+def test_copies_that_do_not_count_are_no_warning(options: dict[str, Any]) -> None:
+    assert not _copies(10, n_with_copies=5, **options)
+    assert _copies(10, n_with_copies=5)
+    assert not _copies(10, n_with_copies=0)

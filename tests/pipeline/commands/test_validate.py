@@ -198,7 +198,10 @@ def test_invalid_file_name_is_reported_with_all_other_problems(small_project: Pa
 def test_fix_of_a_repeated_item_names_all_changes(small_project: Path) -> None:
     (small_project / "data/pop.csv").write_text("user,item\nu1,A1\nu1,A1\nu2,A1\n")
     _, _, wrong = run_validate(small_project)
-    fix = "set `conventions.duplicates` to keep, first or drop, and `conventions.preset` to custom"
+    fix = (
+        "set `conventions.duplicates` to drop or first, as for chunks of one document, or keep, "
+        "and `conventions.preset` to custom"
+    )
     change_params(
         small_project, {"conventions.duplicates": "first", "conventions.preset": "custom"}
     )

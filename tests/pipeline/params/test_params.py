@@ -597,7 +597,7 @@ def test_labels_of_a_gate_are_read_in_any_spelling(tmp_path: Path) -> None:
     path, gate = (
         tmp_path / "params.yaml",
         (
-            "gate: {guardrails: {nDCG @10: 2%, Coverage@10: 1}, segments: {channel: {R@20: "
+            "gate: {guardrails: {nDCG @10: 2%, Coverage@10: 0.5}, segments: {channel: {R@20: "
             "min_effect}}, "
             "success: [RBP(p=0.80)@10], undecided: pass, models: [als]}"
         ),
@@ -605,7 +605,7 @@ def test_labels_of_a_gate_are_read_in_any_spelling(tmp_path: Path) -> None:
     path.write_text(DEMO.replace("gate: {}", gate), encoding="utf-8")
 
     assert read_params(path).comparison_config.gate == Gate(
-        guardrails={"nDCG@10": "2%", "Coverage@10": 1.0},
+        guardrails={"nDCG@10": "2%", "Coverage@10": 0.5},
         segments={"channel": {"R@20": "min_effect"}},
         success=("RBP(p=0.8)@10",),
         undecided_passes=True,
