@@ -48,14 +48,14 @@ def test_failure_shows_the_words_of_concord_gate(project: Path, pytester: pytest
 
 
 def test_the_current_gate_decides(project: Path, pytester: pytest.Pytester) -> None:
-    change_params(project, {"gate": {"guardrails": {"nDCG@5": 1}}})
+    change_params(project, {"gate": {"guardrails": {"nDCG@5": 0.99}}})
 
     pytester.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=1)
 
 
 def test_option_names_one_of_several_evaluations(project: Path, pytester: pytest.Pytester) -> None:
     other = copied_from(project, pytester.mkdir("new--dir"))
-    change_params(other, {"gate": {"guardrails": {"nDCG@5": 1}}})
+    change_params(other, {"gate": {"guardrails": {"nDCG@5": 0.99}}})
     unnamed = pytester.runpytest_inprocess(*PLUGIN)
 
     unnamed.assert_outcomes(errors=1)
@@ -65,7 +65,7 @@ def test_option_names_one_of_several_evaluations(project: Path, pytester: pytest
 
 
 def test_damaged_results_are_named(project: Path, pytester: pytest.Pytester) -> None:
-    change_params(project, {"gate": {"guardrails": {"nDCG@5": 1}}})
+    change_params(project, {"gate": {"guardrails": {"nDCG@5": 0.99}}})
     for file in (project / "results/per_user").iterdir():
         file.write_bytes(b"broken")
     result = pytester.runpytest_inprocess(*PLUGIN)
@@ -77,7 +77,7 @@ def test_damaged_results_are_named(project: Path, pytester: pytest.Pytester) -> 
 def test_missing_results_are_an_error_and_changed_ones_a_warning(
     project: Path, pytester: pytest.Pytester
 ) -> None:
-    change_params(project, {"gate": {"guardrails": {"nDCG@5": 1}}, "comparison.seed": 7})
+    change_params(project, {"gate": {"guardrails": {"nDCG@5": 0.99}}, "comparison.seed": 7})
     changed = pytester.runpytest_inprocess(*PLUGIN, "-W", "default")
     (project / "results/comparison/comparison.json").unlink()
     missing = pytester.runpytest_inprocess(*PLUGIN)

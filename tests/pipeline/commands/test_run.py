@@ -356,7 +356,7 @@ def test_the_examples_of_the_page_run(project: Path, name: str) -> None:
 
 
 def test_comment_without_dvc_compares_with_the_baseline(project: Path) -> None:
-    change_params(project, {"gate": {"guardrails": {"nDCG@1": 1}}})
+    change_params(project, {"gate": {"guardrails": {"nDCG@1": 0.99}}})
     for command in (["init", "-q"], ["add", "params.yaml"], ["commit", "-qm", "a state"]):
         git(project, *command)
     done = attempt(project, "concord", "comment", "HEAD")
