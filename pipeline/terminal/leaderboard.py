@@ -57,11 +57,21 @@ def print_leaderboard(
         for model_rows in _first(models, comparison.baseline, n_models):
             for row in model_rows:
                 _print_row(terminal, row, widths)
-    if max_lines is None and (legend := ranks.legend(comparison, labels)):
+    if max_lines is None and (legend := _legend(comparison, labels)):
         terminal.print()
         for mark, meaning in legend.items():
             terminal.print(f"{mark}: {meaning}")
     _print_counts(terminal, len(comparison.models) - n_models, len(labels) - len(shown_labels))
+
+
+def _legend(comparison: Comparison, labels: Sequence[str]) -> dict[str, str]:
+    """Return the meaning of the marks, and why an interval without 0 may be undecided."""
+    legend: dict[str, str] = dict(ranks.legend(comparison, labels).items())
+    pairs = (pair for label in labels for pair in comparison.against_baseline(label))
+    if any(map(ranks.fails_adjusted_only, pairs)):
+        reason = "the adjusted p value is not significant"
+        legend["undecided, though the interval excludes 0"] = reason
+    return legend
 
 
 def _models(comparison: Comparison, label: str) -> list[list[Row]]:

@@ -8,7 +8,7 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.text_format import is_or_are, join_names
 from concord.reports.text import numbers
-from concord.reports.text.ranks import beats
+from concord.reports.text.ranks import beats, fails_adjusted_only
 
 _MAX_NAMES = 3  # in one clause
 _TOO_FEW = ", as too few users differ"
@@ -109,10 +109,7 @@ def _unsure_lead(comparison: Comparison, label: str) -> str:
     if not others:
         return ""
     pair = pair_of(comparison, best, others[0], label)
-    low, high = pair.ci_low, pair.ci_high
-    if pair.verdict != "undecided" or low is None or high is None or low <= 0 <= high:
-        return ""
-    return f"; {best} leads, but not significantly"
+    return f"; {best} leads, but not significantly" if fails_adjusted_only(pair) else ""
 
 
 def top_models(comparison: Comparison, label: str) -> list[str]:

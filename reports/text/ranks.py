@@ -5,6 +5,7 @@ from string import ascii_lowercase
 from typing import Literal
 
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference
 
 Mark = Literal["best", "level", "close"]
 MEANINGS: Mapping[Mark, str] = {
@@ -48,6 +49,13 @@ def legend(comparison: Comparison, labels: Iterable[str]) -> dict[Mark, str]:
     """Return mark -> meaning, of the marks that these labels have."""
     used = {mark for label in labels for mark in marks(comparison, label).values()}
     return {mark: meaning for mark, meaning in MEANINGS.items() if mark in used}
+
+
+def fails_adjusted_only(pair: Difference) -> bool:
+    """True if the interval excludes 0, but the adjusted p-value is not significant."""
+    low, high = pair.ci_low, pair.ci_high
+    excludes_zero = low is not None and high is not None and not low <= 0 <= high
+    return pair.verdict == "undecided" and excludes_zero
 
 
 def letters(comparison: Comparison) -> dict[str, str]:

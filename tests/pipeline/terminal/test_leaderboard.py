@@ -4,6 +4,7 @@ import io
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -184,3 +185,17 @@ def test_interval_over_replicates_is_below_each_model() -> None:
     assert "too few: 2" in "\n".join(
         printed_lines(replicate_sample((2, 3, 1)), 110, labels=[PRIMARY[0]])
     )
+
+
+@pytest.mark.parametrize(("low", "is_noted"), [(0.01, True), (-0.01, False)])
+def test_an_undecided_interval_without_zero_has_the_reason(low: float, is_noted: bool) -> None:
+    comparison = compare_models(["base", "als"], ["R@3"])
+    (pair,) = comparison.pairs
+    changed = replace(pair, verdict="undecided", ci_low=low, ci_high=0.2)
+    comparison = replace(comparison, pairs=(changed,))
+
+    lines = printed_lines(comparison)
+
+    note = "undecided, though the interval excludes 0: the adjusted p value is not significant"
+    assert (note in " ".join(lines)) == is_noted
+    assert note not in " ".join(printed_lines(comparison, most_lines=12))
