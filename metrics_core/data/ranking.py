@@ -149,7 +149,8 @@ def choose_order(source: Source, order: str | None, ties: str) -> str:
     Raises
     ------
     InputError
-        If there are neither ranks nor scores, or the column that `order` names is missing.
+        If there are neither ranks nor scores, the column that `order` names is missing, or
+        `file` would ignore the scores of JSON by query.
     """
     location = f"{source.file.name}: lists"
     if order is None and not {"rank", "score"} & set(source.columns):
@@ -157,6 +158,9 @@ def choose_order(source: Source, order: str | None, ties: str) -> str:
     order = order or ("rank" if "rank" in source.columns else "score")
     if order != "file" and order not in source.columns:
         raise refuse(location, f"there is no {order} to order them by", "choose another `order`")
+    if order == "file" and source.file.format == "json" and "score" in source.columns:
+        problem = "are in file order, which ignores the scores of JSON by query"
+        raise refuse(location, problem, "leave out `order: file`")
     if order == "score" and ties == "given":
         return "rank" if "rank" in source.columns else "file"
     return order

@@ -13,8 +13,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from concord.metrics_core.data.column_names import guess_columns
+from concord.metrics_core.data.formats import format_by_name
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.results.text_format import join_names
+from concord.pipeline.init.json_start import first_queries
 from concord.pipeline.init.tables import (
     Role,
     Table,
@@ -22,9 +24,11 @@ from concord.pipeline.init.tables import (
     guess_role,
     has_duplicates,
     inspect_file,
+    json_by_query,
     packed_column,
     packed_problem,
     role_in_path,
+    users_of,
 )
 from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.repository import has_dvc, is_concord_project, repository
@@ -231,13 +235,15 @@ class Discovery:
     missing : list of Path
         Outs that do not exist yet.
     truth_candidates : list of Path
-            Tables that may be the ground truth, if there are several; none of them is used.
-        outs : mapping of Path to str
-            Outs of all stages, with the names of the stages.
-        folders : sequence of Path
-            Folders in which training may run: this one, those of stages, and their parents.
+        Tables that may be the ground truth, if there are several; none of them is used.
+    outs : mapping of Path to str
+        Outs of all stages, with the names of the stages.
+    folders : sequence of Path
+        Folders in which training may run: this one, those of stages, and their parents.
     has_more : bool
         True if there are more files than are inspected.
+    other_json : dict of Path to str
+        JSON files whose names do not show a table, with their stages.
     """
 
     tables: dict[str, Table] = field(default_factory=dict)
@@ -248,6 +254,7 @@ class Discovery:
     outs: Mapping[Path, str] = field(default_factory=dict)
     folders: Sequence[Path] = ()
     has_more: bool = False
+    other_json: dict[Path, str] = field(default_factory=dict)
 
 
 def discover(
@@ -285,9 +292,16 @@ def discover(
         path: stage for path, stage in files.items() if not {path, *path.parents} & {*named_files}
     }
     incomplete: dict[Role, list[Table]] = {}
+    outside = {
+        path
+        for path in unnamed
+        if stage_of(path, outs) is None and not path.resolve().is_relative_to(root)
+    }
+    json_files = {path for path in unnamed if format_by_name(path) == "json"} - outside
+    result.other_json = {path: unnamed[path] for path in sorted(json_files)}
     for table, role, problem in _tables(unnamed, folder, names):
-        is_inside = table.path.resolve().is_relative_to(root)
-        if not is_inside and stage_of(table.path, outs) is None:
+        result.other_json.pop(table.path, None)
+        if table.path in outside:
             reason = "a link leads out of the repository"
             result.skipped.append(SkippedTable(table.path, reason))
         elif problem is None:
@@ -310,6 +324,20 @@ def discover(
         result.skipped += [SkippedTable(table.path, reason) for table in tables.get(role, [])]
     result.models = name_models(tables.get("lists", []), folder)
     return result
+
+
+def add_json_lists(discovery: Discovery, folder: Path) -> None:
+    """Add JSON by query as models, if its first queries occur in the ground truth."""
+    starts = {path: first_queries(path) for path in discovery.other_json}
+    truth = discovery.tables.get("truth")
+    users = users_of(truth) if truth and any(starts.values()) else set()
+    lists = [
+        as_table(json_by_query(path, "run"), "lists", {}, discovery.other_json[path])
+        for path, queries in starts.items()
+        if not users.isdisjoint(queries)
+    ]
+    if lists:
+        discovery.models = name_models([*discovery.models.values(), *lists], folder)
 
 
 def _with_parents(folders: Iterable[Path], root: Path) -> list[Path]:

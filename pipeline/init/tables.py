@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 import pyarrow as pa
@@ -27,6 +27,7 @@ from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.text_files import first_line, open_unpacked
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import refuse_special
+from concord.pipeline.init.json_start import FORM, first_queries
 from concord.pipeline.params.yaml_files import FILL_IN
 
 LIST_NAMES = "recs recommendations recommended prediction predictions labels"  # and names of items
@@ -131,12 +132,6 @@ def _trec_columns(path: Path, format_: str) -> TableFile:
     return TableFile(path, format_, TREC["qrels" if ".qrels" in path.suffixes else "run"])
 
 
-# A query with a document and its number, or with a list of documents; or predictions of MTEB.
-_JSON_TEXT = r'"(?:[^"\\]|\\.)*"\s*'
-_JSON_START = re.compile(
-    rf'\s*\{{\s*("mteb_model_meta"|{_JSON_TEXT}:\s*(\{{\s*{_JSON_TEXT}:\s*-?[0-9]|\[\s*"))'
-)
-_JSON_BYTES = 1 << 16
 _JSON_KINDS = {"run": "run", "runs": "run", "predictions": "run", "qrels": "qrels"}
 _OTHER_JSON = {"config", "meta", "metadata", "metrics", "params", "report", "results", "summary"}
 
@@ -147,10 +142,13 @@ def _json_columns(path: Path, format_: str) -> TableFile:
     kinds = [_JSON_KINDS[word] for word in words if word in _JSON_KINDS]
     if not kinds or not _OTHER_JSON.isdisjoint(_WORD.findall(path.name.casefold())):
         return TableFile(path, format_, ())
-    with open_unpacked(parse_path(str(path))) as file:
-        start = file.read(_JSON_BYTES).decode("utf-8-sig", errors="replace")
-    names = tuple(name for name in TREC[kinds[-1]] if name != "rank")
-    return TableFile(path, format_, names if _JSON_START.match(start) else ())
+    return json_by_query(path, kinds[-1])
+
+
+def json_by_query(path: Path, kind: str) -> TableFile:
+    """Return the columns of a run or of qrels in JSON by query; none for other JSON."""
+    names = tuple(name for name in TREC[kind] if name != "rank")
+    return TableFile(path, "json", names if first_queries(path) else ())
 
 
 _READERS: dict[str, Callable[[Path, str], TableFile]] = {
@@ -236,7 +234,7 @@ def _is_time(text: str) -> bool:
     return False
 
 
-def _select_row(file: TableFile, *expressions: pl.Expr) -> tuple[float, ...] | None:
+def _select_row(file: TableFile, *expressions: pl.Expr) -> tuple[Any, ...] | None:
     frame = _scan(file)
     try:
         return frame.select(*expressions).collect().row(0) if frame is not None else None
@@ -297,6 +295,18 @@ class Table:
     @property
     def path(self) -> Path:
         return self.file.path
+
+
+def users_of(table: Table) -> set[str]:
+    """Return the ids of users as text; none if the rows are not read."""
+    file = table.file
+    if file.format == "json":
+        return first_queries(file.path)
+    if file.format == "trec":
+        with open_unpacked(parse_path(str(file.path))) as lines:
+            return {line.split(None, 1)[0].decode() for line in lines if line.strip()}
+    row = _select_row(file, pl.col(table.columns["user"]).cast(pl.String).unique().implode())
+    return {*row[0]} if row else set()
 
 
 def guess_role(file: TableFile, path: str, names: Mapping[str, str]) -> Role | None:
@@ -371,7 +381,9 @@ def named_table(path: Path, role: Role, names: Mapping[str, str]) -> Table:
     fix = f"name a file with one of these endings: {', '.join(ENDINGS)}"
     refuse_special(path, fix)
     file = inspect_file(path)
-    if file is None:
+    if file is not None and file.format == "json":  # whatever its name
+        file, fix = json_by_query(path, "run" if role == "lists" else "qrels"), FORM
+    if file is None or not file.columns:
         raise refuse(location, "cannot be read as a table", fix)
     if packed := packed_column(file):
         raise refuse(location, *packed_problem(packed))

@@ -176,7 +176,8 @@ def convention_problems(conventions: dict[str, Any]) -> list[Problem]:
         Problem(
             ("conventions", name),
             f"is {_yaml(value)}, but preset {conventions['preset']!r} has {_yaml(preset_value)}",
-            f"set it to {_yaml(preset_value)}, or `preset: custom`",
+            f"set it to {_yaml(preset_value)}, or `preset: custom`; "
+            f"`concord pin {conventions['preset']}` sets all",
         )
         for name, (value, preset_value) in differing.items()
     ]

@@ -12,7 +12,13 @@ from mlflow import MlflowClient
 from concord.metrics_core.errors import InputError
 from concord.pipeline.init import discovery
 from concord.pipeline.init.choices import RunIdLocation, TrainingRuns, training_runs
-from concord.pipeline.init.discovery import Discovery, discover, list_outs, name_models
+from concord.pipeline.init.discovery import (
+    Discovery,
+    add_json_lists,
+    discover,
+    list_outs,
+    name_models,
+)
 from concord.pipeline.init.tables import Table, TableFile, as_table, guess_role, inspect_file
 from concord.pipeline.params.checks import is_model_name
 from tests.pipeline.init.repository import (
@@ -43,7 +49,9 @@ stages:
 
 def discovered(root: Path) -> Discovery:
     with chdir(root):  # names of stages are relative to it
-        return discover(root, root / "evaluation" / "results")
+        found = discover(root, root / "evaluation" / "results")
+        add_json_lists(found, root)
+        return found
 
 
 def trained(root: Path) -> TrainingRuns:
@@ -149,8 +157,11 @@ DISCOVERIES: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[st
             **{f"qrels/{name}.tsv": BEIR for name in ("train", "dev", "test")},
             "bm25.test.run.json": RUN,
             "runs/dense.json": RUN,
-            "runs/metrics.json": RUN,
-            "package.json": RUN,
+            "data/tfidf.json": RUN,
+            "data/fused.json": '{"q0": {}, "q": ["d"]}',
+            "data/other.json": '{"x": {"d": 0.5}}',
+            "runs/metrics.json": '{"bm25": {"map": 0.5}}',
+            "package.json": '{"name": "q", "q": {"d": 1}}',
             "runs/status.json": "{}",
             "queries.jsonl": '{"_id": "q", "text": "x"}\n',
             "corpus.jsonl": '{"_id": "d", "title": "x", "text": "x"}\n',
@@ -159,6 +170,8 @@ DISCOVERIES: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[st
             "truth": ("qrels/test.tsv", ""),
             "bm25": ("bm25.test.run.json", ""),
             "dense": ("runs/dense.json", ""),
+            "fused": ("data/fused.json", ""),
+            "tfidf": ("data/tfidf.json", ""),
         },
         ["qrels/dev.tsv: for validation", "qrels/train.tsv: judgements for training"],
     ),
@@ -191,6 +204,27 @@ def test_grades_of_beir_are_its_scores_and_a_run_has_scores(tmp_path: Path) -> N
         "bm25": ["user", "item", "score"],
         "dense": ["user", "item", "score"],
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "truth"),
+    [
+        ("judgements.qrels", "q 0 d 1\n"),
+        ("qrels.json", RUN),
+        ("truth.parquet", None),
+        ("test.csv", "user,item\nq,d\n"),
+    ],
+)
+def test_json_is_a_run_if_its_queries_are_those_of_the_truth(
+    tmp_path: Path, name: str, truth: str | None
+) -> None:
+    root = repository(tmp_path / "shop", {"bm25.json": RUN, "other.json": '{"x": {"d": 0.5}}'})
+    if truth is None:
+        pl.DataFrame({"user": ["q"], "item": ["d"]}).write_parquet(root / name)
+    else:
+        write(root, {name: truth})
+
+    assert paths(discovered(root), root) == {"truth": (name, ""), "bm25": ("bm25.json", "")}
 
 
 @pytest.mark.parametrize(

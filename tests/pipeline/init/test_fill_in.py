@@ -1,5 +1,6 @@
 """`concord init` where names help little: columns of the command line, values to fill in."""
 
+import shutil
 from contextlib import chdir
 from pathlib import Path
 
@@ -122,6 +123,25 @@ def test_missing_table_is_a_place_to_fill_in(
 def test_unknown_columns_are_refused(root: Path, columns: tuple[str, ...], message: str) -> None:
     assert message in refusal_of(lambda: places(*columns))
     assert not (root / "evaluation").exists()
+
+
+SEARCH = {"data/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq\ta\t2\n"}
+
+
+def test_named_json_is_read_by_its_content(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(root, SEARCH | {"results.json": '{"q": {"a": 1, "b": 2}}', "x.json": '{"q": [{}]}'})
+
+    models, truth = "bm25=results.json", "data/qrels/test.tsv"
+    assert places(models=models, truth=truth) == 0
+    assert "results.json   user, item, score\n" in capsys.readouterr().out
+    assert valid_evaluation(root / "evaluation").models["bm25"].order is None
+    shutil.rmtree(root / "evaluation")
+    assert "no column 'key' in bm25\n  fix: known: item, score, user" in (
+        refusal_of(lambda: places("bm25.item=key", models=models, truth=truth))
+    )
+    assert "x.json: cannot be read as a table\n  fix: write {query: {document: number}}" in (
+        refusal_of(lambda: places(models="bm25=x.json", truth=truth))
+    )
 
 
 def test_columns_are_for_all_tables_or_for_one() -> None:

@@ -204,12 +204,14 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         (
             "  gain: linear",
             "  gain: exp2",
-            "but preset 'standard' has 'linear' | set it to 'linear', or `preset: custom`",
+            "but preset 'standard' has 'linear' | set it to 'linear', or `preset: custom`; "
+            "`concord pin standard` sets all",
         ),
         (
             "  round: null",
             "  round: {mean: 4}",
-            "but preset 'standard' has null | set it to null, or `preset: custom`",
+            "but preset 'standard' has null | set it to null, or `preset: custom`; "
+            "`concord pin standard` sets all",
         ),
         ("  preset: standard", "  preset: standart", "did you mean 'standard'?"),
         (

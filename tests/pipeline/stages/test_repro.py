@@ -211,7 +211,7 @@ def test_an_error_names_the_key_and_keeps_the_results(project: Path) -> None:
     assert done.returncode != 0
     assert (
         ", conventions.gain: is 'exp2', but preset 'standard' has 'linear'\n"
-        "  fix: set it to 'linear', or `preset: custom`"
+        "  fix: set it to 'linear', or `preset: custom`; `concord pin standard` sets all"
     ) in done.stderr
     assert "Traceback" not in done.stderr
     assert back == []
