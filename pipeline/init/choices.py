@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.conventions.metric_conventions import MAX_GRADE
+from concord.metrics_core.data.column_names import is_search_name
 from concord.metrics_core.data.formats import UNNAMED
 from concord.metrics_core.data.input_table import LIST_COLUMNS, InputTable, resolve_columns
 from concord.metrics_core.data.unit_detection import are_session_names, possible_units
@@ -209,6 +210,11 @@ def _id_keys(content: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
 
 
 CUTOFFS = (5, 10, 20, 50, 100)
+SEARCH_CUTOFFS = (10, 100)
+SEARCH_PRESET = (
+    "values are those of preset standard; those of trec_eval: `concord pin pytrec_eval` "
+    "(conventions)"
+)
 METRICS = ("nDCG", "AP", "RR", "P", "R", "Hit")
 # Names of grades on a scale of stars, whose low values are no recommendation; others are counts.
 RATINGS = ("rating", "ratings", "stars")
@@ -256,7 +262,9 @@ def choose(discovery: Discovery, project: Path, title: str) -> Choices:
         name: {**_entry(table, columns, project), **_run_id(training.runs.get(name), project)}
         for name, table in discovery.models.items()
     }
-    ks, (threshold, highest) = _cutoffs(discovery.models, unit), _threshold_and_max_grade(truth)
+    is_search = truth.file.format in UNNAMED or is_search_name("user", truth.columns["user"])
+    ks = _cutoffs(discovery.models, unit, is_search=is_search)
+    threshold, highest = _threshold_and_max_grade(truth)
     k = 10 if 10 in ks else ks[-1]  # noqa: PLR2004
     metric_by_table = {"items": f"Coverage@{k}", "train": f"Novelty@{k}"}
     tables = [*discovery.tables.values(), *discovery.models.values()]
@@ -288,7 +296,12 @@ def choose(discovery: Discovery, project: Path, title: str) -> Choices:
         "table_help": TABLE_HELP,
         "comments": comments(truth, discovery.models),
     }
-    assumptions = (*_assumptions(content, truth), *_unlinked_runs(training.unknown, project))
+    preset = (SEARCH_PRESET,) if is_search else ()
+    assumptions = (
+        *_assumptions(content, truth),
+        *preset,
+        *_unlinked_runs(training.unknown, project),
+    )
     return Choices(content, assumptions)
 
 
@@ -319,11 +332,12 @@ def _run_id(location: RunIdLocation | None, project: Path) -> Content:
     return {"training_run_id": {"file": os.path.relpath(location.file, project), **key}}
 
 
-def _cutoffs(models: Mapping[str, Table], unit: Sequence[str]) -> list[int]:
+def _cutoffs(models: Mapping[str, Table], unit: Sequence[str], *, is_search: bool) -> list[int]:
     """Return the usual cutoffs up to the longest list of the model with the shortest lists."""
     lengths = [longest_list(t.file, [t.columns["user"], *unit]) for t in models.values()]
-    longest = min((length for length in lengths if length), default=20)
-    return [k for k in CUTOFFS if k <= longest] or [1]
+    cutoffs, unknown = (SEARCH_CUTOFFS, 100) if is_search else (CUTOFFS, 20)
+    longest = min((length for length in lengths if length), default=unknown)
+    return [k for k in cutoffs if k <= longest] or [1]
 
 
 def _threshold_and_max_grade(truth: Table) -> tuple[int, int]:

@@ -32,6 +32,8 @@ def test_init_guesses_every_file_of_search(folder: Path) -> None:
         "model reranked reranked.parquet user: query_id, item: doc_id, rank",
     ]
     assert "bm25 is the baseline" in output
+    assert "those of trec_eval: `concord pin pytrec_eval`" in output
+    assert "  ks: [10, 100]" in (folder / "evaluation" / "params.yaml").read_text()
 
 
 @pytest.mark.whole
