@@ -56,7 +56,7 @@ def evaluation_warnings(
         *rewritten_id_warnings(models, data),
         *own_id_warnings(models, data, conventions),
         *swapped_tables_warnings(models, data),
-        *_missing_lists(models, conventions),
+        *_missing_lists(models, data, conventions),
         *_heavy_users(data, conventions),
         *_propensity_weights(models),
         *_unobserved_users(config, models, data),
@@ -197,8 +197,13 @@ def _shares_at_cutoff(config: EvaluationConfig, models: Models, count: str) -> d
     }
 
 
-def _missing_lists(models: Models, conventions: Conventions) -> Iterator[DataWarning]:
-    """Yield a warning if models lack lists of different users, or all lack those of the same."""
+def _missing_lists(
+    models: Models, data: EvaluationData, conventions: Conventions
+) -> Iterator[DataWarning]:
+    """Yield a warning if models lack lists of different users, or all lack those of many users.
+
+    With words of search, few are enough: recommenders often leave out cold users.
+    """
     users = {model: result.summary["users"] for model, result in models.items()}
     missing = {
         m: counts["without_list"] for m, counts in users.items() if counts.get("without_list")
@@ -214,11 +219,12 @@ def _missing_lists(models: Models, conventions: Conventions) -> Iterator[DataWar
         severity = severity_of_rows(missing[most], n_users)
         details = {"without_list": missing, "n_users": n_users, **details}
         yield DataWarning("user_sets_differ", severity, tuple(missing), details)
-    else:
-        n_users = users[most]["in_truth"]
-        severity = "serious" if missing[most] / n_users >= _MANY_MISSING else "notice"
+        return
+    n_users = users[most]["in_truth"]
+    are_many = missing[most] / n_users >= _MANY_MISSING
+    if are_many or data.words is not None:
         details = {"without_list": missing[most], "n_users": n_users, **details}
-        yield DataWarning("few_lists", severity, (), details)
+        yield DataWarning("few_lists", "serious" if are_many else "notice", (), details)
 
 
 def _heavy_users(data: EvaluationData, conventions: Conventions) -> Iterator[DataWarning]:

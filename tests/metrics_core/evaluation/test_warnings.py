@@ -189,3 +189,14 @@ def test_copies_that_do_not_count_are_no_warning(options: dict[str, Any]) -> Non
     assert not _copies(10, n_with_copies=5, **options)
     assert _copies(10, n_with_copies=5)
     assert not _copies(10, n_with_copies=0)
+
+
+@pytest.mark.parametrize(("words", "severities"), [(SEARCH, ["notice"]), (None, [])])
+def test_few_queries_without_a_list_of_any_model_are_a_notice_in_search(
+    words: Any, severities: list[str]
+) -> None:
+    models = {name: {u: LISTS[u] for u in range(N - 1)} for name in ("a", "b")}
+    options = {"metrics": ["nDCG@10"], "conventions": "standard", "panel": False, "words": words}
+    warnings = cc.compare(models, TRUTH, baseline="a", **options).warnings
+
+    assert [each.severity for each in warnings if each.code == "few_lists"] == severities

@@ -269,14 +269,6 @@ LONG = {"10": 0, "100": 25, "200": 50}
             "90 users of 100 in the ground truth (90 %) have no list, and `user_no_recs: zero`",
         ),
         (
-            {"pop": {"without_list": 49}, "als": {"without_list": 49}},
-            {},
-            "few_lists",
-            "notice",
-            (),
-            "49 users of 100 in the ground truth (49 %) have no list",
-        ),
-        (
             {"als": {"k": {"tied": 30}}},
             {},
             "ties_at_cutoff",
@@ -343,6 +335,7 @@ def test_threshold_that_nearly_every_rating_reaches_is_a_warning(tmp_path: Path)
     ("changes", "grades"),
     [
         ({}, {"1": 5}),
+        ({"without_list": 49}, {"1": 5}),
         ({"full": _full()}, {"1": 5}),  # there is no catalogue: these may be all candidates
         ({"k": {"tied": 40}, "order": "rank"}, {"1": 5}),  # scores do not make the order
         ({"k": {"tied": 40}, "order": "list"}, {"1": 5}),
