@@ -72,7 +72,7 @@ class NextItem:
     title: str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Judging(BaseResult):
     """What unjudged items can change, and which to judge next.
 
