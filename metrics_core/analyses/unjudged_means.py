@@ -10,6 +10,7 @@ from concord.metrics_core.analyses.unjudged_bounds import QueryBounds, Rule, que
 from concord.metrics_core.analyses.unjudged_items import QueryLists
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import refuse
+from concord.metrics_core.metrics.elementary import powers
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.judge import NextItem
@@ -64,9 +65,11 @@ class MeanBounds:
         if rule.label.name != "RBP" or rule.conventions.rbp_norm != "one_minus_p":
             return None
         p, gain = rule.label.parameters["p"], rule.gains(rule.grades).max(initial=0.0)
+        depth = max(int(lists.lengths.max(initial=0)) for lists in self.lists)
+        weights = powers(p, depth + 1)  # at rank - 1, and of all ranks below a list at its length
         unseen = [
-            (1.0 - p) * np.where(lists.ranks > 0, p ** (lists.ranks - 1.0), 0.0).sum(axis=1)
-            + p ** _lengths(lists, rule.k).astype(np.float64)
+            (1.0 - p) * np.where(lists.ranks > 0, weights[lists.ranks - 1], 0.0).sum(axis=1)
+            + weights[_lengths(lists, rule.k)]
             for lists in self.lists
         ]
         return np.asarray(gain * np.mean(unseen, axis=0))
@@ -165,7 +168,7 @@ def mean_bounds(
     low, high = (
         np.where(is_close(largest + end, largest, rule.scale), 0.0, end) for end in (low, high)
     )
-    margin = sum(0.5 * 10.0**-digits for digits in (rule.conventions.round or {}).values())
+    margin = sum(0.5 / 10**digits for digits in (rule.conventions.round or {}).values())
     margins = margin * np.abs(contrasts).sum(axis=1)
     is_exact = np.all([query.is_exact for query in bounds if query is not None], axis=0)
     return MeanBounds(

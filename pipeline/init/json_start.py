@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 from concord.metrics_core.data.paths import parse_path
-from concord.metrics_core.data.text_files import open_unpacked
 from concord.metrics_core.errors import InputError
 
 FORM = "write {query: {document: number}} or {query: [document, …]}"
@@ -18,6 +17,8 @@ _START = re.compile(rf'\s*\{{\s*(?:"mteb_model_meta"|{_QUERY.pattern})')
 
 def first_queries(path: Path) -> set[str]:
     """Return the first queries of JSON by query, as in predictions of MTEB; none of other JSON."""
+    from concord.metrics_core.data.text_files import open_unpacked
+
     try:
         with open_unpacked(parse_path(str(path))) as file:
             start = file.read(_BYTES).decode("utf-8-sig", errors="replace")
