@@ -75,6 +75,9 @@ class CheckedBucket(Bucket):
             connection.register("ranked", sink.table)
             self.facts.rows[name] = len(sink.table)
             self.facts.order = quality["order"]
+            copies = quality["duplicates"]
+            self.facts.counts["copied_rows"] = copies["rows"]
+            self.facts.counts["copied_users"] = copies["users"]
             self.facts.rewritten[name] = rewritten_ids(loaded.source)
             return
         if name == "truth":

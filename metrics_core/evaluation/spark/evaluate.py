@@ -286,7 +286,10 @@ class SparkInputs:
             results, None if self.catalogue is None else self.catalogue.items
         )
         lengths = Lengths.from_counts(users_by_length(facts, "recs"))
+        counts = sum_counts(facts)
         quality = {
+            "users": counts["users_listed"],
+            "duplicates": {"rows": counts["copied_rows"], "users": counts["copied_users"]},
             "order": facts[0].order,
             "has_scores": "score" in self.sides[0].kinds,
             "list_length": {

@@ -118,9 +118,7 @@ def _counted_duplicates(config: EvaluationConfig, models: Models) -> Iterator[Da
 
 
 def _share_with_copies(quality: Mapping[str, Any]) -> float:
-    """Return the share of the lists that hold an item more than once; 0 if Spark did not count."""
-    if "duplicates" not in quality:
-        return 0.0
+    """Return the share of the lists that hold an item more than once."""
     return float(quality["duplicates"]["users"] / max(quality["users"], 1))
 
 
