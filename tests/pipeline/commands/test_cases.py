@@ -25,8 +25,8 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr("concord.pipeline.params.read.read_params", lambda **_: params)
     monkeypatch.setattr("concord.pipeline.dvc.current_results.warn_if_stale", lambda _: None)
+    monkeypatch.setattr("concord.pipeline.params.read.read_params", lambda **_: params)
     return params
 
 
