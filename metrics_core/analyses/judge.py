@@ -200,12 +200,12 @@ def _read_queries(
         If a list holds an item twice, or users of the lists count who have no ground truth.
     """
     label_conventions = label.conventions(conventions)
+    keeps = label_conventions.duplicates == "keep"
     lists = {}
     for model, result in results.items():
         frame = read_frame(result.lists)
         if "ranking" in frame.columns:
             frame = frame.filter(pl.col("ranking") == label.ranking_number(conventions))
-        keeps = label_conventions.duplicates == "keep"
         if keeps and frame.select("user", "item").is_duplicated().any():
             fix = "set the convention duplicates to first or drop"
             raise refuse(model, "has lists that hold an item twice", fix)
@@ -223,6 +223,7 @@ def _read_queries(
 def _score_bounds(bounds: MeanBounds, results: Models) -> Iterator[ScoreBounds]:
     label, models = str(bounds.rule.label), list(results)
     means = [result.mean(label) for result in results.values()]
+    judged, residual = bounds.judged, bounds.residual
     for number, contrast in enumerate(bounds.contrasts):
         model, versus = int(contrast.argmax()), int(contrast.argmin())
         is_mean = contrast.sum() == 1.0
@@ -231,7 +232,6 @@ def _score_bounds(bounds: MeanBounds, results: Models) -> Iterator[ScoreBounds]:
         if current is not None and other is not None:
             value = difference(current, other, bounds.rule.scale)
             low, high = min(low, value), max(high, value)  # these are rounded differently
-        residual = bounds.residual
         yield ScoreBounds(
             label,
             models[model],
@@ -240,7 +240,7 @@ def _score_bounds(bounds: MeanBounds, results: Models) -> Iterator[ScoreBounds]:
             low,
             high,
             bool(bounds.is_exact[number]),
-            float(bounds.judged[model]) if is_mean else None,
+            float(judged[model]) if is_mean else None,
             None if residual is None or not is_mean else float(residual[model]),
         )
 

@@ -65,7 +65,7 @@ def ppi(
 
     A judge is a model that grades documents, such as an LLM. Its errors are measured on the queries
     that people judged too, and corrected (prediction-powered inference): the intervals hold for any
-    judge, and are the shorter the better it is.
+    judge, and a better judge makes them shorter.
 
     Parameters
     ----------

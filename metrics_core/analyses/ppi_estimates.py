@@ -99,7 +99,7 @@ class LabelValues:
     def _estimate(
         self, a: str, b: str | None, people: Floats, judge: Floats, powered: PoweredMean
     ) -> PoweredEstimate:
-        """Return an estimate beside those of people and judge alone."""
+        """Return an estimate, with the means of people alone and of the judge alone."""
         low, high = mean_interval(
             people, self.config.confidence, self._bounds if not b else UNBOUNDED
         )

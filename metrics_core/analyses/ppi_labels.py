@@ -82,7 +82,7 @@ def refuse_size(n_sampled: int, n_others: int) -> None:
 def refuse_gaps(
     results: Mapping[str, ModelResult], labels: JudgeLabels, metrics: list[Label]
 ) -> None:
-    """Raise an InputError if the judge did not grade the top of a list, or people of a sampled."""
+    """Raise an InputError if the judge, or people in a sampled query, left out a document."""
     depth = judged_depth(metrics)
     as_text = [pl.col(name).cast(pl.String) for name in _PAIR]
     people, judge = (frame.select(as_text) for frame in (labels.people, labels.judge))
@@ -141,7 +141,11 @@ def refuse_undefined(
         undefined[values.is_sampled] |= np.isnan(values.people[model])
         if undefined.any():
             first = int(np.argmax(undefined))
-            why = "by the grades of people" if is_listed[first] else f"as {model} has no list of it"
+            why = (
+                "by the grades of people"
+                if is_listed[first]
+                else f"because {model} has no list for it"
+            )
             problem = (
                 f"{label} of query {queries[first]!r} is undefined {why}; "
                 f"{np.count_nonzero(undefined):,} such queries in all"

@@ -46,6 +46,7 @@ _DECODER = json.JSONDecoder(
 
 
 def read_json(file: InputTable, rank_base: int) -> RawRows:
+    """Return the raw rows of JSON by query; ranks in its lists start at `rank_base`."""
     refuse_columns(file, "JSON by query")
     _, first = next(_queries(file), ("", None))
     kinds: dict[str, Kind] = {"user": "text", "item": "text"}

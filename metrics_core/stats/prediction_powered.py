@@ -26,7 +26,7 @@ class PoweredMean:
     effective_labels : float
         Number of queries labelled by people that would give the same interval without the judge.
     corrected : (n,) float64
-        Human value of each sampled query minus its tuned judge's value, from the judge's mean.
+        Value by people of each sampled query - λ (value by the judge - mean of the others).
     """
 
     mean: float
@@ -39,7 +39,7 @@ class PoweredMean:
 
 
 def powered_mean(
-    human: Floats,
+    people: Floats,
     judged: Floats,
     others: Floats,
     *,
@@ -58,7 +58,7 @@ def powered_mean(
 
     Parameters
     ----------
-    human, judged : (n,) float64
+    people, judged : (n,) float64
         Values of the sampled queries by the labels of people and of the judge.
     others : (N,) float64
         Values of the other queries by the labels of the judge.
@@ -78,38 +78,38 @@ def powered_mean(
     doi:10.1126/science.adi6000
     Angelopoulos, Duchi & Zrnic (2023), PPI++.  arXiv:2311.01453
     """
-    weights = tunings_without_each(human, judged, others)
-    corrected = human - weights * (judged - exact_mean(others))
+    weights = tunings_without_each(people, judged, others)
+    corrected = people - weights * (judged - exact_mean(others))
     centre, n, variance = _spread(corrected, bounds)
     weight = exact_mean(weights)
     variance += weight * weight * _variance(others) / len(others)
     half = t_quantile(n, confidence) * math.sqrt(variance) if variance else math.nan
-    _, _, human_variance = _spread(human, bounds)
+    _, _, people_variance = _spread(people, bounds)
     return PoweredMean(
         mean=exact_mean(corrected),
         standard_error=math.sqrt(variance),
         ci_low=max(centre - half, bounds[0]) if variance else math.nan,
         ci_high=min(centre + half, bounds[1]) if variance else math.nan,
-        tuning=power_tuning(human, judged, others),
-        effective_labels=len(human) * human_variance / variance if variance else math.nan,
+        tuning=power_tuning(people, judged, others),
+        effective_labels=len(people) * people_variance / variance if variance else math.nan,
         corrected=corrected,
     )
 
 
-def power_tuning(human: Floats, judged: Floats, others: Floats) -> float:
+def power_tuning(people: Floats, judged: Floats, others: Floats) -> float:
     """Return λ = cov(h, f) / ((1 + n / N) var(f)), cut at 0 and 1; 0 if f does not vary.
 
     The covariance is that of the sampled queries, divided by n; the variance that of all queries.
     """
-    products = _centred(human) * _centred(judged)
-    covariance = np.array([exact_sum(products) / len(human)])
+    products = _centred(people) * _centred(judged)
+    covariance = np.array([exact_sum(products) / len(people)])
     return float(_tuned(covariance, judged, others)[0])
 
 
-def tunings_without_each(human: Floats, judged: Floats, others: Floats) -> Floats:
+def tunings_without_each(people: Floats, judged: Floats, others: Floats) -> Floats:
     """Return (n,) λ of each sampled query, with the covariance of the other sampled queries."""
-    n = len(human)
-    products = _centred(human) * _centred(judged)
+    n = len(people)
+    products = _centred(people) * _centred(judged)
     sums = exact_sum(products) - products * (n / (n - 1))
     return _tuned(sums / (n - 1), judged, others)
 

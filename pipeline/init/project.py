@@ -12,7 +12,8 @@ from subprocess import CompletedProcess
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.choices import choose, with_user_column
-from concord.pipeline.init.discovery import Discovery, add_json_lists, discover, stage_of
+from concord.pipeline.init.discovery import Discovery, add_json_lists, discover
+from concord.pipeline.init.dvc_outs import stage_of
 from concord.pipeline.init.fill_in import (
     NamedColumns,
     add_missing_tables,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from concord.metrics_core.files import is_remote
-from concord.pipeline.init.discovery import list_outs, stage_of
+from concord.pipeline.init.dvc_outs import list_outs, stage_of
 from concord.pipeline.params.model import Params, RunIdFile
 from concord.pipeline.params.paths import input_paths
 from concord.pipeline.params.repository import repository

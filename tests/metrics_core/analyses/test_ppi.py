@@ -230,7 +230,7 @@ def _graded(truth: pl.DataFrame, query: str, item: str, **grades: float | None) 
         (
             small_truth(),
             {"models": WITHOUT_Q4, "conventions": {**ZERO, "user_no_recs": "drop"}},
-            "nDCG@5 of query 'q4' is undefined as ba has no list of it; 1 such queries in all"
+            "nDCG@5 of query 'q4' is undefined because ba has no list for it; 1 such queries in all"
             "\n  fix: set user_no_recs and user_both_empty to zero",
         ),
         (

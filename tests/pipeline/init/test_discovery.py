@@ -16,9 +16,9 @@ from concord.pipeline.init.discovery import (
     Discovery,
     add_json_lists,
     discover,
-    list_outs,
     name_models,
 )
+from concord.pipeline.init.dvc_outs import list_outs
 from concord.pipeline.init.tables import Table, TableFile, as_table, guess_role, inspect_file
 from concord.pipeline.params.checks import is_model_name
 from tests.pipeline.init.repository import (
