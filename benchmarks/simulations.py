@@ -5,9 +5,13 @@ All data are simulated, so the truth is known; seeds are pinned. It takes some m
 
 import math
 import sys
+import time
 import warnings
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import combinations
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +63,7 @@ def main() -> None:
         f"(one standard error). Nominal is {ALPHA:.0%} for tests and {1 - ALPHA:.0%} for "
         "intervals.",
     ]
-    for part in (
+    simulations = (
         _type_one,
         _others,
         _power,
@@ -84,11 +88,22 @@ def main() -> None:
         *judges.PARTS,
         *trec.PARTS,
         *pools.PARTS,
-    ):
-        print(part.__name__.strip("_"), file=sys.stderr, flush=True)
-        parts += ["", *part()]
+    )
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for lines in pool.map(_run, simulations):
+            parts += ["", *lines]
     path = Path(__file__).with_name("SIMULATIONS.md")
     path.write_text("\n".join(parts) + "\n", encoding="utf-8", newline="\n")
+
+
+def _run(simulation: Callable[[], list[str]]) -> list[str]:
+    """Run one of the simulations in a worker process, and say how long it took."""
+    warnings.simplefilter("ignore")
+    start = time.perf_counter()
+    lines = simulation()
+    seconds = time.perf_counter() - start
+    print(f"{simulation.__name__.strip('_')}: {seconds:,.0f} s", file=sys.stderr, flush=True)
+    return lines
 
 
 def _type_one() -> list[str]:
@@ -336,5 +351,4 @@ def _compared(values: tuple[Floats, Floats]) -> PairedTest:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")
     main()
