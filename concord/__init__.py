@@ -19,6 +19,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Conventions": "conventions.conventions",
     "Derivation": "results.explain",
     "Evaluation": "results.evaluation",
+    "ExcludedPairs": "conventions.option_types",
     "Explanation": "results.verify",
     "ExplanationDiff": "results.explain",
     "InputError": "errors",
@@ -45,6 +46,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "compare": "comparison.compare",
     "compare_values": "comparison.compare_values",
     "evaluate": "evaluation.evaluate",
+    "excluded_pairs": "data.excluded_pairs",
     "explain": "analyses.explain",
     "judge": "analyses.judge",
     "metric": "metrics.custom_metric",
@@ -77,6 +79,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.comparison.compare import compare as compare
     from concord.metrics_core.comparison.compare_values import compare_values as compare_values
     from concord.metrics_core.conventions.conventions import Conventions as Conventions
+    from concord.metrics_core.conventions.option_types import ExcludedPairs as ExcludedPairs
+    from concord.metrics_core.data.excluded_pairs import excluded_pairs as excluded_pairs
     from concord.metrics_core.errors import InputError as InputError
     from concord.metrics_core.evaluation.evaluate import evaluate as evaluate
     from concord.metrics_core.metrics.custom_metric import metric as metric

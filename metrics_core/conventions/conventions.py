@@ -200,6 +200,8 @@ class Conventions:
     def as_dict(self) -> dict[str, Value]:
         """Return plain data, as in params.yaml and in every result."""
         content = asdict(self)
+        if self.exclude:
+            content["exclude"] = str(self.exclude)  # the name of pairs, without the pairs
         return {k: v for k, v in content.items() if v or k not in OPTIONAL}
 
     @property

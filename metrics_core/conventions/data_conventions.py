@@ -1,5 +1,6 @@
 """Conventions that belong to the data: no preset sets them, and files omit them unless set."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,8 @@ CORRECTED_METRICS = (
     *("P", "R", "F1", "Hit", "AP", "RR", "CG", "DCG", "nDCG"),
     *("Rprec", "RBP", "ERR", "nERR", "Q", "O"),
 )
+
+_PAIRS = re.compile("pairs( [0-9a-f]{12})?")  # with their hash once they are read
 
 
 def _candidates_problem(value: Mapping[str, Any]) -> Problem | None:
@@ -140,6 +143,8 @@ DATA_CONVENTIONS: tuple[Convention, ...] = (
         "Which items count neither in lists nor in the ground truth of a user; the ranks of a list "
         "close up.",
         values={"same_id": "the item with the id of the user: in search, the query itself"},
+        accepts=lambda value: isinstance(value, str) and bool(_PAIRS.fullmatch(value)),
+        form="concord.excluded_pairs(table)",
         metrics="every",
         sets_ranking=True,
         describes_data=True,

@@ -1,12 +1,39 @@
 """Types of presets and conventions; `tests/test_typing.py` compares them with the registry."""
 
 from collections.abc import Mapping
-from typing import Literal, NotRequired, Required, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, Self, TypedDict
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
 UnitMean = Literal["requests", "users"]
-Exclude = Literal["same_id"]
 FairnessTarget = Literal["catalogue", "relevant", "uniform"]
+
+
+class ExcludedPairs(str):  # so that results store and compare it as text
+    """Pairs of user and item that do not count, as the value of `exclude`; its text is their hash.
+
+    Attributes
+    ----------
+    pairs : pyarrow.Table
+        excluded_user, excluded_item: ids as text.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> excluded = cc.excluded_pairs({"q1": ["d1", "d2"]})
+    >>> str(excluded), excluded.pairs.num_rows
+    ('pairs 417662abdce5', 2)
+    """
+
+    pairs: "pa.Table"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+Exclude = Literal["same_id"] | ExcludedPairs
 PresetName = Literal[
     "standard",
     "bellei",

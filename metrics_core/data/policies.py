@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.conventions.option_types import ExcludedPairs
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.units import user_sql
@@ -39,14 +40,26 @@ _NOTES = {
     "negative_grade": "a negative grade; `input.negative_grade: {policy}` was applied",
     "repeated_grade": "another judgement of an item for the same user; "
     "`input.repeated_grade: {policy}` was applied",
-    "excluded": "the item has the id of the user; `exclude: {policy}` left it out",
+    "excluded": "the item does not count for the user; `exclude: {policy}` left it out",
 }
 
 
-def same_id_sql(source: Source) -> str:
-    """Return SQL that is true for an item with the id of its user."""
+def excluded_sql(connection: DuckDBPyConnection, source: Source, exclude: str) -> str:
+    """Return SQL that is true for an item that does not count for its user.
+
+    Raises
+    ------
+    InputError
+        If `exclude` is the text of pairs without the pairs, as in a stored result.
+    """
     user = user_sql("user") if source.file.unit else "CAST(user AS VARCHAR)"
-    return f"{user} = CAST(item AS VARCHAR)"
+    if exclude == "same_id":
+        return f"{user} = CAST(item AS VARCHAR)"
+    if not isinstance(exclude, ExcludedPairs):
+        problem = f"{exclude!r} is only the name of pairs"
+        raise refuse("conventions: exclude", problem, "set it to concord.excluded_pairs(table)")
+    connection.register("excluded_pairs", exclude.pairs)
+    return f"({user}, CAST(item AS VARCHAR)) IN (FROM excluded_pairs)"
 
 
 def apply_list_policies(
@@ -79,7 +92,11 @@ def apply_truth_policies(
         )
     if exclude:
         changes |= _apply(
-            connection, "excluded", exclude, "DELETE FROM source", same_id_sql(source)
+            connection,
+            "excluded",
+            str(exclude),
+            "DELETE FROM source",
+            excluded_sql(connection, source, exclude),
         )
     return changes
 

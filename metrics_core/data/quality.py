@@ -169,7 +169,7 @@ def describe_lists(
     if conventions.exclude:
         changes = {
             **changes,
-            "excluded": vars(statistics.excluded) | {"policy": conventions.exclude},
+            "excluded": vars(statistics.excluded) | {"policy": str(conventions.exclude)},
         }
         content |= changes
     notes = [*source.notes, *_list_notes(content), *policy_notes(changes)]

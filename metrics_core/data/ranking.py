@@ -15,7 +15,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.data.arrow_numpy import as_numpy
 from concord.metrics_core.data.list_batches import Count, ListStatistics
-from concord.metrics_core.data.policies import Policies, same_id_sql
+from concord.metrics_core.data.policies import Policies, excluded_sql
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.value_checks import ids_text
@@ -218,7 +218,7 @@ def rank_lists(lists: ListTable) -> ListStatistics:
     )
     if duplicates.rows:
         _apply_duplicates(lists)
-    excluded = _exclude(lists) if lists.ranking.exclude else Count()
+    excluded = _exclude(lists, lists.ranking.exclude) if lists.ranking.exclude else Count()
     if lists.order == "score" and lists.ranking.ties == "average":
         _mark_ties(lists)
     return ListStatistics(lists.order, ties, duplicates, disagreements, excluded)
@@ -366,15 +366,15 @@ def _apply_duplicates(lists: ListTable) -> None:
         lists.replace_table(_add_ranks(rows, f"user, item, rank{score}"))
 
 
-def _exclude(lists: ListTable) -> Count:
-    """Remove the items with the id of their user, close the ranks, and count them."""
-    is_same = same_id_sql(lists.source)
-    query = f"SELECT count(*), count(DISTINCT user) FROM {lists.output} WHERE {is_same}"
+def _exclude(lists: ListTable, exclude: str) -> Count:
+    """Remove the items that do not count for their user, close the ranks, and count them."""
+    is_excluded = excluded_sql(lists.connection, lists.source, exclude)
+    query = f"SELECT count(*), count(DISTINCT user) FROM {lists.output} WHERE {is_excluded}"
     excluded = Count(*only_row(lists.connection, query))
     if excluded.rows:
         score = ", score" if lists.has_score else ""
         rows = f"""SELECT * EXCLUDE (rank) FROM {lists.output}
-                   WHERE NOT coalesce({is_same}, FALSE) ORDER BY user, rank"""
+                   WHERE NOT coalesce({is_excluded}, FALSE) ORDER BY user, rank"""
         lists.replace_table(_add_ranks(rows, f"user, item, rank{score}"))
     return excluded
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.conventions.option_types import ExcludedPairs
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.policies import Policies, PolicyChanges, apply_truth_policies
 from concord.metrics_core.data.read_source import Progress, Source, no_progress, read_source
@@ -43,6 +44,22 @@ def read_train(
     checks = [*list_checks(source), *time_checks(source)]
     raise_problems(value_problems(connection, source, checks))
     return source
+
+
+def read_excluded_pairs(connection: DuckDBPyConnection, table: InputTable) -> ExcludedPairs:
+    """Read and check pairs of user and item; raises as `excluded_pairs`."""
+    read_train(connection, table)
+    pairs = """SELECT DISTINCT CAST(user AS VARCHAR) AS excluded_user,
+        CAST(item AS VARCHAR) AS excluded_item FROM source ORDER BY ALL"""
+    query = f"""
+        SELECT sha256(string_agg(length(excluded_user) || ':' || excluded_user
+            || length(excluded_item) || ':' || excluded_item, ''
+            ORDER BY excluded_user, excluded_item))
+        FROM ({pairs})"""
+    (digest,) = only_row(connection, query)
+    value = ExcludedPairs(f"pairs {digest[:12]}")
+    value.pairs = connection.sql(pairs).to_arrow_table()
+    return value
 
 
 def read_interactions(

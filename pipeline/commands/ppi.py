@@ -27,14 +27,19 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.files import NO_FOLD
     from concord.pipeline.params.model import PARAMS, ListsFile
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.stages.load import input_policies, lists_file, truth_files
+    from concord.pipeline.stages.load import (
+        input_policies,
+        lists_file,
+        read_conventions,
+        truth_files,
+    )
     from concord.pipeline.terminal.arguments import evaluated_label
     from concord.pipeline.terminal.table import print_result
 
     params = read_params(needs_lists=True)
     refuse_sample(params.data.truth.sample, f"{PARAMS}: data.truth.sample")
     refuse_several(params.data.truth.additional, f"{PARAMS}: data.truth.additional")
-    config = params.comparison_config
+    config = replace(params.comparison_config, conventions=read_conventions(params))
     named = [evaluated_label(text, list(map(str, config.labels))) for text in arguments.metric]
     chosen = named or config.primary
     if {*chosen} <= {*config.primary}:

@@ -52,6 +52,7 @@ def dvc_yaml(
     acknowledge: bool = False,
     values: bool = False,
     additional: Iterable[str] = (),
+    excluded: Iterable[str] = (),
 ) -> str:
     """Return the text of dvc.yaml.
 
@@ -70,6 +71,8 @@ def dvc_yaml(
         Whether the models have values of another tool, so that there is no ground truth.
     additional : iterable of str
         Files with more judgements.
+    excluded : iterable of str
+        Files with pairs of user and item that do not count.
     """
 
     def paths(files: Iterable[str]) -> list[str]:
@@ -82,12 +85,19 @@ def dvc_yaml(
         acknowledge=acknowledge,
         values=values,
         additional=paths(additional),
+        excluded=paths(excluded),
     )
 
 
 def additional_files(content: Mapping[str, Any]) -> list[str]:
     """Return the files with more judgements that params.yaml names."""
     return list(content.get("data", {}).get("truth", {}).get("additional", []))
+
+
+def excluded_files(content: Mapping[str, Any]) -> list[str]:
+    """Return the file with pairs of user and item that do not count, if params.yaml names one."""
+    exclude = content.get("data", {}).get("exclude")
+    return [exclude["path"]] if isinstance(exclude, Mapping) else []
 
 
 def run_id_files(models: Mapping[str, Any]) -> list[str]:

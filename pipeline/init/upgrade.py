@@ -10,7 +10,14 @@ from ruamel.yaml import YAML
 from concord.metrics_core.errors import refuse
 from concord.pipeline.init.choices import TABLE_HELP
 from concord.pipeline.init.messages import relative
-from concord.pipeline.init.render import additional_files, dvc_yaml, flow, params_yaml, run_id_files
+from concord.pipeline.init.render import (
+    additional_files,
+    dvc_yaml,
+    excluded_files,
+    flow,
+    params_yaml,
+    run_id_files,
+)
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concord_project, run_hint
 from concord.pipeline.params.values import has_values
@@ -68,6 +75,7 @@ def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> d
         acknowledge="acknowledge" in content,
         values=of_values,
         additional=additional_files(content),
+        excluded=excluded_files(content),
     )
     return {path: text, path.with_name("dvc.yaml"): stages}
 

@@ -125,9 +125,11 @@ def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
     rendered = dvc_yaml(
         run_id_files=run_id_files(params.model_dump(include={"models"})["models"]),
+        values=params.has_values,
         additional=params.data.truth.additional,
+        excluded=[params.excluded_file.path] if params.excluded_file else [],
     )
-    for stage, section in (("log", "models"), ("load-truth", "data.truth")):
+    for stage, section in (("log", "models"), ("load-truth", "data"), ("load", "data.exclude")):
         actual, expected = (
             {*_items(parsed, stage, "deps")} for parsed in (content, load_yaml(rendered, ""))
         )
@@ -147,8 +149,9 @@ def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
 def _items(content: Any, stage: str, key: str) -> list[str]:
     """Return the items of a list of a stage; empty if there is none."""
     try:
-        return [str(item) for item in content["stages"][stage][key]]
-    except (KeyError, TypeError):
+        definition = content["stages"][stage]
+        return [str(item) for item in definition.get("do", definition)[key]]
+    except (AttributeError, KeyError, TypeError):
         return []
 
 

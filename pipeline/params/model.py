@@ -1,6 +1,7 @@
 """Schema of params.yaml, and the configuration of a comparison that it describes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -47,7 +48,6 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 )
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import word_problems
-from concord.metrics_core.conventions.option_types import Exclude
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_problems
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, ValuesKeys, refuse
@@ -249,6 +249,12 @@ class ByPopularity(_Section):
 Segments = Annotated[ByActivity | ByColumn | ByPopularity, Field(discriminator="by")]
 
 
+ExcludeOption = Annotated[
+    Annotated[Literal["same_id"], Tag(_TEXT)] | Annotated[BackgroundFile, Tag(_FILE)],
+    Discriminator(lambda value: _FILE if isinstance(value, dict | BackgroundFile) else _TEXT),
+]
+
+
 class Data(_Section):
     """Columns of the data.
 
@@ -256,13 +262,14 @@ class Data(_Section):
     `unit`: columns of lists and truth that identify a session, the user's first; values are then
     those of sessions.
     `words`: words that the report shows for user, item and request; keys and columns keep theirs.
-    `exclude`: same_id leaves the item with the id of the user out of lists and ground truth.
+    `exclude`: same_id leaves the item with the id of the user out of lists and ground truth; a
+    file leaves out its pairs of user and item.
     """
 
     columns: dict[Literal["user", "item"], str] = {}
     unit: list[str] = []
     words: dict[str, str] = {}
-    exclude: Exclude | None = None
+    exclude: ExcludeOption | None = None
     truth: TruthFile
 
     @field_validator("unit")
@@ -461,26 +468,41 @@ class Params(_Section):
     @cached_property
     def parsed_conventions(self) -> Conventions:
         """Conventions of built-in and own metrics."""
-        excluded = {"exclude": self.data.exclude} if self.data.exclude else {}
+        exclude = "pairs" if self.excluded_file else self.data.exclude
+        excluded = {"exclude": exclude} if exclude else {}
         conventions = Conventions.from_mapping(self.conventions | excluded)
         return with_own_metrics(conventions, map(metric_name, self.evaluation.metrics))
 
     @property
+    def excluded_file(self) -> BackgroundFile | None:
+        """File of the pairs of user and item that do not count."""
+        return self.data.exclude if isinstance(self.data.exclude, BackgroundFile) else None
+
+    @property
     def resolved_conventions(self) -> Conventions:
-        """Conventions with the size of the loaded table that `candidates.catalogue` names.
+        """Conventions with what the loaded data tell.
+
+        These are the size of the table that `candidates.catalogue` names, and the hash of the
+        pairs of `data.exclude`.
 
         Raises
         ------
         InputError
-            If the table is not loaded, or has too few items for the negatives.
+            If the data are not loaded, or the table has too few items for the negatives.
         """
 
-        def count(role: str) -> int:
-            file = Path(self.results.data) / f"{role}.json"
-            return count_items(load_json(file, f"run `{rerun_command()}`"))
+        def load_quality(file: str) -> dict[str, Any]:
+            return load_json(Path(file), f"run `{rerun_command()}`")
 
+        def count(role: str) -> int:
+            return count_items(load_quality(f"{self.results.data}/{role}.json"))
+
+        conventions = self.parsed_conventions
+        if self.excluded_file:
+            quality = load_quality(f"{self.results.quality}/truth.json")
+            conventions = replace(conventions, exclude=quality["excluded"]["policy"])
         try:
-            return self.parsed_conventions.with_catalogue_size(count)
+            return conventions.with_catalogue_size(count)
         except ConventionError as error:
             raise InputError(
                 Problem(f"{PARAMS}: conventions.{key}", problem, fix)

@@ -135,6 +135,8 @@ def input_paths(params: "Params") -> Iterator[tuple[Keys, str]]:
     yield ("data", "truth", "path"), params.data.truth.path
     for number, path in enumerate(params.data.truth.additional):
         yield ("data", "truth", "additional", str(number)), path
+    if params.excluded_file:
+        yield ("data", "exclude", "path"), params.excluded_file.path
     yield from ((("background", name, "path"), at.path) for name, at in params.background.items())
     yield from ((("models", name, "path"), at.path) for name, at in params.models.items())
 

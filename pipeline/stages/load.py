@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.columnar_files import files_in
 from concord.metrics_core.data.formats import UNNAMED, check_path, detect_format
 from concord.metrics_core.data.hashes import hash_content
@@ -36,6 +37,7 @@ from concord.metrics_core.data.load_tables import (
 from concord.metrics_core.data.paths import AnyPath, RemotePath, existing_object_states, parse_path
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds, size_text
+from concord.metrics_core.data.side_data import read_excluded_pairs
 from concord.metrics_core.errors import ParamsKeys, ValuesKeys, format_count, refuse
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile, ValuesFile
@@ -206,6 +208,16 @@ def background_file(params: Params, name: str) -> InputTable:
     return _table(params, f"background.{name}", entry, BACKGROUND[name])
 
 
+def read_conventions(params: Params) -> Conventions:
+    """Return the conventions, with the pairs that `data.exclude` names; raises as `lists_file`."""
+    conventions, file = params.parsed_conventions, params.excluded_file
+    if file is None:
+        return conventions
+    table = _table(params, "data.exclude", file, TRAIN_COLUMNS)
+    with refuse_changes(table.path), isolated_connection() as connection:
+        return replace(conventions, exclude=read_excluded_pairs(connection, table))
+
+
 def input_policies(params: Params) -> Policies:
     """Return the policies of the section `input`."""
     return Policies(**params.input.model_dump(exclude={"allow_outside"}))
@@ -249,7 +261,7 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
             connection,
             table,
             input_policies(params),
-            params.parsed_conventions,
+            read_conventions(params),
             sink,
             order=entry.order,
             progress=count_rows,
@@ -337,7 +349,8 @@ def main_truth(params: Params) -> str:
 def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
     """Write the ground truth and its data quality, or neither; return counts as text."""
     target = Path(params.results.data) / "truth.parquet"
-    with_position = needs_file_order(params.parsed_conventions)
+    conventions = read_conventions(params)
+    with_position = needs_file_order(conventions)
     folds: dict[str, dict[str, Any]] = {}
     additional = additional_files(params)
     for fold, table in truth_files(params).items():
@@ -353,7 +366,7 @@ def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
                 sink,
                 with_place=with_position,
                 additional=additional,
-                exclude=params.data.exclude,
+                exclude=conventions.exclude,
                 progress=count_rows,
             )
             folds[fold] = loaded.describe()

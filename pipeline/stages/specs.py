@@ -13,6 +13,7 @@ from concord.metrics_core.files import is_address
 from concord.pipeline.init.render import (
     additional_files,
     dvc_yaml,
+    excluded_files,
     is_mlflow_installed,
     run_id_files,
 )
@@ -64,7 +65,8 @@ def stage_specs(content: Mapping[str, Any]) -> list[StageSpec]:
         Content of params.yaml.
     """
     run_ids, additional = run_id_files(content["models"]), additional_files(content)
-    files = [*run_ids, *additional]
+    excluded = excluded_files(content)
+    files = [*run_ids, *additional, *excluded]
     text = dvc_yaml(
         code=True,
         mlflow=is_mlflow_installed(),
@@ -72,6 +74,7 @@ def stage_specs(content: Mapping[str, Any]) -> list[StageSpec]:
         acknowledge=True,
         values=has_values(content),
         additional=additional,
+        excluded=excluded,
     )
     specs = []
     for name, stage in load_yaml(text, "dvc.yaml")["stages"].items():

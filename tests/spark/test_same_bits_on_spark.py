@@ -29,6 +29,7 @@ pytestmark = SPARK_MARKS
 
 
 TABLES, COPIES = tables(), tables(copies=True)
+EXCLUDED = TABLES.recs.select("user", "item").gather_every(3)
 STANDARD = cc.preset("standard")
 AS_FLOATS = (
     TABLES.recs.with_columns(pl.col("user").cast(pl.Float64)),
@@ -114,6 +115,7 @@ def test_hundreds_of_empty_partitions_are_few_tasks(spark: "SparkSession") -> No
             "user_no_recs": "drop",
             "user_empty_truth": "one",
             "relevance_threshold": 3,
+            "exclude": cc.excluded_pairs(EXCLUDED),
         },
     ],
 )  # fmt: skip
@@ -221,7 +223,11 @@ def test_the_catalogue_is_counted_in_a_table(
     spark: "SparkSession", role: Literal["items", "train"]
 ) -> None:
     truth = TABLES.recs.unique("user", maintain_order=True).select("user", "item")
-    tables_read = {"recs": TABLES.recs, "truth": truth, role: getattr(TABLES, role)}
+    tables_read: dict[str, Any] = {
+        "recs": TABLES.recs,
+        "truth": truth,
+        role: getattr(TABLES, role),
+    }
     arguments: dict[str, Any] = {
         "metrics": ["R@5"],
         "conventions": cc.preset(
@@ -229,9 +235,8 @@ def test_the_catalogue_is_counted_in_a_table(
         ),
     }
 
-    evaluation = cc.evaluate(
-        **{name: frame(spark, table) for name, table in tables_read.items()}, **arguments
-    )
+    frames: dict[str, Any] = {name: frame(spark, table) for name, table in tables_read.items()}
+    evaluation = cc.evaluate(**frames, **arguments)
 
     expected = cc.evaluate(**tables_read, **arguments)
     assert_same(evaluation, expected)

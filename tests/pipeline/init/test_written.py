@@ -18,6 +18,7 @@ from concord.pipeline.init.render import (
     DVCIGNORE,
     GITIGNORE,
     dvc_yaml,
+    excluded_files,
     flow,
     params_yaml,
     plot_template,
@@ -396,6 +397,14 @@ def test_files_with_more_judgements_are_deps_of_the_ground_truth() -> None:
     deps = load_yaml(dvc_yaml(additional=["../judged.csv"]), "")["stages"]["load-truth"]["deps"]
 
     assert deps == ["${data.truth.path}", "../judged.csv"]
+
+
+def test_a_file_with_excluded_pairs_is_a_dep_of_all_that_load() -> None:
+    content = {"data": {"exclude": {"path": "../pairs.csv"}}}
+    stages = load_yaml(dvc_yaml(excluded=excluded_files(content)), "")["stages"]
+
+    assert stages["load-truth"]["deps"] == ["${data.truth.path}", "../pairs.csv"]
+    assert stages["load"]["do"]["deps"] == ["${item.path}", "../pairs.csv"]
 
 
 @given(
