@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 import re
 import sys
 import traceback
@@ -14,9 +15,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import lru_cache, wraps
 from importlib.machinery import SourceFileLoader
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -216,9 +217,21 @@ def _find(name: str) -> OwnMetric | None:
     if name not in _registry.metrics and _registry.project_file is not None:
         load_metrics(_registry.project_file)
     if name not in _registry.metrics and find_metric(name) is None:
-        for entry in entry_points(group=GROUP, name=name):
+        for entry in _entry_points(_package_folders()).select(name=name):
             _install(entry)
     return _registry.metrics.get(name)
+
+
+def _package_folders() -> tuple[tuple[str, int], ...]:
+    """Return the folders of packages with the times of their last change."""
+    folders = filter(os.path.isdir, sys.path)
+    return tuple((folder, Path(folder).stat().st_mtime_ns) for folder in folders)
+
+
+@lru_cache(maxsize=1)  # it reads a file of every installed package
+def _entry_points(folders: tuple[tuple[str, int], ...]) -> EntryPoints:
+    """Return the metrics of packages; the argument makes it read them again after a change."""
+    return entry_points(group=GROUP)
 
 
 def _install(entry: EntryPoint) -> None:

@@ -1,6 +1,7 @@
 """User-defined metrics that write to their input, exit, raise or return invalid values."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -232,7 +233,8 @@ def test_a_package_that_exits_when_its_metric_is_loaded_is_refused(
         def load(self) -> None:
             raise SystemExit(0)
 
-    monkeypatch.setattr(custom_metric, "entry_points", lambda **_: [Leaving()])
+    packages = SimpleNamespace(select=lambda name: [Leaving()])
+    monkeypatch.setattr(custom_metric, "_entry_points", lambda folders: packages)
 
     assert "entry point leaving of concord.metrics: raises SystemExit" in refused_value("leaving")
 

@@ -185,19 +185,19 @@ def test_explain_shows_what_is_read_of_each_hit(file: Path) -> None:
 
 
 def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
-    """As an entry point of the group `concord.metrics`, in a process of its own."""
+    """As an entry point of the group `concord.metrics`, also if it is installed meanwhile."""
     info = tmp_path / "shop_metrics-1.2.dist-info"
-    info.mkdir()
     (tmp_path / "shop_metrics.py").write_text(REVENUE, encoding="utf-8")
-    (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: shop-metrics\nVersion: 1.2\n", encoding="utf-8"
-    )
-    (info / "entry_points.txt").write_text(
-        "[concord.metrics]\nrevenue = shop_metrics:revenue\n", encoding="utf-8"
-    )
+    metadata = "Metadata-Version: 2.1\nName: shop-metrics\nVersion: 1.2\n"
+    entry_points = "[concord.metrics]\nrevenue = shop_metrics:revenue\n"
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from pathlib import Path\n"
         "from concord.metrics_core.metrics import custom_metric, label\n"
+        "assert custom_metric.find_own_metric('revenue') is None\n"
+        f"info = Path({str(info)!r}); info.mkdir()\n"
+        f"(info / 'METADATA').write_text({metadata!r})\n"
+        f"(info / 'entry_points.txt').write_text({entry_points!r})\n"
         "formula = label.parse('revenue@10').metric.formula\n"
         "print(formula, custom_metric._find('revenue').origin)"
     )
