@@ -26,12 +26,14 @@ def evaluated_small_project(folder: Path) -> None:
     run_concord(project, "run", "compare").check_returncode()
 
 
+@pytest.fixture(scope="module")  # made before a pytester, which unloads what is imported after it
+def folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    return made_once(tmp_path_factory, worker_id, evaluated_small_project)
+
+
 @pytest.fixture
-def project(
-    pytester: pytest.Pytester, tmp_path_factory: pytest.TempPathFactory, worker_id: str
-) -> Path:
+def project(folder: Path, pytester: pytest.Pytester) -> Path:
     """Return an evaluation below the folder of a test that uses the fixture."""
-    folder = made_once(tmp_path_factory, worker_id, evaluated_small_project)
     pytester.makepyfile(TEST)
     return copied_from(folder / "evaluation", pytester.path)
 
