@@ -29,6 +29,15 @@ class ExcludedPairs(str):  # so that results store and compare it as text
 
     pairs: "pa.Table"
 
+    def __new__(cls, text: str, pairs: "pa.Table") -> Self:
+        """Return the text, which carries the pairs."""
+        value = super().__new__(cls, text)
+        value.pairs = pairs
+        return value
+
+    def __getnewargs__(self) -> tuple[str, "pa.Table"]:  # type: ignore[override]
+        return str(self), self.pairs
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
 

@@ -57,9 +57,7 @@ def read_excluded_pairs(connection: DuckDBPyConnection, table: InputTable) -> Ex
             ORDER BY excluded_user, excluded_item))
         FROM ({pairs})"""
     (digest,) = only_row(connection, query)
-    value = ExcludedPairs(f"pairs {digest[:12]}")
-    value.pairs = connection.sql(pairs).to_arrow_table()
-    return value
+    return ExcludedPairs(f"pairs {digest[:12]}", connection.sql(pairs).to_arrow_table())
 
 
 def read_interactions(
