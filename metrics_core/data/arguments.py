@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from concord.metrics_core.data import frames
 from concord.metrics_core.data.formats import UNNAMED, check_path, detect_format
@@ -100,19 +99,9 @@ def is_retrieval_run(data: Any) -> bool:
     return isinstance(getattr(data, "latencies", None), pl.DataFrame)
 
 
-def list_policies(policies: Policies, recs: Any, table: InputTable) -> Policies:
-    """Return the policies for recommendations: ranks of a dict start at 1, those of PyTerrier at 0.
-
-    A PyTerrier frame has the columns qid, docno, score and rank.
-    """
-    if isinstance(recs, Mapping):
-        return replace(policies, rank_base=1)
-    rows = table.rows
-    if rows is not None and {"qid", "docno", "score", "rank"} <= {*rows.column_names}:
-        rank = rows.column("rank")
-        if pa.types.is_integer(rank.type) and pc.min(rank).as_py() == 0:
-            return replace(policies, rank_base=0)
-    return policies
+def list_policies(policies: Policies, recs: Any) -> Policies:
+    """Return the policies for recommendations: ranks of a dict start at 1."""
+    return replace(policies, rank_base=1) if isinstance(recs, Mapping) else policies
 
 
 def split_truth(truth: Any) -> tuple[Any, dict[str, Any]]:

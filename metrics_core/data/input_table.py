@@ -109,6 +109,12 @@ class InputTable:
         return f"{self.name}: column {self.original_name(name)!r}"
 
     @property
+    def ignores_ranks(self) -> bool:
+        """True for TREC files and frames of PyTerrier: scores order them, as in trec_eval."""
+        names = set() if self.rows is None else {*self.rows.column_names}
+        return self.format == "trec" or {"qid", "docno", "score", "rank"} <= names
+
+    @property
     def unit_columns(self) -> tuple[str, ...]:
         """Columns that identify a session, the user's first."""
         return ("user", *self.unit.values())

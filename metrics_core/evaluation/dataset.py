@@ -295,7 +295,7 @@ class TableLoader:
     ) -> tuple[InputTable, dict[str, Any]]:
         """Pass a model's lists to `keep`; return their table and its description."""
         table = self._table(model, recs, role="recs").with_unit(self.unit)
-        policies = list_policies(self.policies, recs, table)
+        policies = list_policies(self.policies, recs)
         conventions = self.config.conventions
         with registered_only() as connection:
             loaded = load_recommendations(

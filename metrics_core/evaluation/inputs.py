@@ -115,7 +115,7 @@ def load_inputs(
     refuse_unit(unit, conventions)
     allowed, column_names = parse_policies(policies or {}), check_columns(columns or {})
     table = open_table("recs", recs, column_names).with_unit(unit)
-    allowed = list_policies(allowed, recs, table)
+    allowed = list_policies(allowed, recs)
     truth_error = None
     try:
         _load_truth(connection, truth, allowed, column_names, unit, exclude=conventions.exclude)

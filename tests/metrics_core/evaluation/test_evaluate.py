@@ -65,6 +65,26 @@ def test_frames_and_dicts_give_the_same_value(recs: Any, truth: Any) -> None:
     assert _rr(recs, truth) == RR
 
 
+RANKS = {"stale": [3, 2, 1], "tied": [1, 1, 1], "gaps": [2, 5, 9], "from 0": [0, 1, 2]}
+
+
+@pytest.mark.parametrize("ranks", RANKS.values(), ids=RANKS)
+def test_scores_order_trec_runs_and_frames_of_pyterrier(tmp_path: Path, ranks: list[int]) -> None:
+    """c (3.0), then a and b (1.0) by id: b is before a under trec_eval, after it by default."""
+    rows = [*zip("acb", ranks, [1.0, 3.0, 1.0], strict=True)]
+    path = tmp_path / "stale.run"
+    path.write_text("".join(f"q Q0 {item} {rank} {score} x\n" for item, rank, score in rows))
+    frame = pl.DataFrame(rows, schema=["docno", "rank", "score"], orient="row")
+    frame = frame.with_columns(qid=pl.lit("q"))
+
+    for run in (path, frame):
+        values = [
+            cc.evaluate(run, {"q": ["b"]}, metrics=["RR@10"], conventions=name)["RR@10"]
+            for name in ("pytrec_eval", "standard")
+        ]
+        assert values == [1 / 2, 1 / 3]
+
+
 def test_frames_of_pyterrier_need_no_names_and_no_first_rank() -> None:
     run = pl.DataFrame(
         {"qid": ["1", "1"], "docid": [7, 8], "docno": ["a", "b"], "score": [2.0, 1.0]}
