@@ -259,12 +259,9 @@ class ParamsKeys:
     ----------
     name : str
         Key of the table, such as `models.als`.
-    shared : frozenset of str
-        Columns whose names the table takes from `data.columns`.
     """
 
     name: str
-    shared: frozenset[str] = frozenset()
     metrics: ClassVar = "evaluation.metrics and evaluation.ks"
     segments: ClassVar = "`segments:`"
     unit: ClassVar = "`data.unit`"
@@ -280,8 +277,7 @@ class ParamsKeys:
         return f"`{self.name}.columns`"
 
     def columns(self, column: str, source_name: str = "…") -> str:
-        key = "data" if column in self.shared else self.name
-        return f"`{key}.columns: {{{column}: {source_name}}}`"
+        return f"`{self.name}.columns: {{{column}: {source_name}}}`"
 
     def format(self, name: str = "") -> str:
         return f"set `{self.name}.format{name and f': {name}'}`"

@@ -1,5 +1,6 @@
 """Pairs of user and item that do not count: values of the convention `exclude`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from concord.metrics_core.conventions.option_types import ExcludedPairs
@@ -8,7 +9,9 @@ from concord.metrics_core.data.relations import registered_only
 from concord.metrics_core.data.side_data import read_excluded_pairs
 
 
-def excluded_pairs(pairs: Any) -> ExcludedPairs:
+def excluded_pairs(
+    pairs: Any, *, columns: Mapping[str, Mapping[str, str]] | None = None
+) -> ExcludedPairs:
     """Return the value of the convention `exclude` that leaves out pairs of user and item.
 
     The items count neither in lists nor in the ground truth of their user; the ranks of a list
@@ -20,6 +23,8 @@ def excluded_pairs(pairs: Any) -> ExcludedPairs:
     pairs : table, path or dict
         Columns user and item, or {user: items}. Ids are compared as text, and extra users and items
         have no effect.
+    columns : dict, optional
+        Names in the table: {"pairs": {"user": "query_id", "item": "doc_id"}}.
 
     Returns
     -------
@@ -41,4 +46,6 @@ def excluded_pairs(pairs: Any) -> ExcludedPairs:
     1.0
     """
     with registered_only() as connection:
-        return read_excluded_pairs(connection, open_table("pairs", pairs, {}, role="train"))
+        return read_excluded_pairs(
+            connection, open_table("pairs", pairs, columns or {}, role="train")
+        )

@@ -27,6 +27,7 @@ GRADE_NAME = f"({GRADE_WORDS})s?|(.*[^a-z])?(grade|rating|relevance)s?[^a-z]*"
 ROW_STRIDE = 1 << 32
 PLURALS = {"item": "items", "rank": "ranks", "score": "scores", "grade": "grades"}  # names of lists
 UNIT_PREFIX = "unit_"  # our columns that identify a session: this and a number; 0 is the user
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _READ_IF_MAPPED = ("time", "propensity", "subtopic", "group")
 # Required and optional columns of each table.
 LIST_COLUMNS = (("user", "item"), ("rank", "score"))
@@ -230,6 +231,8 @@ def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
             fix = f"{hint}name its own column: {file.settings.columns(name)}"
             if name in file.unit:
                 fix = f"{hint}add it where the table is made, or change {file.settings.unit}"
+            elif any(map(_NUMBER.fullmatch, names)):
+                fix = "the first line looks like data: add a header line"
             elif file.is_additional:
                 fix = "call the columns user, item and grade where the table is made"
             message = f"is missing; the columns are: {', '.join(names)}"

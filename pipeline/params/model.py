@@ -249,12 +249,6 @@ class ByPopularity(_Section):
 Segments = Annotated[ByActivity | ByColumn | ByPopularity, Field(discriminator="by")]
 
 
-ExcludeOption = Annotated[
-    Annotated[Literal["same_id"], Tag(_TEXT)] | Annotated[BackgroundFile, Tag(_FILE)],
-    Discriminator(lambda value: _FILE if isinstance(value, dict | BackgroundFile) else _TEXT),
-]
-
-
 class Data(_Section):
     """Columns of the data.
 
@@ -269,8 +263,16 @@ class Data(_Section):
     columns: dict[Literal["user", "item"], str] = {}
     unit: list[str] = []
     words: dict[str, str] = {}
-    exclude: ExcludeOption | None = None
+    exclude: Literal["same_id"] | BackgroundFile | None = None
     truth: TruthFile
+
+    @field_validator("exclude", mode="before")
+    @classmethod
+    def _refuse_other(cls, exclude: Any) -> Any:
+        if exclude in (None, "same_id") or isinstance(exclude, dict | BackgroundFile):
+            return exclude
+        msg = "write same_id, or {path: FILE} for pairs of user and item"
+        raise ValueError(msg)
 
     @field_validator("unit")
     @classmethod

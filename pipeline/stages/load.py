@@ -237,7 +237,6 @@ def _table(
         if column in columns[0] and column not in own_names and form not in UNNAMED
     }
     resolved = resolve_columns(columns, shared_names | own_names)
-    settings = ParamsKeys(key, frozenset(shared_names))
     return InputTable(str(path), form, *resolved, settings)
 
 

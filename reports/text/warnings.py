@@ -318,7 +318,8 @@ def _few_judged(details: Details) -> Texts:
     return (
         f"Of the top {details['k']}, {high if low == high else span} is judged; unjudged items "
         "count as not relevant.",
-        "read means as lower bounds; Bpref and `judged_only` use judged items only",
+        "`concord judge`, in Python `concord.judge`, shows what their grades can change; Bpref and "
+        "`judged_only` use judged items only",
     )
 
 

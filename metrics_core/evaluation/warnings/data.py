@@ -276,7 +276,7 @@ def own_id_warnings(
     Only with words of search, whose queries may be documents: ids of users and items are equal by
     chance.
     """
-    if data.words is None or conventions.exclude is not None:
+    if data.words is None or conventions.exclude == "same_id":
         return
     user, item = (pl.col(name).cast(pl.String) for name in ("user", "item"))
     n_own, n_users = {}, {}

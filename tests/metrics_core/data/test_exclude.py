@@ -80,6 +80,8 @@ def test_pairs_are_named_by_their_content_in_any_order_type_and_file(tmp_path: P
     numbers = pl.DataFrame({"user": [2, 1], "item": [7, 8]})
 
     assert pairs == cc.excluded_pairs(path) == cc.excluded_pairs(numbers)
+    renamed = numbers.rename({"item": "doc"})
+    assert pairs == cc.excluded_pairs(renamed, columns={"pairs": {"item": "doc"}})
     assert pairs != cc.excluded_pairs({"1": ["8"], "27": ["7"]})
     assert cc.excluded_pairs({"1": ["12"]}) != cc.excluded_pairs({"11": ["2"]})
     conventions = cc.preset("standard", exclude=pairs)
@@ -148,6 +150,8 @@ def test_the_stages_count_what_they_leave_out(
 
 def test_params_name_it_below_data_where_the_stages_that_load_see_it() -> None:
     assert params_of("a.csv", exclude="same_id").parsed_conventions.exclude == "same_id"
+    with pytest.raises(ValueError, match=r"write same_id, or {path: FILE}"):
+        params_of("a.csv", exclude="../pairs.tsv")
     with pytest.raises(ValueError, match="write it in the section data"):
         params_of("a.csv", conventions={"exclude": "same_id"})
 
