@@ -3,6 +3,7 @@
 import inspect
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -121,11 +122,9 @@ def _queries(queries: Any) -> list[tuple[str, Any]]:
             for names in (_QUERY_IDS, _QUERY_TEXTS)
         )
         pairs = [(str(key), text) for key, text in zip(ids, texts, strict=True)]
-    seen: set[str] = set()
-    for key, _ in pairs:
-        if key in seen:
+    for key, n in Counter(key for key, _ in pairs).items():
+        if n > 1:
             raise refuse("queries", f"{key!r} occurs more than once", "give each query its own id")
-        seen.add(key)
     return pairs
 
 

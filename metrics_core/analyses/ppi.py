@@ -178,16 +178,11 @@ def ppi_tables(
     means: list[PoweredEstimate] = []
     pairs: list[PoweredPair] = []
     for label in config.labels:
-        values = LabelValues(
-            label,
-            config,
-            is_sampled,
-            _values(by_people, label, config, queries.filter(is_sampled)),
-            _values(by_judge, label, config, queries),
-        )
+        people = _values(by_people, label, config, queries.filter(is_sampled))
+        judge = _values(by_judge, label, config, queries)
+        values = LabelValues(label, config, is_sampled, people, judge)
         refuse_undefined(by_people, values, queries)
-        judge = {model: np.nan_to_num(each) for model, each in values.judge.items()}
-        sample = replace(values, judge=judge)
+        sample = replace(values, judge={name: np.nan_to_num(each) for name, each in judge.items()})
         of_label = {model: sample.mean(model) for model in lists}
         estimates = {model: mean.estimate for model, mean in of_label.items()}
         means += of_label.values()

@@ -1,8 +1,8 @@
 """Prediction-powered means, differences and verdicts on the values of one label."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan, nan
 
 import numpy as np
 
@@ -65,23 +65,19 @@ class LabelValues:
 
     def mean(self, model: str) -> PoweredEstimate:
         """Return the mean of a model."""
-        people, judge = self.people[model], self.judge[model]
-        powered = self._powered(people, judge, self._bounds)
-        return self._estimate(model, None, people, judge, powered)
+        people = self.people[model]
+        return self._estimate(model, None, people, self.judge[model], len(people))[0]
 
     def pair(self, a: str, b: str, means: Mapping[str, float]) -> PoweredPair:
         """Return the difference of two models, with a test if enough queries differ."""
         config, scale = self.config, scale_of(self._bounds)
         people, judge = (differences(v[a], v[b], scale) for v in (self.people, self.judge))
         n, n_nonzero = len(people), int(np.count_nonzero(people))
-        powered = self._powered(people, judge, UNBOUNDED)
-        if n_nonzero < MIN_DIFFERING_USERS:
-            powered = _without_interval(powered)
+        estimate, powered = self._estimate(a, b, people, judge, n_nonzero)
         n_differing = n_nonzero + int(np.count_nonzero(judge))
         test = PairedTest(means[a], means[b], powered.mean, n, n_differing)
-        if not math.isnan(powered.ci_low):
+        if not isnan(powered.ci_low):
             test = _with_p(replace(test, ci_low=powered.ci_low, ci_high=powered.ci_high), powered)
-        estimate = self._estimate(a, b, people, judge, powered)
         effect = to_absolute(config.min_effects[str(self.label)], means[config.baseline])
         return PoweredPair(self.label, estimate, n_nonzero, effect, test)
 
@@ -89,22 +85,21 @@ class LabelValues:
     def _bounds(self) -> Bounds:
         return self.label.bounds(self.config.conventions)
 
-    def _powered(self, people: Floats, judge: Floats, bounds: Bounds) -> PoweredMean:
-        """Return the estimate, without an interval if too few queries were sampled."""
-        sampled, others = judge[self.is_sampled], judge[~self.is_sampled]
-        confidence = self.config.confidence
-        powered = powered_mean(people, sampled, others, confidence=confidence, bounds=bounds)
-        return powered if len(people) >= MIN_DIFFERING_USERS else _without_interval(powered)
-
     def _estimate(
-        self, a: str, b: str | None, people: Floats, judge: Floats, powered: PoweredMean
-    ) -> PoweredEstimate:
-        """Return an estimate, with the means of people alone and of the judge alone."""
-        low, high = mean_interval(
-            people, self.config.confidence, self._bounds if not b else UNBOUNDED
-        )
-        has_interval = not math.isnan(powered.ci_low)
-        return PoweredEstimate(
+        self, a: str, b: str | None, people: Floats, judge: Floats, n_differing: int
+    ) -> tuple[PoweredEstimate, PoweredMean]:
+        """Return the estimate by people and judge, with those of people and of the judge alone.
+
+        It has no interval if fewer than MIN_DIFFERING_USERS sampled queries differ.
+        """
+        sampled, others = judge[self.is_sampled], judge[~self.is_sampled]
+        bounds, confidence = UNBOUNDED if b else self._bounds, self.config.confidence
+        powered = powered_mean(people, sampled, others, confidence=confidence, bounds=bounds)
+        low, high = mean_interval(people, confidence, bounds)
+        if n_differing < MIN_DIFFERING_USERS:
+            powered = replace(powered, ci_low=nan, ci_high=nan, effective_labels=nan)
+        has_interval = not isnan(powered.ci_low)
+        estimate = PoweredEstimate(
             label=str(self.label),
             model=a,
             versus=b,
@@ -113,16 +108,13 @@ class LabelValues:
             ci_high=or_none(powered.ci_high),
             tuning=powered.tuning,
             effective_labels=or_none(powered.effective_labels),
-            n_corrected=int(np.count_nonzero(people != judge[self.is_sampled])),
+            n_corrected=int(np.count_nonzero(people != sampled)),
             people=exact_mean(people),
             people_low=or_none(low) if has_interval else None,
             people_high=or_none(high) if has_interval else None,
             judge=exact_mean(judge),
         )
-
-
-def _without_interval(powered: PoweredMean) -> PoweredMean:
-    return replace(powered, ci_low=math.nan, ci_high=math.nan, effective_labels=math.nan)
+        return estimate, powered
 
 
 def _with_p(test: PairedTest, powered: PoweredMean) -> PairedTest:

@@ -141,17 +141,13 @@ def refuse_undefined(
         undefined[values.is_sampled] |= np.isnan(values.people[model])
         if undefined.any():
             first = int(np.argmax(undefined))
-            why = (
-                "by the grades of people"
-                if is_listed[first]
-                else f"because {model} has no list for it"
-            )
+            has_list = is_listed[first]
+            why = "by the grades of people" if has_list else f"because {model} has no list for it"
             problem = (
                 f"{label} of query {queries[first]!r} is undefined {why}; "
                 f"{np.count_nonzero(undefined):,} such queries in all"
             )
-            unlisted = ("user_no_recs", "user_both_empty")
-            cases = ("user_empty_truth",) if is_listed[first] else unlisted
+            cases = ["user_empty_truth"] if has_list else ["user_no_recs", "user_both_empty"]
             names = [case for case in cases if getattr(conventions, case) in ("drop", "nan")]
             fix = f"set {' and '.join(names or ['undefined'])} to zero, so that all queries count"
             raise refuse("conventions", problem, fix)

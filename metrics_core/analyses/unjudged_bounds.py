@@ -142,20 +142,14 @@ def _sum_over_hits(lists: QueryLists, rule: Rule, contrasts: Floats) -> QueryBou
     weights = weight[lists.ranks]
     terms = weight[lists.hit_rank] * rule.gains(lists.hit_grade)
     base = sum_by_user(lists.hit_model, terms, len(lists.lengths))
-    divisors: list[Floats] = []  # the distinct ones
-    divisor_of = np.zeros(len(base), dtype=np.int64)
-    for length in np.unique(lists.lengths).tolist():
-        models = lists.lengths == length
-        divisor = _divisor(lists, rule, length, levels)
-        if (divisor == divisor[:, :1]).all():  # the same under all judgements
-            scale = float(divisor[:, 0].sum()) or 1.0  # 0 only if there are no hits
-            base[models] /= scale
-            weights[models] /= scale
-            divisor = np.zeros_like(divisor)
-            divisor[0] = 1.0
-        same = [n for n, other in enumerate(divisors) if np.array_equal(other, divisor)]
-        divisor_of[models] = same[0] if same else len(divisors)
-        divisors += [] if same else [divisor]
+    by_length = {n: _divisor(lists, rule, n, levels) for n in {*lists.lengths.tolist()}}
+    divisors = np.array([by_length[n] for n in lists.lengths.tolist()])  # of each model
+    is_fixed = (divisors == divisors[:, :, :1]).all(axis=(1, 2))  # the same under all judgements
+    scale = np.where(is_fixed, divisors[:, :, 0].sum(axis=1), 1.0)
+    scale[scale == 0.0] = 1.0  # there are no hits
+    base, weights = base / scale, weights / scale[:, None]
+    divisors[is_fixed] = np.eye(len(levels), 1)
+    divisor_of = (divisors[:, None] == divisors).all(axis=(2, 3)).argmax(axis=1)  # the first equal
     steps = np.diff(levels, prepend=0.0)
     n_least = 0 if len(lists.grades) else 1
     is_used = contrasts != 0
@@ -163,17 +157,14 @@ def _sum_over_hits(lists: QueryLists, rule: Rule, contrasts: Floats) -> QueryBou
     is_exact = ((divisor_of == first[:, None]) | ~is_used).all(axis=1)
     sums, sum_weights = contrasts @ base, contrasts @ weights
     low, high = np.zeros((2, len(contrasts)))
-    for number, divisor in enumerate(divisors):
-        rows = is_exact & (first == number)
+    for number in {*divisor_of.tolist()}:
+        divisor, rows = divisors[number], is_exact & (first == number)
         low[rows] = -_highest(-sums[rows], -sum_weights[rows], steps, divisor, n_least)
         high[rows] = _highest(sums[rows], sum_weights[rows], steps, divisor, n_least)
     n_models = len(base)
     outer = _separate(contrasts[~is_exact], low[:n_models], high[:n_models])
     low[~is_exact], high[~is_exact] = outer
-    none, one = (
-        np.array([divisor[:, : n + 1][:, -1].sum() for divisor in divisors])[divisor_of]
-        for n in (0, 1)
-    )
+    none, one = (divisors[:, :, : n + 1][:, :, -1].sum(axis=1) for n in (0, 1))
     single = (base[:, None] + levels[-1] * weights) / one[:, None]
     return QueryBounds(ratio_or_zero(base, none), single, low, high, is_exact)
 
@@ -208,9 +199,11 @@ def _divisor(lists: QueryLists, rule: Rule, length: int, levels: Floats) -> Floa
     recall = {"relevant": relevant, "min_k_relevant": reachable}[conventions.recall_denominator]
     divisor = np.zeros((len(levels), len(added)))
     name = rule.label.name
-    if name == "nDCG":
+    if name == "nDCG" and conventions.ideal != "full_k":
         return _ideal(lists, rule, length, levels)
-    if name == "RBP":
+    if name == "nDCG":
+        divisor[0] = discounts(conventions.discount, cutoff).sum()
+    elif name == "RBP":
         p = rule.label.parameters["p"]
         weight_sum = float(discounts({"geometric": p}, cutoff).sum())
         norm = {"one_minus_p": 1.0 / (1.0 - p), "none": 1.0, "sum_weights": weight_sum}
@@ -230,11 +223,6 @@ def _ideal(lists: QueryLists, rule: Rule, length: int, levels: Floats) -> Floats
     added = np.arange(len(lists.items) + 1)
     known = rule.gains(lists.grades)
     most = len(known) + len(lists.items)
-    cutoff = length if k is None else k
-    if conventions.ideal == "full_k":
-        divisor = np.zeros((len(levels), len(added)))
-        divisor[0] = discounts(conventions.discount, cutoff).sum()
-        return divisor
     ends = {"truth": most, "truth_at_min_k_len": length}
     end = min(ends.get(conventions.ideal, most if k is None else k), most)
     weight_sums = np.cumsum(discounts(conventions.discount, end))
@@ -364,12 +352,9 @@ def _by_rank(lists: QueryLists, rule: Rule, contrasts: Floats) -> QueryBounds:
             continue
         tried = np.zeros((2 ** len(listed), n_items))
         tried[:, listed] = highest * np.array([*product((0.0, 1.0), repeat=len(listed))])
-        differences = np.concatenate(
-            [
-                sum(contrasts[row, model] * values(model, tried, n_others) for model in models)
-                for n_others in range(1 if is_err else n_items - len(listed) + 1)
-            ]
-        )
+        others = range(1 if is_err else n_items - len(listed) + 1)  # unlisted items count in AP
+        sides = [np.ravel([values(model, tried, n) for n in others]) for model in models]
+        differences = contrasts[row, models] @ sides
         if n_least and not is_err:
             differences = differences[1:]  # the first judgement leaves no item relevant
         row_low[row], row_high[row] = differences.min(), differences.max()

@@ -162,11 +162,9 @@ def gate_problems(
             yield Problem(location, problem, "name a metric that has a value for each user")
         elif segmentation is not None:
             yield from _segment_problems(location, labels[text], segmentation)
-    margins: list[tuple[tuple[str, ...], Mapping[str, Margin]]] = [
-        (("guardrails",), gate.guardrails)
-    ]
-    margins += [(("segments", name), each) for name, each in gate.segments.items()]
-    for keys, margin_of in margins:
+    margins: dict[tuple[str, ...], Mapping[str, Margin]] = {("guardrails",): gate.guardrails}
+    margins |= {("segments", name): each for name, each in gate.segments.items()}
+    for keys, margin_of in margins.items():
         for text, margin in margin_of.items():
             if text in labels and not isinstance(margin, str):
                 yield from unreachable_problems(margin, [labels[text]], ("gate", *keys, text))

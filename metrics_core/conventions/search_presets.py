@@ -4,6 +4,7 @@ The convention panel has them only where one is the preset of the evaluation.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from concord.metrics_core.conventions.library_presets import LIBRARY_PRESETS
 from concord.metrics_core.conventions.preset import Preset
@@ -20,11 +21,9 @@ _BEIR_CUSTOM = {
 }
 
 SEARCH_PRESETS: Mapping[str, Preset] = {
-    "trec_eval": Preset(
-        "trec_eval without -c: the definitions of `pytrec_eval`, which runs its code.",
-        _TREC_EVAL.differs,
-        metrics=_TREC_EVAL.metrics,
-        package=_TREC_EVAL.package,
+    "trec_eval": replace(
+        _TREC_EVAL,
+        sentence="trec_eval without -c: the definitions of `pytrec_eval`, which runs its code.",
     ),
     "mteb": Preset(
         "mteb since 2.18.19: trec_eval's measures, means with five digits except for MRR.",

@@ -11,6 +11,7 @@ import pyarrow as pa
 from concord.metrics_core.data.input_table import duplicate_names
 from concord.metrics_core.errors import InputError, refuse
 
+_INVALID = (pa.ArrowException, OverflowError, TypeError, ValueError)  # raised for values
 _FIX = "give every column values of one type; ids as text or as 64-bit integers"
 
 
@@ -43,13 +44,7 @@ def table_from_frame(data: Any, name: str) -> pa.Table:
             return pa.table(data)
     except InputError:
         raise
-    except (
-        pa.ArrowException,
-        pl.exceptions.PolarsError,
-        TypeError,
-        ValueError,
-        OverflowError,
-    ) as error:
+    except (*_INVALID, pl.exceptions.PolarsError) as error:
         if "non-struct" not in str(error):  # of a series, which is not a frame
             raise _frame_error(data, name, error) from None
     message = f"{type(data).__name__} is not a frame, path or dict"
@@ -65,7 +60,7 @@ def _frame_error(data: Any, name: str, error: Exception) -> InputError:
     for column in columns:
         try:
             pa.array(data[column], from_pandas=True)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        except _INVALID:
             return column_error(name, str(column), data[column].tolist())
     detail = " ".join(str(error).split())[:200]
     return refuse(name, f"cannot be read as a table ({type(error).__name__}: {detail})", _FIX)
@@ -170,7 +165,7 @@ def _column(values: Iterable[Any], name: str, column: str) -> pa.Array:
     is_id = column in _ID_COLUMNS
     try:
         array = pa.array(cells)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+    except _INVALID:
         fix = _ID_FIX if is_id else "write all of them as numbers"
         if any(isinstance(value, tuple) for value in cells):
             fix = _LIST_FIX

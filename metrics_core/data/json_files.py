@@ -21,7 +21,7 @@ from concord.metrics_core.errors import InputError, refuse
 
 BATCH_ROWS = 131_072
 CHUNK = 1 << 22  # characters that are read at a time
-_FORM = "write {query: {document: number}}, or {query: [document, …]} with the best first"
+FORM = "write {query: {document: number}}, or {query: [document, …]} with the best first"
 _MTEB = "mteb_model_meta"  # the first key of MTEB's predictions
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -82,7 +82,7 @@ def _chunks(file: InputTable, form: type) -> Iterator[list[Query]]:
         if query in known:
             raise refuse(location, "occurs more than once", "write all its documents at once")
         if not isinstance(documents, form):
-            raise refuse(location, f"holds {_excerpt(documents)}", _FORM)
+            raise refuse(location, f"holds {_excerpt(documents)}", FORM)
         known.add(query)
         chunk.append((query, documents))
         n_rows += len(_items(documents))
@@ -138,7 +138,7 @@ def _checked(file: InputTable, query: str, documents: Any) -> Any:
         if not isinstance(item, str):
             raise refuse(location, "is not text", "write ids as text")
         if isinstance(value, _Object | list):
-            raise refuse(location, f"holds {_excerpt(value)}, which is not a number", _FORM)
+            raise refuse(location, f"holds {_excerpt(value)}, which is not a number", FORM)
         if _SURROGATE.search(f"{query}{item}{value}"):
             raise refuse(location, "holds half of a surrogate pair", "write the ids as UTF-8")
     if isinstance(documents, list):
@@ -236,7 +236,7 @@ class _Text:
         line = self.n_lines + self.text.count("\n", 0, self.index) + 1
         rest = self.text[self.index : self.index + 60]
         message = f"{rest!r} is not expected here" if rest else "the file ends within the JSON"
-        return refuse(f"{self.table.name}: line {line:,}", message, _FORM)
+        return refuse(f"{self.table.name}: line {line:,}", message, FORM)
 
     def _read_more(self) -> bool:
         """Read at least as much as is left, so that a long value is decoded a few times only."""

@@ -28,6 +28,7 @@ class Policies:
 PolicyChanges = dict[str, dict[str, Any]]  # name of a policy -> rows, users, policy
 
 _IS_NAN = "isnan(score)"
+_DELETE = "DELETE FROM source"
 _IS_NEGATIVE = "grade < 0"
 _IS_DUPLICATE = """position IN (
     SELECT position FROM (
@@ -79,25 +80,17 @@ def apply_truth_policies(
     changes: PolicyChanges = {}
     if has_grade and policies.negative_grade != "error":
         policy = policies.negative_grade
-        statements = {"zero": "UPDATE source SET grade = 0", "unjudged": "DELETE FROM source"}
+        statements = {"zero": "UPDATE source SET grade = 0", "unjudged": _DELETE}
         statement = statements.get(policy)  # pooled: the rows stay, for metrics that read them
         changes |= _apply(connection, "negative_grade", policy, statement, _IS_NEGATIVE)
     if policies.repeated_grade != "error":
-        order = _ORDER[policies.repeated_grade if has_grade else "first"]
-        judged = ", ".join(source.judged)
-        is_duplicate = _IS_DUPLICATE.format(judged=judged, order=order)
-        statement = "DELETE FROM source"
-        changes |= _apply(
-            connection, "repeated_grade", policies.repeated_grade, statement, is_duplicate
-        )
+        choice = policies.repeated_grade
+        order = _ORDER[choice if has_grade else "first"]
+        is_duplicate = _IS_DUPLICATE.format(judged=", ".join(source.judged), order=order)
+        changes |= _apply(connection, "repeated_grade", choice, _DELETE, is_duplicate)
     if exclude:
-        changes |= _apply(
-            connection,
-            "excluded",
-            str(exclude),
-            "DELETE FROM source",
-            excluded_sql(connection, source, exclude),
-        )
+        is_excluded = excluded_sql(connection, source, exclude)
+        changes |= _apply(connection, "excluded", str(exclude), _DELETE, is_excluded)
     return changes
 
 

@@ -28,7 +28,7 @@ from concord.metrics_core.data.quality import describe_folds
 from concord.metrics_core.data.relations import in_memory, registered_only
 from concord.metrics_core.data.side_data import read_users
 from concord.metrics_core.data.tables import read_column, read_frame
-from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
+from concord.metrics_core.errors import InputError, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_task
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.evaluate_model import (
@@ -318,14 +318,11 @@ class TableLoader:
         conventions = self.config.conventions
         truth, others = split_truth(truth)
         may_be_empty = isinstance(truth, Mapping) and bool(truth)
-        additional = [
-            replace(open_table(name, other, {}, role="truth"), is_hashed=self.is_hashed)
-            for name, other in others.items()
-        ]
+        additional = [self._table(name, other, role="truth") for name, other in others.items()]
         table = self._table("truth", truth).with_unit(self.unit)
         table = replace(table, words=self.words or {})
-        unread = subtopic_problems(self.config.labels, table.columns, table.settings)
-        raise_problems(Problem("metrics", *each) for each in unread)
+        labels = self.config.labels
+        raise_problems(subtopic_problems(labels, table.columns, table.settings, "metrics"))
         sink, keeps_order = InMemorySink(), needs_file_order(conventions)
         with registered_only() as c:
             quality = load_ground_truth(
@@ -343,7 +340,6 @@ class TableLoader:
         judgements = pl.DataFrame(sink.table)
         check = err_grade_problems if self.allows_none_relevant else grade_problems
         highest: Any = judgements["grade"].max()
-        labels = self.config.labels
         raise_problems(check(highest, labels, conventions, table.name, table.settings))
         return GroundTruth(judgements, quality, named_users(judgements, truth))
 

@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterator, Sequence
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.errors import Problem, SettingNames
+from concord.metrics_core.errors import Location, Problem, SettingNames
 from concord.metrics_core.metrics.label import Label
 
 
@@ -68,13 +68,13 @@ def err_grade_problems(
 
 
 def subtopic_problems(
-    labels: Sequence[Label], columns: Container[str], settings: SettingNames
-) -> Iterator[tuple[str, str]]:
-    """Yield the problem, and its fix, of labels that read subtopics, if `columns` names none."""
+    labels: Sequence[Label], columns: Container[str], settings: SettingNames, location: Location
+) -> Iterator[Problem]:
+    """Yield the problem of labels that read subtopics, if `columns` names none."""
     names = [str(label) for label in labels if label.metric.reads_subtopics]
     if names and "subtopic" not in columns:
         verb = "reads" if len(names) == 1 else "read"
         problem = f"{', '.join(names)} {verb} subtopics, and the ground truth names none"
         column = settings.columns("subtopic")
         fix = f"name the column of the subtopics, `iteration` in TREC qrels: {column}"
-        yield problem, fix
+        yield Problem(location, problem, fix)

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache, reduce
-from operator import add
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -174,15 +173,6 @@ class Part:
     exposures: Mapping[str, Exposure]
     issues: ListIssues | None = None
     counts: PartCounts | None = None
-
-
-def combine_parts(parts: Sequence[Part]) -> Part:
-    """Return the parts of different users as one."""
-    frames = [part.values for part in parts]
-    values = pl.concat(frames, how="vertical_relaxed")  # a part may have no user
-    labels = parts[0].exposures
-    exposures = {label: reduce(add, (part.exposures[label] for part in parts)) for label in labels}
-    return Part(values, exposures)
 
 
 def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> Part:

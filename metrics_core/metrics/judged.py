@@ -200,9 +200,8 @@ class Judged:
                 weights=None
                 if lists.weights is None
                 else (lists.weights[0], lists.weights[0][lists.hit_first][best_first]),
-                subtopics=None
-                if lists.subtopics is None
-                else (
+                subtopics=lists.subtopics
+                and (
                     lists.subtopics[0],
                     lists.subtopics[0].renumber(rows_best_first, len(lists.hit_first)),
                 ),
@@ -241,9 +240,8 @@ class Judged:
             weights=None
             if self.weights is None
             else (self.weights[0][hit], self.weights[1][truth]),
-            subtopics=None
-            if self.subtopics is None
-            else (
+            subtopics=self.subtopics
+            and (
                 self.subtopics[0].renumber(hit, len(self.hit_grade)),
                 self.subtopics[1].renumber(truth, len(self.truth_grade)),
             ),

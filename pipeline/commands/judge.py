@@ -8,8 +8,7 @@ from concord.pipeline.commands.leaderboard import METRICS
 from concord.pipeline.terminal.parser import COMMAND_LINE, FilePath, add_force
 
 HELP = "show what unjudged items can change, and which to judge next"
-_OPTIONS = ("baseline", "next", "max_grade")
-OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _OPTIONS}
+OPTIONS = {"baseline": "--baseline", "next": "--next", "max_grade": "--max-grade"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +46,9 @@ def run(arguments: argparse.Namespace) -> None:
     known = list(map(str, config.labels))
     primary = [evaluated_label(each, known) for each in arguments.metric] or [*config.primary]
     config = replace(config, primary=primary)
-    results, config = read_evaluations(
-        params, replace(config, labels=config.primary_labels), primary
-    )
-    options = {name: getattr(arguments, name) for name in _OPTIONS}
+    config = replace(config, labels=config.primary_labels)
+    results, config = read_evaluations(params, config, primary)
+    options = {name: getattr(arguments, name) for name in OPTIONS}
     try:
         judging = judge_results(config, results, evaluation_data(params), **options)
     except InputError as error:

@@ -1,7 +1,6 @@
 """`concord ppi`: estimates from grades of people for a sample, and of a judge for all queries."""
 
 import argparse
-import json
 from dataclasses import replace
 
 from concord.pipeline.commands.leaderboard import METRICS
@@ -42,15 +41,11 @@ def run(arguments: argparse.Namespace) -> None:
     config = replace(params.comparison_config, conventions=read_conventions(params))
     named = [evaluated_label(text, list(map(str, config.labels))) for text in arguments.metric]
     chosen = named or config.primary
-    if {*chosen} <= {*config.primary}:
-        computed = [each for each in config.labels if str(each) in config.primary]
-    else:  # p-values of other metrics are adjusted together
-        computed = [
-            each
-            for each in config.labels
-            if str(each) in chosen or not unsupported_reason(each, config.conventions)
-        ]
-    config = replace(config, labels=computed)
+    needed = {*config.primary}
+    if not needed.issuperset(chosen):  # p-values of other metrics are adjusted together
+        others = (e for e in config.labels if not unsupported_reason(e, config.conventions))
+        needed = {*chosen, *map(str, others)}
+    config = replace(config, labels=[each for each in config.labels if str(each) in needed])
     truths = truth_files(params)
     if NO_FOLD not in truths:
         problem = "names a ground truth for each fold, and `concord ppi` reads one"
@@ -65,7 +60,4 @@ def run(arguments: argparse.Namespace) -> None:
         means=tuple(each for each in result.means if each.label in chosen),
         differences=tuple(each for each in result.differences if each.label in chosen),
     )
-    if arguments.json:
-        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        print_result(result)
+    print_result(result, as_json=arguments.json)

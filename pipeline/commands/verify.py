@@ -1,7 +1,6 @@
 """`concord verify`: published means next to recomputed ones, and what explains each gap."""
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,10 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     grades = sorted({grade for truth in truths for grade in positive_grades(truth)})
     result = verify_rows(rows, params.resolved_conventions, compute_means, grades)
     warn_if_stale(params)
-    if arguments.json:
-        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        print_result(result)
+    print_result(result, as_json=arguments.json)
     return 0 if result.agrees else 1
 
 

@@ -296,13 +296,8 @@ def choose(discovery: Discovery, project: Path, title: str) -> Choices:
         "table_help": TABLE_HELP,
         "comments": comments(truth, discovery.models),
     }
-    preset = (SEARCH_PRESET,) if is_search else ()
-    assumptions = (
-        *_assumptions(content, truth),
-        *preset,
-        *_unlinked_runs(training.unknown, project),
-    )
-    return Choices(content, assumptions)
+    preset, unlinked = [SEARCH_PRESET] * is_search, _unlinked_runs(training.unknown, project)
+    return Choices(content, (*_assumptions(content, truth), *preset, *unlinked))
 
 
 def _common_columns(truth: Table) -> dict[str, str]:

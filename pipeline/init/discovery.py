@@ -295,11 +295,8 @@ def _tables(
         path_role: Role | None = role_in_path(name, ("truth", "lists"))  # type: ignore[assignment]
         packed = packed_column(file) if role in (None, "truth", "lists", "unknown") else None
         if packed is not None:
-            yield (
-                as_table(file, "unknown", names, stage),
-                "unknown",
-                ": ".join(packed_problem(packed)),
-            )
+            table = as_table(file, "unknown", names, stage)
+            yield table, "unknown", ": ".join(packed_problem(packed))
         elif role is not None:
             yield as_table(file, role, names, stage), role, None
         elif path_role is not None and len(file.columns) > 1:

@@ -7,7 +7,6 @@ from pathlib import Path
 from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.errors import InputError
 
-FORM = "write {query: {document: number}} or {query: [document, …]}"
 _BYTES = 1 << 16
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 # A query, and the start of its documents.

@@ -31,11 +31,11 @@ from concord.pipeline.init.messages import (
 from concord.pipeline.init.render import (
     DVCIGNORE,
     GITIGNORE,
+    NamedFiles,
     dvc_yaml,
     is_mlflow_installed,
     params_yaml,
     plot_template,
-    run_id_files,
 )
 from concord.pipeline.init.tables import Role, Table, named_table
 from concord.pipeline.init.upgrade import upgraded_texts
@@ -106,7 +106,7 @@ def init(
     entries, mlflow = choices.content["models"], is_mlflow_installed()
     files = {project / PARAMS: params_yaml(choices.content, version("concord-eval"))}
     if dvc:
-        stages = dvc_yaml(mlflow=mlflow, run_id_files=run_id_files(entries))
+        stages = dvc_yaml(NamedFiles.of_params({"models": entries}), mlflow=mlflow)
         files |= {
             project / name: text
             for name, text in zip(NAMES[1:], (stages, GITIGNORE, DVCIGNORE), strict=True)

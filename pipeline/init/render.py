@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,67 +44,71 @@ def params_yaml(content: Mapping[str, Any], version: str | None) -> str:
     return _template("params.yaml.j2").render(version=version, **content)
 
 
+class NamedFiles(NamedTuple):
+    """Files of params.yaml that dvc.yaml names by path.
+
+    A reference to a key of a model would break every command of DVC once the model is removed.
+
+    Attributes
+    ----------
+    run_id_files : list of str
+        Files with the ids of training runs, each once.
+    additional : list of str
+        Files with more judgements.
+    excluded : list of str
+        The file with pairs of user and item that do not count, if there is one.
+    """
+
+    run_id_files: Sequence[str] = ()
+    additional: Sequence[str] = ()
+    excluded: Sequence[str] = ()
+
+    @classmethod
+    def of_params(cls, content: Mapping[str, Any]) -> "NamedFiles":
+        """Return the files that params.yaml names."""
+        models, data = content["models"].values(), content.get("data") or {}
+        runs = (model.get("training_run_id") for model in models if isinstance(model, dict))
+        files = (run.get("file") for run in runs if isinstance(run, dict))
+        run_ids = list(dict.fromkeys(file for file in files if isinstance(file, str)))
+        exclude = data.get("exclude")
+        excluded = [exclude["path"]] if isinstance(exclude, Mapping) else []
+        additional = (data.get("truth") or {}).get("additional") or ()
+        return cls(run_ids, additional, excluded)
+
+
+NO_FILES = NamedFiles()
+
+
 def dvc_yaml(
+    files: NamedFiles = NO_FILES,
     *,
     code: bool = False,
     mlflow: bool = True,
-    run_id_files: Iterable[str] = (),
     acknowledge: bool = False,
     values: bool = False,
-    additional: Iterable[str] = (),
-    excluded: Iterable[str] = (),
 ) -> str:
     """Return the text of dvc.yaml.
 
     Parameters
     ----------
+    files : NamedFiles, optional
+        Files that params.yaml names in places that no stage can refer to.
     code : bool
         Whether stages depend on Concord's own code instead of its version in params.yaml.
     mlflow : bool
         Whether there is a stage `log`.
-    run_id_files : iterable of str
-        Files with the ids of training runs. They are named by path: a reference to a model's key
-        would break every command of DVC once the model is removed.
     acknowledge : bool
         Whether params.yaml has the key `acknowledge`: DVC refuses to depend on a missing key.
     values : bool
         Whether the models have values of another tool, so that there is no ground truth.
-    additional : iterable of str
-        Files with more judgements.
-    excluded : iterable of str
-        Files with pairs of user and item that do not count.
     """
-
-    def paths(files: Iterable[str]) -> list[str]:
-        return [flow(file.replace("${", "\\${")) for file in files]  # DVC reads `${` as a key
-
+    paths = {  # DVC reads `${` as a key
+        name: [flow(path.replace("${", "\\${")) for path in each]
+        for name, each in files._asdict().items()
+    }
     return _template("dvc.yaml.j2").render(
-        code=code,
-        mlflow=mlflow,
-        run_id_files=paths(run_id_files),
-        acknowledge=acknowledge,
-        values=values,
-        additional=paths(additional),
-        excluded=paths(excluded),
+        code=code, mlflow=mlflow, acknowledge=acknowledge, values=values, **paths
     )
-
-
-def additional_files(content: Mapping[str, Any]) -> list[str]:
-    """Return the files with more judgements that params.yaml names."""
-    return list(content.get("data", {}).get("truth", {}).get("additional", []))
-
-
-def excluded_files(content: Mapping[str, Any]) -> list[str]:
-    """Return the file with pairs of user and item that do not count, if params.yaml names one."""
-    exclude = content.get("data", {}).get("exclude")
-    return [exclude["path"]] if isinstance(exclude, Mapping) else []
-
-
-def run_id_files(models: Mapping[str, Any]) -> list[str]:
-    """Return the files with ids of training runs that models name, each once."""
-    runs = (model.get("training_run_id") for model in models.values() if isinstance(model, dict))
-    files = (run.get("file") for run in runs if isinstance(run, dict))
-    return list(dict.fromkeys(file for file in files if isinstance(file, str)))
 
 
 def plot_template() -> str:

@@ -23,11 +23,12 @@ from concord.metrics_core.data.column_names import (
     normalise_name,
 )
 from concord.metrics_core.data.formats import DELIMITERS, ENDINGS, format_by_name
+from concord.metrics_core.data.json_files import FORM
 from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.text_files import first_line, open_unpacked
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import refuse_special
-from concord.pipeline.init.json_start import FORM, first_queries
+from concord.pipeline.init.json_start import first_queries
 from concord.pipeline.params.yaml_files import FILL_IN
 
 LIST_NAMES = "recs recommendations recommended prediction predictions labels"  # and names of items
@@ -194,10 +195,8 @@ def packed_column(file: TableFile) -> str | None:
     Each user then has one row, and most texts are several words: with digits, so that they are no
     titles, unless the column has a plural name.
     """
-    user, plurals = (
-        guess_columns(file.columns).get("user"),
-        {*PLURALS.split(), *LIST_NAMES.split()},
-    )
+    user = guess_columns(file.columns).get("user")
+    plurals = {*PLURALS.split(), *LIST_NAMES.split()}
     known = plurals | {*COLUMN_NAMES["item"].split()}
     names = [name for name in file.columns if normalise_name(name) in known]
     names = [name for name in names if name not in file.list_columns]
@@ -258,17 +257,8 @@ def _scan(file: TableFile) -> pl.LazyFrame | None:
 
 
 Columns = dict[str, str]  # column of Concord -> column of the table
-Role = Literal[
-    "truth",
-    "validation",
-    "train",
-    "train judgements",
-    "items",
-    "users",
-    "lists",
-    "validation lists",
-    "unknown",
-]
+_Judgements = Literal["truth", "validation", "train", "train judgements"]
+Role = _Judgements | Literal["items", "users", "lists", "validation lists", "unknown"]
 _SPLITS = ("truth", "validation", "train")
 ROLE_COLUMNS: Mapping[str, tuple[str, ...]] = {  # columns of Concord that are read in each role
     "truth": ("user", "item", "grade", "time"),
@@ -405,11 +395,8 @@ def _columns(file: TableFile, names: Mapping[str, str]) -> Columns:
     """Return column of Concord -> column of the table; a column of lists may have a plural name."""
     columns = guess_columns(file.columns)
     lists = file.list_columns
-    if (
-        "user" in columns
-        and columns.get("item") not in lists
-        and (name := guess_list_column(lists))
-    ):
+    name = None if columns.get("item") in lists else guess_list_column(lists)
+    if "user" in columns and name:
         columns["item"] = name
         columns = {key: value for key, value in columns.items() if value != name or key == "item"}
     named = {column: name for column, name in names.items() if name in file.columns}

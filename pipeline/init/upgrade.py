@@ -11,12 +11,10 @@ from concord.metrics_core.errors import refuse
 from concord.pipeline.init.choices import TABLE_HELP
 from concord.pipeline.init.messages import relative
 from concord.pipeline.init.render import (
-    additional_files,
+    NamedFiles,
     dvc_yaml,
-    excluded_files,
     flow,
     params_yaml,
-    run_id_files,
 )
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concord_project, run_hint
@@ -69,14 +67,8 @@ def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> d
     text = _VERSION.sub(f"concord: {flow(version)}", text, count=1)
     if not dvc:
         return {path: text}
-    stages = dvc_yaml(
-        mlflow=mlflow,
-        run_id_files=run_id_files(models),
-        acknowledge="acknowledge" in content,
-        values=of_values,
-        additional=additional_files(content),
-        excluded=excluded_files(content),
-    )
+    acknowledge, files = "acknowledge" in content, NamedFiles.of_params(content)
+    stages = dvc_yaml(files, mlflow=mlflow, acknowledge=acknowledge, values=of_values)
     return {path: text, path.with_name("dvc.yaml"): stages}
 
 

@@ -30,7 +30,7 @@ from concord.metrics_core.evaluation.side_data import (
     with_item_columns,
 )
 from concord.pipeline.dvc.lock import DvcLock
-from concord.pipeline.init.render import MissingInput, dvc_yaml, missing_inputs, run_id_files
+from concord.pipeline.init.render import MissingInput, NamedFiles, dvc_yaml, missing_inputs
 from concord.pipeline.mlflow.training_runs import training_run_ids
 from concord.pipeline.params.checks import is_model_name, problems_of
 from concord.pipeline.params.model import PARAMS, Params, Results
@@ -123,12 +123,8 @@ def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
     if params.concord is None or not path.is_file():
         return
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
-    rendered = dvc_yaml(
-        run_id_files=run_id_files(params.model_dump(include={"models"})["models"]),
-        values=params.has_values,
-        additional=params.data.truth.additional,
-        excluded=[params.excluded_file.path] if params.excluded_file else [],
-    )
+    files = NamedFiles.of_params(params.model_dump(include={"models", "data"}))
+    rendered = dvc_yaml(files, values=params.has_values)
     for stage, section in (("log", "models"), ("load-truth", "data"), ("load", "data.exclude")):
         actual, expected = (
             {*_items(parsed, stage, "deps")} for parsed in (content, load_yaml(rendered, ""))

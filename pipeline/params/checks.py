@@ -129,7 +129,7 @@ def params_problems(params: Params) -> list[Problem]:
         *_catalogue_problems(params, conventions),
         *_unit_problems(params),
         *_label_problems(params, labels),
-        *_subtopic_problems(params, labels),
+        *subtopic_problems(labels, params.data.truth.columns, ParamsKeys("data.truth"), _METRICS),
         *_pattern_problems(params),
         *_with_keys(problems_of(params.build_config, labels, conventions)),
         *_fold_problems(params),
@@ -224,11 +224,6 @@ def _label_problems(params: Params, labels: Sequence[Label]) -> Iterator[Problem
         problems.append(problem)
     yield from problems or _expansion_problems(params.evaluation)
     yield from _column_problems(params, labels)
-
-
-def _subtopic_problems(params: Params, labels: Sequence[Label]) -> Iterator[Problem]:
-    columns, settings = params.data.truth.columns, ParamsKeys("data.truth")
-    yield from (Problem(_METRICS, *each) for each in subtopic_problems(labels, columns, settings))
 
 
 def _undeclared_problems(params: Params) -> Iterator[Problem]:

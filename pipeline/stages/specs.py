@@ -5,17 +5,16 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import is_address
 from concord.pipeline.init.render import (
-    additional_files,
+    NamedFiles,
     dvc_yaml,
-    excluded_files,
     is_mlflow_installed,
-    run_id_files,
 )
 from concord.pipeline.params.values import has_values
 from concord.pipeline.params.yaml_files import load_yaml, value_at
@@ -64,18 +63,9 @@ def stage_specs(content: Mapping[str, Any]) -> list[StageSpec]:
     content : mapping
         Content of params.yaml.
     """
-    run_ids, additional = run_id_files(content["models"]), additional_files(content)
-    excluded = excluded_files(content)
-    files = [*run_ids, *additional, *excluded]
-    text = dvc_yaml(
-        code=True,
-        mlflow=is_mlflow_installed(),
-        run_id_files=run_ids,
-        acknowledge=True,
-        values=has_values(content),
-        additional=additional,
-        excluded=excluded,
-    )
+    named, values = NamedFiles.of_params(content), has_values(content)
+    text = dvc_yaml(named, code=True, mlflow=is_mlflow_installed(), acknowledge=True, values=values)
+    files = [*chain(*named)]
     specs = []
     for name, stage in load_yaml(text, "dvc.yaml")["stages"].items():
         if "foreach" not in stage:

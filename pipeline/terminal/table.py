@@ -1,5 +1,6 @@
 """Tables and sentences in the terminal."""
 
+import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,9 +39,12 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     terminal.print(table)
 
 
-def print_result(result: BaseResult) -> None:
-    """Print the text of a result, with tables as wide as the terminal."""
-    print_blocks(blocks_of(result))
+def print_result(result: BaseResult, *, as_json: bool = False) -> None:
+    """Print the text of a result, with tables as wide as the terminal, or its JSON."""
+    if as_json:
+        print(json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print_blocks(blocks_of(result))
 
 
 def print_blocks(blocks: Iterable[Block]) -> None:

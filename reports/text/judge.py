@@ -46,21 +46,17 @@ def describe(judging: Judging) -> Iterator[Block]:
 
 
 def _score_table(scores: list[ScoreBounds]) -> TextTable:
-    header = ["model", "now", "lowest", "highest", "judged"]
+    header = ["model", "now", "lowest", "highest", "judged", "residual"]
     rows = [
         [
             each.model,
             *(number(value, _DIGITS) for value in (each.current, each.low, each.high)),
             percent(each.judged or 0.0),
+            *([] if each.residual is None else [number(each.residual, _DIGITS)]),
         ]
         for each in scores
     ]
-    if scores[0].residual is not None:
-        header.append("residual")
-        rows = [
-            [*row, number(each.residual, _DIGITS)] for row, each in zip(rows, scores, strict=True)
-        ]
-    return TextTable(header, rows)
+    return TextTable(header[: len(rows[0])], rows)
 
 
 def _difference_row(bounds: ScoreBounds) -> list[str]:

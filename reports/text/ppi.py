@@ -34,14 +34,13 @@ def describe(result: PredictionPowered) -> Iterator[Block]:
     yield TextTable(["metric", "model", *_COLUMNS], rows)
     if result.differences:
         yield "A difference has its own lambda, so it is not exactly the difference of these means."
-    yield ""
-    if result.differences:
+        yield ""
         rows = [
             [d.label, f"{d.model} {MINUS} {d.versus}", *_cells(d), VERDICTS[d.verdict].word]
             for d in result.differences
         ]
         yield TextTable(["metric", "difference", *_COLUMNS, "verdict"], rows)
-        yield ""
+    yield ""
     estimates = [*result.means, *result.differences]
     yield (
         "worth: number of users whose lists people would have to judge for the same interval "

@@ -12,12 +12,8 @@ from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison_parts import DataWarning, most_serious_first
 
 # Words of metrics whose lowest value is the best in most tools.
-_ERROR_WORDS = frozenset(
-    (
-        *("error", "rmse", "mse", "mae", "mape", "loss", "logloss", "ece", "perplexity"),
-        *("latency", "seconds"),
-    )
-)
+_ERRORS = {"error", "rmse", "mse", "mae", "mape", "loss", "logloss", "ece", "perplexity"}
+_ERROR_WORDS = frozenset(_ERRORS | {"latency", "seconds"})
 
 
 def value_warnings(

@@ -81,13 +81,8 @@ class CheckedBucket(Bucket):
             self.facts.rewritten[name] = rewritten_ids(loaded.source)
             return
         if name == "truth":
-            source, _ = read_truth(
-                connection,
-                table,
-                plan.policies,
-                is_part=True,
-                exclude=plan.task.conventions.exclude,
-            )
+            exclude = plan.task.conventions.exclude
+            source, _ = read_truth(connection, table, plan.policies, is_part=True, exclude=exclude)
             grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
             self.keep("judgements", f"SELECT user, item, {grade}, position AS place FROM source")
             (n_left,) = only_row(connection, "SELECT count(*) FROM judgements")

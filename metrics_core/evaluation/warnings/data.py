@@ -286,14 +286,10 @@ def own_id_warnings(
         users = own.select(user).unique().join(truth.filter(~pl.col("judged")), on="user")
         n_own[model] = len(users.collect())
         n_users[model] = result.summary["users"]["evaluated"]
-    names = tuple(m for m, n in n_own.items() if n >= max(MIN_USERS, _OWN_SHARE * n_users[m]))
+    shares = {m: n / n_users[m] for m, n in n_own.items() if n >= MIN_USERS}
+    names = tuple(model for model, share in shares.items() if share >= _OWN_SHARE)
     if names:
-        most = max(names, key=lambda model: n_own[model] / n_users[model])
-        details = {
-            "model": most,
-            "share": n_own[most] / n_users[most],
-            "users": n_own[most],
-            "of_users": n_users[most],
-            "k": _OWN_DEPTH,
-        }
+        most = max(names, key=shares.__getitem__)
+        details = {"model": most, "share": shares[most], "users": n_own[most]}
+        details |= {"of_users": n_users[most], "k": _OWN_DEPTH}
         yield DataWarning("own_id_listed", "notice", names, details)

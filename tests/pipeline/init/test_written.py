@@ -17,12 +17,11 @@ from concord.pipeline.init.project import init, upgrade
 from concord.pipeline.init.render import (
     DVCIGNORE,
     GITIGNORE,
+    NamedFiles,
     dvc_yaml,
-    excluded_files,
     flow,
     params_yaml,
     plot_template,
-    run_id_files,
 )
 from concord.pipeline.init.upgrade import upgraded_texts
 from concord.pipeline.init.validation import validate
@@ -386,22 +385,25 @@ def test_files_of_training_runs_are_deps_by_their_paths_each_once() -> None:
     models = {
         str(position): {"training_run_id": {"file": file}} for position, file in enumerate(selected)
     }
-    files = run_id_files({**models, "ease": {"training_run_id": "1f"}, "bpr": {}})
-    deps = load_yaml(dvc_yaml(run_id_files=files), "")["stages"]["log"]["deps"]
+    content = {"models": {**models, "ease": {"training_run_id": "1f"}, "bpr": {}}}
+    files = NamedFiles.of_params(content)
+    deps = load_yaml(dvc_yaml(files), "")["stages"]["log"]["deps"]
 
-    assert files == ["../als.json", "a: b/${x} #.txt"]
-    assert [Context({}).resolve(dep) for dep in deps if "results" not in dep] == files
+    assert files.run_id_files == ["../als.json", "a: b/${x} #.txt"]
+    assert [Context({}).resolve(dep) for dep in deps if "results" not in dep] == files.run_id_files
 
 
 def test_files_with_more_judgements_are_deps_of_the_ground_truth() -> None:
-    deps = load_yaml(dvc_yaml(additional=["../judged.csv"]), "")["stages"]["load-truth"]["deps"]
+    content = {"models": {}, "data": {"truth": {"additional": ["../judged.csv"]}}}
+    stages = load_yaml(dvc_yaml(NamedFiles.of_params(content)), "")["stages"]
+    deps = stages["load-truth"]["deps"]
 
     assert deps == ["${data.truth.path}", "../judged.csv"]
 
 
 def test_a_file_with_excluded_pairs_is_a_dep_of_all_that_load() -> None:
-    content = {"data": {"exclude": {"path": "../pairs.csv"}}}
-    stages = load_yaml(dvc_yaml(excluded=excluded_files(content)), "")["stages"]
+    content = {"models": {}, "data": {"exclude": {"path": "../pairs.csv"}, "truth": None}}
+    stages = load_yaml(dvc_yaml(NamedFiles.of_params(content)), "")["stages"]
 
     assert stages["load-truth"]["deps"] == ["${data.truth.path}", "../pairs.csv"]
     assert stages["load"]["do"]["deps"] == ["${item.path}", "../pairs.csv"]
