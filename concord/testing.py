@@ -19,7 +19,8 @@ def assert_passes_gate(
 ) -> None:
     """Raise an AssertionError unless all models of a comparison pass its gate.
 
-    Serious warnings about the comparison become a UserWarning.
+    Serious warnings about the comparison are part of the message; without an error, each becomes a
+    UserWarning.
 
     Parameters
     ----------
@@ -32,7 +33,8 @@ def assert_passes_gate(
     Raises
     ------
     AssertionError
-        If a model is worse or undecided; the message is what `concord gate` prints.
+        If a model is worse or undecided; the message is what `concord gate` prints, and the
+        serious warnings.
     InputError
         If `comparison` is not a Comparison, or has no gate.
 
@@ -49,9 +51,10 @@ def assert_passes_gate(
     """
     __tracebackhide__ = True  # pytest shows the line of the test
     from concord.metrics_core.comparison.gate import with_undecided
-    from concord.metrics_core.errors import format_count, refuse
+    from concord.metrics_core.errors import refuse
     from concord.metrics_core.results.comparison import Comparison
     from concord.metrics_core.results.text_format import to_one_line
+    from concord.reports.text.display_words import display_words
 
     if undecided not in (None, "pass", "fail"):
         raise refuse("undecided", f"is {undecided!r}", "write 'pass' or 'fail', or leave it out")
@@ -64,8 +67,10 @@ def assert_passes_gate(
         raise refuse("comparison", "has no gate", fix)
     if undecided is not None:
         decision = with_undecided(decision, undecided_passes=undecided == "pass")
+    show = display_words(comparison).show
+    serious = [to_one_line(show(f"serious: {each.sentence}")) for each in comparison.serious]
     if decision.outcome != "pass":
-        raise AssertionError("\n".join(map(to_one_line, decision.lines)))
-    if serious := len(comparison.serious):
-        message = f"{format_count(serious, 'serious warning')} about these results: see the report"
+        lines = [to_one_line(show(line)) for line in decision.lines]
+        raise AssertionError("\n".join([*lines, *serious]))
+    for message in serious:
         warnings.warn(message, stacklevel=2)

@@ -75,5 +75,21 @@ def test_what_has_no_decision_is_refused() -> None:
 def test_serious_warnings_about_a_pass_are_warned_of() -> None:
     warning = DataWarning("short_lists", "serious", ("als",), {})
 
-    with pytest.warns(UserWarning, match="^1 serious warning about these results: see the report"):
+    with pytest.warns(UserWarning, match="^serious: short_lists"):
         assert_passes_gate(replace(GAIN, warnings=(warning,)))
+
+
+def test_serious_warnings_are_part_of_a_failure_in_the_words_of_the_comparison() -> None:
+    truth = {f"q{n}": ["doc/1"] for n in range(40)}
+    models = {"old": truth, "new": {query: ["chunk-7", "chunk-8"] for query in truth}}
+    words = {"user": "query", "item": "document"}
+    gate = {"guardrails": {"RR@2": "5%"}}
+    comparison = cc.compare(models, truth, metrics=["RR@2"], baseline="old", gate=gate, words=words)
+
+    with pytest.raises(AssertionError) as error:
+        assert_passes_gate(comparison)
+    *_, warning = str(error.value).split("\n")
+    assert warning.startswith(
+        "serious: No recommended document occurs in the ground truth, for any"
+    )
+    assert "'chunk-7' is in the lists, 'doc/1' in the ground truth" in warning

@@ -207,7 +207,8 @@ def match_id_sets(ids: IdSource, context: IdMatchContext) -> dict[str, Any]:
     -------
     dict
         `users` and `items`: numbers of recommended ids (`listed`), of those in the ground truth
-        (`known`), and of those in it only in another case or with other leading zeros (`alike`).
+        (`known`), and of those in it only in another case or with other leading zeros (`alike`);
+        if no item is known, one of the lists and one of the ground truth (`example`).
         `unknown_items`: number of rows with items not in the catalogue; None without a catalogue.
 
     Raises
@@ -238,6 +239,8 @@ def match_id_sets(ids: IdSource, context: IdMatchContext) -> dict[str, Any]:
         }
         for column, (listed, known) in counts.items()
     }
+    if counts["item"][0] and not (counts["item"][1] or match["items"]["alike"]):
+        match["items"]["example"] = list(ids.first_ids("item"))
     return match | {"unknown_items": None if unknown is None else int(unknown[0])}
 
 

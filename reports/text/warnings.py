@@ -70,6 +70,15 @@ def _all_relevant(details: Details) -> Texts:
     )
 
 
+def _fractions_irrelevant(details: Details) -> Texts:
+    lowest, highest = f"{details['lowest']:g}", f"{details['highest']:g}"
+    grades = f"Grades of {lowest}" + ("" if lowest == highest else f" to {highest}")
+    return (
+        f"{grades} are below `relevance_threshold: 1`, so these items count as not relevant.",
+        f"set the threshold to {lowest}, if they are relevant",
+    )
+
+
 def _low_threshold(details: Details) -> Texts:
     threshold = details["threshold"]
     setting = "null" if threshold is None else f"{threshold:g}"
@@ -214,10 +223,15 @@ def _own_id_listed(details: Details) -> Texts:
     )
 
 
-def _no_common_item(_: Details) -> Texts:
+def _no_common_item(details: Details) -> Texts:
+    listed, known = details.get("listed"), details.get("known")
+    example = (
+        "" if known is None else f": {listed!r} is in the lists, {known!r} in the ground truth"
+    )
     return (
-        "No recommended item occurs in the ground truth, for any user.",
-        "check that both files have the same item ids",
+        f"No recommended item occurs in the ground truth, for any user{example}.",
+        "write the same ids in both; lists of chunks need the id of the item, as with `id` of "
+        "`concord.collect`",
     )
 
 
@@ -462,6 +476,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "duplicates_counted": _duplicates_counted,
     "few_judged": _few_judged,
     "few_lists": _few_lists,
+    "fractions_irrelevant": _fractions_irrelevant,
     "future_items": _future_items,
     "heavy_users": _heavy_users,
     "ids_rewritten": _ids_rewritten,

@@ -57,6 +57,7 @@ _WITHOUT_EXTENT = {
     "dcg_disagrees",
     "direction_unclear",
     "few_judged",
+    "fractions_irrelevant",
     "ids_rewritten",
     "low_threshold",
     "no_common_item",

@@ -38,7 +38,7 @@ def severity_of_rows(rows: int, of_rows: int) -> Severity:
 
 
 def grade_warnings(grades: Collection[float], conventions: Conventions) -> Iterator[DataWarning]:
-    """Yield a warning if every grade of a scale, or nearly every grade, counts as relevant.
+    """Yield a warning if fractions do not count as relevant, or nearly all grades of a scale do.
 
     Parameters
     ----------
@@ -48,6 +48,10 @@ def grade_warnings(grades: Collection[float], conventions: Conventions) -> Itera
         With `relevance_threshold`.
     """
     threshold = conventions.relevance_threshold
+    fractions = [grade for grade in grades if 0 < grade < 1]
+    if fractions and max(grades) >= 1 == threshold and not _are_ratings(grades):
+        extremes = {"lowest": min(fractions), "highest": max(fractions)}
+        yield DataWarning("fractions_irrelevant", "notice", (), extremes)
     if len(grades) < _MIN_GRADES:
         return
     lowest, highest = min(grades), max(grades)
@@ -222,7 +226,9 @@ def id_warnings(models: Models, settings: SettingNames) -> Iterator[DataWarning]
     items = {model: match.get("items", {}) for model, match in matches.items()}
     unmatched = tuple(m for m, each in items.items() if each.get("listed") and not each["known"])
     if unmatched:
-        yield DataWarning("no_common_item", "serious", unmatched, {})
+        listed, known = items[unmatched[0]].get("example", (None, None))
+        details = {"listed": listed, "known": known}
+        yield DataWarning("no_common_item", "serious", unmatched, details)
     rows = _positive({m: each.get("unknown_items") or 0 for m, each in matches.items()})
     if rows:
         most = max(rows, key=rows.__getitem__)
