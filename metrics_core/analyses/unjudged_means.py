@@ -170,7 +170,8 @@ def mean_bounds(
     )
     margin = sum(0.5 / 10**digits for digits in (rule.conventions.round or {}).values())
     margins = margin * np.abs(contrasts).sum(axis=1)
-    is_exact = np.all([query.is_exact for query in bounds if query is not None], axis=0)
+    exact = [query.is_exact for query in bounds if query is not None]
+    is_exact = np.all([np.ones(len(contrasts), dtype=bool), *exact], axis=0)
     return MeanBounds(
         rule, lists, bounds, contrasts, low - margins, high + margins, is_exact & (margin == 0)
     )

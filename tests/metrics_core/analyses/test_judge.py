@@ -220,6 +220,20 @@ def test_nothing_is_to_judge_if_no_judgement_changes_who_wins() -> None:
     assert cc.judge(RUNS, QRELS, metrics=["RBP(p=0.5)@3"]).next == ()
 
 
+def test_nothing_is_open_if_no_item_counts() -> None:
+    conventions: Any = {
+        "preset": "standard",
+        "user_empty_truth": "zero",
+        "user_both_empty": "zero",
+        "overrides": {"P": {"relevance_threshold": 2}},
+    }
+    truth, metrics = {"q1": {"x": 1}}, ["P@1"]  # x has a grade, which P does not count
+    runs = {"a": {"q1": ["x"]}, "b": {"q1": ["x"]}}
+    result = cc.judge(runs, truth, metrics=metrics, max_grade=2, conventions=conventions)
+    (pair,) = result.differences
+    assert (pair.low, pair.high, pair.is_exact, result.next) == (0.0, 0.0, True, ())
+
+
 def test_items_of_the_pool_without_a_judgement_are_unjudged() -> None:
     runs = {"a": {"q": ["x", "y"]}, "b": {"q": ["y", "z"]}}
     truth = {"q": {"x": 1, "y": -1, "z": -1}}
