@@ -170,11 +170,24 @@ def mean_bounds(
     )
     margin = sum(0.5 / 10**digits for digits in (rule.conventions.round or {}).values())
     margins = margin * np.abs(contrasts).sum(axis=1)
+    ends_of_queries = np.array([*certain, *optional])
+    maximum = np.array(label.bounds(label_conventions)[1])
+    low = 0.0 - _rounded_highest(-low, -ends_of_queries[:, 0], margins, maximum)
+    high = _rounded_highest(high, ends_of_queries[:, 1], margins, maximum)
     exact = [query.is_exact for query in bounds if query is not None]
     is_exact = np.all([np.ones(len(contrasts), dtype=bool), *exact], axis=0)
-    return MeanBounds(
-        rule, lists, bounds, contrasts, low - margins, high + margins, is_exact & (margin == 0)
-    )
+    is_exact &= (margin == 0) | (low == high)
+    return MeanBounds(rule, lists, bounds, contrasts, low, high, is_exact)
+
+
+def _rounded_highest(high: Floats, of_queries: Floats, margins: Floats, maximum: Floats) -> Floats:
+    """Return (n_rows,) upper bounds of rounded means.
+
+    Rounding keeps 0, the order of two values and the range of the metric, if its values are in it.
+    """
+    limit = np.where((high <= maximum) | is_close(high, maximum), maximum, np.inf)
+    limit[(of_queries <= 0.0).all(axis=0)] = 0.0
+    return np.minimum(high + margins, limit)
 
 
 def _stack(rows: Sequence[tuple[Floats, Floats]], end: int, contrasts: Floats) -> Floats:

@@ -281,6 +281,32 @@ def test_only_a_difference_is_open() -> None:
     assert replace(mean, low=-1.0, versus="dense").is_open
 
 
+@pytest.mark.parametrize("rounded", ["user", "mean"])
+def test_rounding_opens_no_difference_and_leaves_the_range(rounded: str) -> None:
+    conventions: Any = {"preset": "standard", "round": {rounded: 5}}
+    options: Any = {"metrics": ["RBP(p=0.5)@3", "P@3"], "conventions": conventions}
+    result = cc.judge({**RUNS, "same": RUNS["dense"]}, QRELS, **options)
+    for score in result.scores:
+        assert 0.0 <= score.low <= score.high <= 1.0
+    (bm25_dense, _, dense_same, *_) = result.differences
+    assert ends(bm25_dense) == [0.0, 0.5 + 1e-5]  # no judgement favours dense
+    assert repr((dense_same.low, dense_same.high, dense_same.is_exact)) == "(0.0, 0.0, True)"
+    assert not any(each.is_open for each in result.differences[:3])
+    assert not result.next
+
+    runs = {"a": {"q1": ["x"]}, "b": {"q1": ["y"]}}
+    (pair,) = cc.judge(runs, {"q1": {"r": 1}}, **options | {"metrics": ["P@1"]}).differences
+    assert (pair.low, pair.high, pair.is_open, pair.is_exact) == (-1.0, 1.0, True, False)
+
+
+def test_rounded_values_above_the_usual_range_keep_their_margin() -> None:
+    conventions: Any = {"preset": "standard", "hit_kind": "count", "round": {"mean": 1}}
+    (score,) = cc.judge(
+        {"a": {"q1": ["x", "y"]}}, QRELS, metrics=["Hit@2"], conventions=conventions
+    ).scores
+    assert ends(score) == [0.0, 2.05]
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
