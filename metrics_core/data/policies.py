@@ -110,7 +110,7 @@ def policy_notes(changes: PolicyChanges) -> list[str]:
         f"{format_count(change['rows'], 'row')} of {format_count(change['users'], 'user')}: "
         f"{_NOTES[name].format(**change)}"
         for name, change in changes.items()
-        if change["rows"]
+        if change["rows"] or change["policy"].startswith("pairs")
     ]
 
 

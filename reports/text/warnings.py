@@ -396,9 +396,10 @@ def _few_lists(details: Details) -> Texts:
     missing, n_users, unit = details["without_list"], details["n_users"], details["unit"]
     return (
         f"{format_count(missing, unit)} of {n_users:,} in the ground truth "
-        f"({percent(missing / n_users)}) have no list, and `user_no_recs: "
-        f"{details['user_no_recs']}` decides how they count.",
-        f"make lists for all {unit}s of the ground truth, or remove the others from it",
+        f"({percent(missing / n_users)}) {'has' if missing == 1 else 'have'} no list, and "
+        f"`user_no_recs: {details['user_no_recs']}` decides how they count.",
+        f"make lists for all {unit}s of the ground truth, unless the model returned nothing for "
+        "them",
     )
 
 

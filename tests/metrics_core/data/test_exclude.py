@@ -172,6 +172,12 @@ def test_the_stages_read_pairs_of_a_file_and_name_them_as_the_library(
     assert quality["excluded"] == {"rows": 1, "users": 1, "policy": pairs}
     rows, _ = loaded_truth("truth.csv", exclude=exclude)
     assert rows == [("q1", "b", 1.0)]
+    Path("pairs.csv").write_text("topic,doc\nQ1,A\n")
+    _, quality = loaded_truth("truth.csv", exclude=exclude)
+    (note,) = quality["notes"]
+    assert note.startswith("0 rows of 0 users: the item does not count for the user; `exclude: p")
+    Path("pairs.csv").write_text("topic,doc\nq1,a\n")
+    loaded_truth("truth.csv", exclude=exclude)
     conventions = params_of("run.csv", exclude=exclude).resolved_conventions
     assert conventions.exclude == pairs
     Path("pairs.csv").write_text("topic,doc\nq1,\n")
