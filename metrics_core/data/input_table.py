@@ -160,6 +160,10 @@ class RawRows:
         Columns that are not read.
     aliases : mapping of str to str
         Our name -> original name of columns that were recognised by names of search.
+    n_empty : int
+        Number of lists without items; filled while the rows are being read.
+    marks_empty : bool
+        True if `raw` has a row with index 0 for each list without items.
     """
 
     kinds: dict[str, Kind]
@@ -170,6 +174,8 @@ class RawRows:
     rows: int | None = None
     unread_columns: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
+    n_empty: int = 0
+    marks_empty: bool = False
 
 
 def is_row_level(name: str) -> bool:

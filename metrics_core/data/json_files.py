@@ -64,6 +64,7 @@ def read_json(file: InputTable, rank_base: int) -> RawRows:
             for queries in _chunks(file, list if isinstance(first, list) else _Object):
                 batch = _batch(file, schema, queries, n_rows, rank_base)
                 n_rows += len(batch)
+                raw.n_empty += sum(not _items(documents) for _, documents in queries)
                 yield batch
         except InputError as error:
             raw.problems.extend(error.problems)
@@ -89,7 +90,7 @@ def _chunks(file: InputTable, form: type) -> Iterator[list[Query]]:
         if n_rows >= BATCH_ROWS:
             yield chunk
             chunk, n_rows = [], 0
-    if n_rows:
+    if chunk:
         yield chunk
 
 

@@ -48,6 +48,7 @@ def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_bas
         first_rank = None if "grade" in file.fields or "rank" in columns else rank_base
         query = _list_query(columns, first_rank, absent_types, checks)
         raw.kinds = dict.fromkeys(columns, "json")
+        raw.marks_empty = True
         if first_rank is not None:
             raw.kinds["rank"] = "integer"
     else:
@@ -92,7 +93,10 @@ def _list_query(
     absent_types: dict[str, str],
     late_key_checks: LineChecks,
 ) -> str:
-    """Return a query with one row for each item of the lists, ranked from `first_rank`, if set."""
+    """Return a query with one row for each item of the lists, ranked from `first_rank`, if set.
+
+    A list without items has a row with index 0, see `RawRows.marks_empty`.
+    """
     row_keys = {name: key for name, key in columns.items() if is_row_level(name)}
     lists = {name: f"j.{_identifier(key)}" for name, key in columns.items() if name not in row_keys}
     rank = "" if first_rank is None else f", list_index + {first_rank - 1} AS rank"
@@ -105,13 +109,15 @@ def _list_query(
         differs = f"len({values}) IS DISTINCT FROM len({lists['item']})"
         checks.append((differs, f"`{columns[name]}` is not as long as `{columns['item']}`"))
     checks += late_key_checks
+    has_items = f"line_error IS NULL AND len({lists['item']}) > 0"
     unnested = ", ".join(
-        f"unnest(CASE WHEN line_error IS NULL THEN {values} ELSE [NULL] END) AS {name}"
+        f"unnest(CASE WHEN {has_items} THEN {values} ELSE [NULL] END) AS {name}"
         for name, values in lists.items()
     )
     ids = ", ".join(f"j.{_identifier(key)} AS {name}" for name, key in row_keys.items())
     parsed = _parse_query(dict.fromkeys(row_keys.values(), "JSON") | types | absent_types, checks)
-    indices = f"CASE WHEN line_error IS NULL THEN range(1, len({lists['item']}) + 1) ELSE [1] END"
+    indices = f"""CASE WHEN {has_items} THEN range(1, len({lists["item"]}) + 1)
+        WHEN line_error IS NULL THEN [0] ELSE [1] END"""
     return f"""
         SELECT line * {ROW_STRIDE} + list_index AS position,
             {", ".join([*row_keys, *lists])}{rank}, line_error

@@ -127,6 +127,9 @@ def describe_truth(
         notes = [format_count(len(grades), "different grade")]
     for file in additional:
         notes.append(f"with the judgements of {file.name}")
+    n_empty = source.raw.n_empty
+    if n_empty:
+        notes.append(f"{format_count(n_empty, 'empty list')}: these users are not evaluated")
     counts = {repr(grade).removesuffix(".0"): count for grade, count in grades}
     words = words_of_table(source.file)
     return {
@@ -135,6 +138,7 @@ def describe_truth(
         "grades": counts if len(grades) <= MAX_COUNTED_GRADES else None,
         "notes": [*source.notes, *notes, *policy_notes(changes)],
         **({"words": words} if words else {}),
+        **({"empty_lists": n_empty} if n_empty else {}),
         **changes,
     }
 

@@ -18,6 +18,7 @@ from concord.metrics_core.data.object_stores import has_store_failure
 from concord.metrics_core.data.table_layout import (
     RowBuilder,
     TableLayout,
+    count_empty_lists,
     find_layout,
     list_errors,
     row_builder,
@@ -77,6 +78,7 @@ def _read_batches(
                 if problems := _list_problems(file, part, layout, batch, n_read[-1]):
                     raw.problems += problems
                 else:
+                    raw.n_empty += count_empty_lists(layout, batch)
                     yield builder.build(batch, sum(n_read))
                 n_read[-1] += len(batch)
         except (pa.ArrowException, OSError) as error:

@@ -9,7 +9,13 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.float_ids import RewrittenIds, strip_float_suffix
-from concord.metrics_core.data.input_table import UNIT_PREFIX, InputTable, RawRows, role_of
+from concord.metrics_core.data.input_table import (
+    ROW_STRIDE,
+    UNIT_PREFIX,
+    InputTable,
+    RawRows,
+    role_of,
+)
 from concord.metrics_core.data.json_files import read_json
 from concord.metrics_core.data.jsonl import read_jsonl
 from concord.metrics_core.data.parse_values import invalid_sql, is_always_valid, value_sql
@@ -97,6 +103,9 @@ def read_source(
             connection.register("raw", batches)
         connection.execute(f"CREATE OR REPLACE TABLE source AS {query}")
     connection.execute("DROP VIEW raw")  # the next table may be of another format
+    if source.raw.marks_empty:
+        deleted = f"DELETE FROM source WHERE position % {ROW_STRIDE} = 0"
+        (source.raw.n_empty,) = only_row(connection, deleted)
     raise_problems([*source.raw.problems, *_line_problems(connection, source)])
     (rows,) = only_row(connection, "SELECT count(*) FROM source")
     if rows == 0 and not may_be_empty:

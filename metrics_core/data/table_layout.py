@@ -244,6 +244,11 @@ def _unnest(layout: TableLayout, batch: pa.RecordBatch, kinds: Mapping[str, Kind
     return _UnnestedRows(row_level | converted, rows, list_index)
 
 
+def count_empty_lists(layout: TableLayout, batch: pa.RecordBatch) -> int:
+    """Return the number of rows whose list has no items."""
+    return int((lengths(_lists(layout, batch)["item"]) == 0).sum()) if layout.has_lists else 0
+
+
 def list_errors(layout: TableLayout, batch: pa.RecordBatch) -> Iterator[tuple[int, str]]:
     """Yield rows without a list, and rows whose lists differ in length, each with a message."""
     if not layout.has_lists:

@@ -70,6 +70,16 @@ def _all_relevant(details: Details) -> Texts:
     )
 
 
+def _empty_truth(details: Details) -> Texts:
+    verb = "has" if details["users"] == 1 else "have"
+    return (
+        f"{format_count(details['users'], 'user')} of the ground truth {verb} an empty list there "
+        "and count in no metric.",
+        "name them in a dict, {user: []}, in Python if `user_empty_truth` should decide; or remove "
+        "them from the file",
+    )
+
+
 def _fractions_irrelevant(details: Details) -> Texts:
     lowest, highest = f"{details['lowest']:g}", f"{details['highest']:g}"
     grades = f"Grades of {lowest}" + ("" if lowest == highest else f" to {highest}")
@@ -475,6 +485,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "dcg_disagrees": _dcg_disagrees,
     "direction_unclear": _direction_unclear,
     "duplicates_counted": _duplicates_counted,
+    "empty_truth": _empty_truth,
     "few_judged": _few_judged,
     "few_lists": _few_lists,
     "fractions_irrelevant": _fractions_irrelevant,

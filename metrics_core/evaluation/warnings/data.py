@@ -251,6 +251,13 @@ def _same_files(models: Models) -> Iterator[DataWarning]:
             yield DataWarning("same_file", "serious", tuple(names), {})
 
 
+def empty_truth_warnings(data: EvaluationData) -> Iterator[DataWarning]:
+    """Yield a warning if a file or frame of the ground truth has users with an empty list."""
+    n_users = sum(quality.get("empty_lists", 0) for quality in data.truth_qualities.values())
+    if n_users:
+        yield DataWarning("empty_truth", "notice", (), {"users": n_users})
+
+
 def rewritten_id_warnings(models: Models, data: EvaluationData) -> Iterator[DataWarning]:
     """Yield a warning if ids that end in `.0` were read as whole numbers."""
     tables = [

@@ -18,6 +18,7 @@ from concord.metrics_core.evaluation.score import is_weighted_sum, uses_user_tab
 from concord.metrics_core.evaluation.warnings.data import (
     MIN_USERS,
     SERIOUS_SHARE,
+    empty_truth_warnings,
     grade_warnings,
     id_warnings,
     own_id_warnings,
@@ -54,6 +55,7 @@ def evaluation_warnings(
         *grade_warnings(_grades(data), conventions),
         *id_warnings(models, config.settings),
         *rewritten_id_warnings(models, data),
+        *empty_truth_warnings(data),
         *own_id_warnings(models, data, conventions),
         *swapped_tables_warnings(models, data),
         *_missing_lists(models, data, conventions),

@@ -4,6 +4,7 @@ What it refuses stands in `tests/inputs`.
 """
 
 import ast
+import json
 import math
 import pickle
 import subprocess
@@ -63,6 +64,28 @@ def _as(kind: Any) -> pl.DataFrame:
 )
 def test_frames_and_dicts_give_the_same_value(recs: Any, truth: Any) -> None:
     assert _rr(recs, truth) == RR
+
+
+@pytest.mark.parametrize("ending", ["json", "grades.json", "jsonl", "parquet", "frame"])
+def test_empty_lists_of_the_ground_truth_are_counted(tmp_path: Path, ending: str) -> None:
+    truth = {"p": [], "u": ["b"], "q": [], "v": ["b"], "w": []}
+    path: Any = tmp_path / f"truth.{ending}"
+    frame = pl.DataFrame({"user": list(truth), "item": list(truth.values())})
+    if ending == "json":
+        path.write_text(json.dumps(truth))
+    elif ending == "grades.json":
+        path.write_text(json.dumps({u: dict.fromkeys(items, 1) for u, items in truth.items()}))
+    elif ending == "jsonl":
+        frame.write_ndjson(path)
+    elif ending == "parquet":
+        frame.write_parquet(path)
+    else:
+        path = frame
+    result = cc.evaluate(LISTS, path, metrics=["RR@10"])
+
+    (warning,) = (each for each in result.warnings if each.code == "empty_truth")
+    assert warning.details["users"] == 3
+    assert result["RR@10"] == RR
 
 
 RANKS = {"stale": [3, 2, 1], "tied": [1, 1, 1], "gaps": [2, 5, 9], "from 0": [0, 1, 2]}

@@ -72,6 +72,11 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     ),
     "ids_rewritten": (rows({f"{u}.0": LISTS[u] for u in USERS}, score=1.0), rows(TRUTH), {}),
     "all_relevant": (LISTS, {u: {f"i{n}": n for n in range(1, 6)} for u in USERS}, {}),
+    "empty_truth": (
+        LISTS,
+        pl.DataFrame({"user": [*USERS, -1], "item": [[f"i{u % 30}"] for u in USERS] + [[]]}),
+        {},
+    ),
     "fractions_irrelevant": (LISTS, {u: {f"i{u % 30}": 0.5, "i7": 1} for u in USERS}, {}),
     "low_threshold": (LISTS, {u: {f"i{n}": n / 2 for n in range(1, 11)} for u in USERS}, {}),
     "swapped_tables": (
