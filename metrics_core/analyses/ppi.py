@@ -170,7 +170,7 @@ def ppi_tables(
     others = labels.judge.join(labels.people, on="user", how="anti")
     graded = pl.concat([labels.people.drop("predicted"), others])
     by_people = _evaluate(loader, lists, graded, truth)
-    refuse_gaps(by_people, labels, config.labels)
+    refuse_gaps(by_people, labels, config)
     by_judge = _evaluate(loader, lists, labels.judge, truth)
     words = labels.words
     if any(map(is_retrieval_run, lists.values())):
@@ -192,7 +192,7 @@ def ppi_tables(
         baseline=config.baseline,
         n_sampled=n_sampled,
         n_queries=len(queries),
-        depth=judged_depth(config.labels),
+        depth=judged_depth(config.labels, config.conventions),
         means=tuple(means),
         differences=tuple(with_verdicts(pairs, config)),
         agreement=judge_agreement(labels.people),

@@ -63,10 +63,10 @@ def unsupported_reason(label: Label, conventions: Conventions) -> str:
     return ""
 
 
-def judged_depth(labels: list[Label]) -> int | None:
-    """Return the largest cutoff of the labels; None if one reads whole lists."""
-    cutoffs = [label.k for label in labels]
-    return None if None in cutoffs else max(cutoffs)  # type: ignore[type-var]
+def judged_depth(labels: list[Label], conventions: Conventions) -> int | None:
+    """Return the rank up to which the labels read lists; None if one reads whole lists."""
+    depths = [label.depth(conventions) for label in labels]
+    return None if None in depths else max(depths)  # type: ignore[type-var]
 
 
 def refuse_size(n_sampled: int, n_others: int) -> None:
@@ -80,10 +80,11 @@ def refuse_size(n_sampled: int, n_others: int) -> None:
 
 
 def refuse_gaps(
-    results: Mapping[str, ModelResult], labels: JudgeLabels, metrics: list[Label]
+    results: Mapping[str, ModelResult], labels: JudgeLabels, config: ComparisonConfig
 ) -> None:
     """Raise an InputError if the judge, or people in a sampled query, left out a document."""
-    depth = judged_depth(metrics)
+    metrics, conventions = config.labels, config.conventions
+    depth = judged_depth(metrics, conventions)
     as_text = [pl.col(name).cast(pl.String) for name in _PAIR]
     people, judge = (frame.select(as_text) for frame in (labels.people, labels.judge))
     places = "all documents" if depth is None else f"the first {depth} documents"
@@ -104,9 +105,12 @@ def refuse_gaps(
                 )
                 fix = f"let {who} grade {places} of every model for each {queries}"
                 if depth is None:
-                    whole = next(label for label in metrics if label.k is None)
-                    problem += f". {whole} has no cutoff, so the whole lists count"
+                    whole = next(each for each in metrics if each.depth(conventions) is None)
+                    problem += f". {whole} reads whole lists"
                     other = f"write {whole}@10" if whole.metric.takes_k else f"leave out {whole}"
+                    if whole.k is not None:
+                        value = {"RR": "rr_cutoff to k", "nDCG": "ideal to retrieved_at_k"}
+                        other = f"set conventions.{value[whole.name]}"
                     fix = f"{other}, or {fix}"
                 raise refuse("truth", problem, fix)
 

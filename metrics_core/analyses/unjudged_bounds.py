@@ -50,8 +50,7 @@ class Rule:
     @property
     def k(self) -> int | None:
         """The rank up to which the metric reads lists; None for the whole list."""
-        is_cut = self.label.name != "RR" or self.conventions.rr_cutoff == "k"
-        return self.label.k if is_cut else None
+        return self.label.depth(self.conventions)
 
     @property
     def scale(self) -> float:

@@ -232,8 +232,7 @@ def values_by_rank(
 
     The metric's own function computes it; beyond `depth` it is 0.
     """
-    reads_whole_list = label.k is None or (label.name == "RR" and conventions.rr_cutoff == "none")
-    depth = candidates.catalogue if reads_whole_list else min(label.k or 0, candidates.catalogue)
+    depth = min(label.depth(conventions) or candidates.catalogue, candidates.catalogue)
     return np.concatenate(
         [values_at_ranks(label, conventions, grade, ranks, candidates) for ranks in _blocks(depth)]
     )

@@ -101,6 +101,12 @@ class Label:
         is_weighted = conventions.propensity is not None and self.metric.family == "accuracy"
         return UNBOUNDED if is_weighted else self.metric.range
 
+    def depth(self, conventions: Conventions) -> int | None:
+        """Return the rank up to which the metric reads lists; None if it reads whole lists."""
+        own = self.conventions(conventions)
+        reads_all = {"RR": own.rr_cutoff == "none", "nDCG": own.ideal == "retrieved"}
+        return None if reads_all.get(self.name) else self.k
+
     def ranking_number(self, conventions: Conventions) -> int:
         """Return the index of this label's ranking in `Conventions.rankings`."""
         return conventions.rankings.index(self.conventions(conventions).ranking)

@@ -140,6 +140,9 @@ def test_equal_models_are_identical() -> None:
 def test_the_metrics_of_the_whole_list_need_every_document() -> None:
     assert estimated(SMALL_MODELS, small_truth(), metrics=["AP", "P@1"]).depth is None
     assert parse("AP").k is None
+    every_rank = cc.preset("pytrec_eval", user_empty_truth="zero")
+    read = estimated(SMALL_MODELS, small_truth(), metrics=["RR@1"], conventions=every_rank)
+    assert read.depth is None
 
 
 WITHOUT_Q4 = {
@@ -193,8 +196,20 @@ def _graded(truth: pl.DataFrame, query: str, item: str, **grades: float | None) 
         (
             _graded(small_truth(), "q3", "b", grade=None),
             {"metrics": ["P@1", "RR"]},
-            "(rank 2 of ab); 1 such documents in all. RR has no cutoff, so the whole lists count\n"
+            "(rank 2 of ab); 1 such documents in all. RR reads whole lists\n"
             "  fix: write RR@10, or let people grade all documents",
+        ),
+        (
+            _graded(small_truth(), "q3", "b", grade=None),
+            {"metrics": ["P@1", "RR@1"], "conventions": {**ZERO, "rr_cutoff": "none"}},
+            "1 such documents in all. RR@1 reads whole lists\n"
+            "  fix: set conventions.rr_cutoff to k, or let people grade all documents",
+        ),
+        (
+            _graded(small_truth(), "q3", "b", grade=None),
+            {"metrics": ["nDCG@1"], "conventions": {**ZERO, "ideal": "retrieved"}},
+            "1 such documents in all. nDCG@1 reads whole lists\n"
+            "  fix: set conventions.ideal to retrieved_at_k, or let people grade all documents",
         ),
         (
             _graded(small_truth(), "q3", "b", grade=None),
