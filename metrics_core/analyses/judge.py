@@ -18,10 +18,11 @@ from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
-from concord.metrics_core.data.tables import Table, read_column, read_frame, schema_of
+from concord.metrics_core.data.tables import read_column, read_frame, schema_of
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.grade_fit import err_grade_problems
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
+from concord.metrics_core.evaluation.partition import HIGHEST_EXPONENT
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import depends_on
@@ -59,7 +60,8 @@ def judge(
 
     An item of a top k that the ground truth of its query does not judge counts as not relevant.
     Here it may get 0, each grade of the ground truth up to `max_grade`, and `max_grade`; if the
-    grades are whole numbers, also those between. Items that no model recommends stay as they are.
+    grades are whole numbers, also those between; with a gain map the grades of the map up to
+    `max_grade`. Items that no model recommends stay as they are.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ def judge_results(
     conventions, settings = config.conventions, config.settings
     name = "a judgement up to max_grade"
     raise_problems(err_grade_problems(highest, config.labels, conventions, name, settings))
-    grades = _possible_grades(data.truth, highest)
+    judged = read_column(data.truth, "grade").cast(pl.Float64).unique().to_numpy()
     models = list(results)
     contrasts = _contrasts(models, baseline)
     queries: dict[int, list[QueryLists]] = {}  # by ranking
@@ -156,6 +158,7 @@ def judge_results(
         ranking = label.ranking_number(conventions)
         if ranking not in queries:
             queries[ranking] = _read_queries(results, data, label, conventions)
+        grades = _possible_grades(judged, highest, label, conventions)
         bounds = mean_bounds(label, conventions, queries[ranking], contrasts, grades)
         rows += _score_bounds(bounds, results)
         if label == config.primary_labels[0]:
@@ -171,12 +174,37 @@ def judge_results(
     )
 
 
-def _possible_grades(truth: Table, highest: float) -> Floats:
-    """Return the grades above 0 that an unjudged item may get, ascending."""
-    grades = read_column(truth, "grade").cast(pl.Float64).unique().to_numpy()
-    grades = grades[(grades > 0) & (grades <= highest)]
-    between = np.arange(1.0, highest) if (grades % 1 == 0).all() else ()
-    return np.union1d([*grades, highest], between)
+def _possible_grades(
+    judged: Floats, highest: float, label: Label, conventions: Conventions
+) -> Floats:
+    """Return the relevant grades that an unjudged item may get and that bounds need, ascending.
+
+    Without a gain map these are the lowest, the judged and the highest grades.
+
+    Raises
+    ------
+    InputError
+        If no grade up to the highest one is relevant, or an exponential gain would overflow.
+    """
+    own = label.conventions(conventions)
+    threshold = own.relevance_threshold
+    assert threshold is not None
+    gain = own.gain if depends_on(label.metric, "gain") else "binary"
+    if isinstance(gain, str) and gain.startswith("exp2") and highest > HIGHEST_EXPONENT:
+        limit = f"the gain {gain} of {label} allows grades up to {HIGHEST_EXPONENT}"
+        fix = "give a lower one, or set the convention gain to linear"
+        raise refuse("max_grade", f"is {highest:g}, and {limit}", fix)
+    if isinstance(gain, Mapping):
+        grades = np.unique([*gain["map"]])
+    else:
+        are_whole = (judged[judged > 0] % 1 == 0).all()
+        grades = np.unique([*judged, *([np.ceil(threshold)] if are_whole else []), highest])
+    grades = grades[(grades >= threshold) & (grades <= highest)]
+    if not len(grades):
+        problem = f"is {highest:g}, and {label} counts no grade up to it"
+        fix = "give a higher one, lower relevance_threshold, or add grades to the gain map"
+        raise refuse("max_grade", problem, fix)
+    return grades
 
 
 def _contrasts(models: Sequence[str], baseline: str | None) -> Floats:

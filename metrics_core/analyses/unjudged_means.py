@@ -128,7 +128,7 @@ def mean_bounds(
     contrasts : (n_rows, n_models) array
         The models, then their differences.
     grades : array
-        Grades above 0 that an unjudged item may get, ascending.
+        Relevant grades that an unjudged item may get, ascending; at least one.
 
     Raises
     ------
@@ -138,10 +138,7 @@ def mean_bounds(
     label_conventions = label.conventions(conventions)
     threshold = label_conventions.relevance_threshold
     assert threshold is not None
-    rule = Rule(label, label_conventions, grades[grades >= threshold])
-    if not len(rule.grades):
-        problem = f"is {grades[-1]:g}, and {label} counts grades from {threshold:g} on"
-        raise refuse("max_grade", problem, "give a higher one, or lower relevance_threshold")
+    rule = Rule(label, label_conventions, grades)
     lists = [each.relevant_at(rule.k, threshold) for each in queries]
     empty = _empty_value(lists, rule)
     without_relevant = None if empty is None else empty * contrasts.sum(axis=1)

@@ -263,7 +263,7 @@ def test_a_difference_that_only_rounding_makes_is_none() -> None:
         assert score.low <= defined(score.current) <= score.high
 
 
-def test_unjudged_items_get_grades_of_the_ground_truth_and_whole_numbers_between() -> None:
+def test_unjudged_items_get_grades_up_to_the_highest_of_the_ground_truth() -> None:
     table = {0.5: 1, 1.5: 5, 1: 1, 2: 9, 3: 5}
     conventions: Any = {"preset": "standard", "relevance_threshold": 0.5, "gain": {"map": table}}
     for grade, highest, best in ((0.5, 1.5, 5), (1, 3, 9)):
@@ -273,6 +273,33 @@ def test_unjudged_items_get_grades_of_the_ground_truth_and_whole_numbers_between
         (score,) = result.scores
         assert ends(score) == [1, 1 + best]
         assert result.differences == ()
+
+
+def test_unjudged_items_get_the_grades_of_a_gain_map() -> None:
+    conventions: Any = {"preset": "standard", "gain": {"map": {1: 1, 3: 7, 9: 2}}}
+    options: Any = {"metrics": ["CG@2", "nDCG@2"], "conventions": conventions}
+    runs, truth = {"m": {"q1": ["r", "x"]}}, {"q1": {"r": 3, "s": 1}}
+    for max_grade, highest in ((None, 7), (2, 1), (10, 7)):
+        cg, ndcg = cc.judge(runs, truth, max_grade=max_grade, **options).scores
+        assert ends(cg) == [7, 7 + highest]
+        assert 0 < ndcg.low <= ndcg.high == 1
+    conventions["gain"]["map"] = {2: 1, 3: 7}
+    with pytest.raises(cc.InputError, match="max_grade: is 1, and CG@2 counts no grade up to it"):
+        cc.judge(runs, {"q1": {"r": 3}}, max_grade=1, **options)
+
+
+TWO = {"q1": {"s": 0}, "q2": {"r": 3}}
+
+
+@pytest.mark.parametrize("threshold", [1, 1.5, 2])
+def test_a_large_maximum_needs_no_list_of_the_grades_below(threshold: float) -> None:
+    conventions: Any = {"preset": "standard", "relevance_threshold": threshold, "gain": "linear"}
+    options: Any = {"metrics": ["CG@2"], "max_grade": 1e9, "conventions": conventions}
+    runs = {"a": {"q1": ["x", "y"]}, "b": {"q1": ["r", "x"]}}
+    result = cc.judge(runs, {"q1": {"r": 3}}, **options)
+    assert ends(result.differences[0]) == [-3, 1e9 - 3]
+    (score,) = cc.judge({"a": {"q1": ["x", "y"], "q2": ["r"]}}, TWO, **options).scores
+    assert ends(score) == [(np.ceil(threshold) + 3) / 2, (2e9 + 3) / 2]
 
 
 def test_only_a_difference_is_open() -> None:
@@ -311,6 +338,10 @@ def test_rounded_values_above_the_usual_range_keep_their_margin() -> None:
     ("options", "problem"),
     [
         ({"metrics": ["nDCG@3"], "conventions": {"gain": {"map": {1: 0, 2: 3}}}}, "gain of 0"),
+        (
+            {"metrics": ["DCG@3"], "max_grade": 31, "conventions": {"gain": "exp2"}},
+            "max_grade: is 31, and the gain exp2 of DCG@3 allows grades up to 30",
+        ),
         ({"metrics": ["ERR@3"], "max_grade": 6}, "err_max_grade: is 4, and"),
         ({"metrics": ["Rprec"]}, "metrics: Rprec: has no bounds"),
         ({"metrics": ["P(judged_only=true)@3"]}, "has no bounds"),
@@ -323,7 +354,7 @@ def test_rounded_values_above_the_usual_range_keep_their_margin() -> None:
                 "max_grade": 1,
                 "conventions": {"relevance_threshold": 2},
             },
-            "counts grades from 2 on",
+            "max_grade: is 1, and P@3 counts no grade up to it",
         ),
         ({"next": -1}, "next: is -1"),
         ({"baseline": "bm26"}, "did you mean 'bm25'?"),
