@@ -294,7 +294,8 @@ def users_of(table: Table) -> set[str]:
         return first_queries(file.path)
     if file.format == "trec":
         with open_unpacked(parse_path(str(file.path))) as lines:
-            return {line.split(None, 1)[0].decode() for line in lines if line.strip()}
+            ids = (id_ for line in lines for id_ in line.split(None, 1)[:1])
+            return {id_.decode(errors="replace") for id_ in ids}
     row = _select_row(file, pl.col(table.columns["user"]).cast(pl.String).unique().implode())
     return {*row[0]} if row else set()
 

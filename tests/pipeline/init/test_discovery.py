@@ -206,6 +206,12 @@ def test_grades_of_beir_are_its_scores_and_a_run_has_scores(tmp_path: Path) -> N
     }
 
 
+def test_qrels_that_are_not_utf_8_do_not_end_the_search(tmp_path: Path) -> None:
+    root = repository(tmp_path / "shop", {"bm25.json": RUN})
+    (root / "test.qrels").write_bytes(b"caf\xe9 0 d1 1\nq 0 d 1\n")
+    assert set(paths(discovered(root), root)) == {"truth", "bm25"}
+
+
 @pytest.mark.parametrize(
     ("name", "truth"),
     [
