@@ -3,7 +3,6 @@
 import inspect
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -75,7 +74,7 @@ def collect(
         raise refuse("id", f"is {id!r}", _ID_FIX)
     rows: list[tuple[str, str, int, float | None]] = []
     latencies: list[tuple[str, float]] = []
-    for query_id, query in _queries(queries):
+    for query_id, query in _queries(queries).items():
         location = f"query {query_id!r}"
         start = time.perf_counter()
         try:
@@ -105,27 +104,36 @@ def _search_function(retriever: Any) -> Callable[[Any], Any]:
     return search
 
 
-def _queries(queries: Any) -> list[tuple[str, Any]]:
-    """Return the id and the content of each query."""
+def _queries(queries: Any) -> dict[str, Any]:
+    """Return id -> content of each query."""
     if isinstance(queries, Mapping):
-        pairs = [(str(key), query) for key, query in queries.items()]
+        pairs = [*queries.items()]
     elif isinstance(queries, list | tuple):
         if queries and isinstance(queries[0], Mapping):
             problem = f"is a list of dicts with the keys {', '.join(_keys(queries[0]))}"
             fix = "give {id: query}, such as {row['id']: row['question'] for row in rows}"
             raise refuse("queries", problem, fix)
-        pairs = [(str(query), query) for query in queries]
+        pairs = [(query, query) for query in queries]
     else:
         table = table_from_frame(queries, "queries")
         ids, texts = (
             table.column(_only_column(table.column_names, names)).to_pylist()
             for names in (_QUERY_IDS, _QUERY_TEXTS)
         )
-        pairs = [(str(key), text) for key, text in zip(ids, texts, strict=True)]
-    for key, n in Counter(key for key, _ in pairs).items():
-        if n > 1:
-            raise refuse("queries", f"{key!r} occurs more than once", "give each query its own id")
-    return pairs
+        pairs = [*zip(ids, texts, strict=True)]
+    by_id: dict[str, Any] = {}
+    for row, (key, query) in enumerate(pairs, start=1):
+        is_float = isinstance(key, float)
+        if key is None or (is_float and math.isnan(key)):
+            fix = "give every query an id, or drop the row"
+            raise refuse(f"queries: row {row}", "has no id", fix)
+        # pandas makes floats of whole numbers in a column with a gap
+        query_id = str(int(key) if is_float and key.is_integer() else key)
+        if query_id in by_id:
+            problem = f"{query_id!r} occurs more than once"
+            raise refuse("queries", problem, "give each query its own id")
+        by_id[query_id] = query
+    return by_id
 
 
 def _only_column(columns: Iterable[str], names: tuple[str, ...]) -> str:
@@ -141,7 +149,7 @@ def _documents(result: Any, location: str) -> list[Any]:
     is_frame = hasattr(result, "columns")
     if isinstance(result, Mapping) and all(map(_is_number, result.values())):
         return sorted(result.items(), key=lambda pair: pair[1], reverse=True)
-    if isinstance(result, Iterable) and not isinstance(result, str | Mapping) and not is_frame:
+    if isinstance(result, Iterable) and not (is_frame or isinstance(result, str | bytes | Mapping)):
         return list(result)
     kind = type(result).__name__
     fix = "return a list of documents, best first, or {id: score}"
@@ -157,11 +165,11 @@ def _documents(result: Any, location: str) -> list[Any]:
 
 
 def _with_score(document: Any) -> tuple[Any, float | None]:
-    """Return a document and its score, from a pair or from the document."""
-    if isinstance(document, tuple) and len(document) == 2 and _is_number(document[1]):  # noqa: PLR2004
-        return document[0], float(document[1])
-    score = next(_values(document, "score"), None)
-    return document, float(score) if score is not None and _is_number(score) else None
+    """Return a document and its score, from a pair or from the document; None for no number."""
+    score: Any = next(_values(document, "score"), None)
+    if isinstance(document, tuple) and len(document) == 2 and isinstance(document[1], Real | None):  # noqa: PLR2004
+        document, score = document
+    return document, float(score) if _is_number(score) else None
 
 
 def _is_number(value: Any) -> bool:

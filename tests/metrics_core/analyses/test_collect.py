@@ -42,6 +42,8 @@ def test_documents_are_read_with_their_scores(result: Any) -> None:
     "result",
     [
         ["d2", "d1"],
+        [("d2", None), ("d1", 0.5)],
+        [("d2", float("nan")), ("d1", None)],
         iter([{"id": "d2"}, {"id": "d1", "score": 0.5}]),  # one has no score
         [  # documents of LangChain
             SimpleNamespace(id=None, metadata={"id": "d2"}),
@@ -138,6 +140,12 @@ def test_an_object_with_the_method_of_a_library_is_a_retriever(method: str) -> N
 def test_queries_are_a_dict_or_a_frame(queries: Any) -> None:
     rows = cc.collect(lambda query: [query], queries).recommendations.rows()
     assert rows == [("q1", "reset", 1), ("q2", "refund", 1)]
+
+
+def test_ids_of_a_frame_that_are_whole_numbers_are_those_of_the_ground_truth() -> None:
+    queries = pl.DataFrame({"qid": [1, None], "query": ["reset", "x"]}).to_pandas().dropna()
+    run = cc.collect(lambda _: ["d1"], queries)  # pandas made 1.0 of 1
+    assert run.recommendations["user"].to_list() == ["1"]
 
 
 def test_runs_are_evaluated_and_compared_with_their_times() -> None:
@@ -242,6 +250,7 @@ def _fails(_: object) -> list[str]:
     [
         (_fails, QUERIES, "query 'q1': the retriever raised TimeoutError: no answer"),
         (lambda _: None, QUERIES, "query 'q1': the retriever returned NoneType, not a list of"),
+        (lambda _: b"d1", QUERIES, "query 'q1': the retriever returned bytes, not a list of"),
         (lambda _: "d1", QUERIES, "query 'q1': the retriever returned str, not a list of"),
         (_waits, QUERIES, "query 'q1': the retriever returned coroutine, not a list of"),
         (
@@ -256,6 +265,14 @@ def _fails(_: object) -> list[str]:
             "query 'q1': result 1: dict has no 'id'; it has source",
         ),
         (SimpleNamespace(), QUERIES, "retriever: SimpleNamespace has no method invoke or retrieve"),
+        (list, pl.DataFrame({"qid": ["a", None], "query": ["x", "y"]}), "queries: row 2: has no"),
+        (list, pl.DataFrame({"qid": [1.5, float("nan")], "query": ["x", "y"]}), "queries: row 2:"),
+        (
+            list,
+            pl.DataFrame({"qid": [None, 1], "query": ["x", "y"]}).to_pandas(),
+            "queries: row 1: has no id",
+        ),
+        (list, {None: "x"}, "queries: row 1: has no id"),
         (list, ["a", "a"], "queries: 'a' occurs more than once"),
         (list, pl.DataFrame({"qid": ["a"], "id": ["b"], "text": ["c"]}), "queries: has 2 of the"),
         (list, "reset", "queries: str is not a frame"),
