@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, overload
@@ -157,7 +157,12 @@ def explain(
             user = unit_id(user)
         inputs.keep_user(user)
         data = _UserData(
-            user, connection, lambda each: inputs.rank(each.rankings), conventions, inputs
+            user,
+            connection,
+            lambda each: inputs.rank(each.rankings),
+            conventions,
+            inputs,
+            inputs.words,
         )
         return _explain(data, label, conventions, other)
 
@@ -171,6 +176,7 @@ def explain_ranked(
     conventions: Conventions,
     versus: Conventions | None = None,
     background: SideData = NO_SIDE_DATA,
+    words: Mapping[str, str] | None = None,
 ) -> Derivation | ExplanationDiff:
     """Return the derivation of one user's value from stored ranked lists; see `explain`.
 
@@ -202,7 +208,7 @@ def explain_ranked(
             create_view(connection, "train", no_train)
             items = no_train.select("item") if catalogue is None else catalogue.items
             create_view(connection, "items", items)
-        data = _UserData(user, connection, lambda _: None, conventions, background)
+        data = _UserData(user, connection, lambda _: None, conventions, background, words)
         return _explain(data, label, conventions, versus)
 
 
@@ -215,6 +221,7 @@ class _UserData:
     rank: Callable[[Conventions], None]
     conventions: Conventions
     background: SideData | LoadedInputs
+    words: Mapping[str, str] | None
 
     def task(self, label: Label, label_conventions: Conventions) -> Task:
         """Return the task of a label with its item features; the lists must be ranked."""
@@ -285,6 +292,7 @@ def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivati
         n_listed=int(one.lists.n_listed[0]),
         listed=_listed_items(rows, derived, label.k, threshold),
         sums=derived.lines,
+        words=data.words,
     )
 
 

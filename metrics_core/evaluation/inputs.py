@@ -12,10 +12,12 @@ from concord.metrics_core.data.argument_types import Data, TableColumns, Truth
 from concord.metrics_core.data.arguments import (
     Columns,
     check_columns,
+    is_retrieval_run,
     list_policies,
     open_table,
     split_truth,
 )
+from concord.metrics_core.data.display_words import SEARCH_WORDS, words_of_table
 from concord.metrics_core.data.feature_tables import read_items
 from concord.metrics_core.data.id_matching import IdMatchContext, match_ids
 from concord.metrics_core.data.load_tables import InMemorySink, load_ground_truth
@@ -47,6 +49,8 @@ class LoadedInputs:
         True if a train was given.
     catalogue : Catalogue or None
         Items and their features; None if no catalogue was given.
+    words : mapping or None
+        The words that texts show for user and item; None if they show these.
     """
 
     connection: DuckDBPyConnection
@@ -54,6 +58,7 @@ class LoadedInputs:
     lists: Source
     has_train: bool
     catalogue: Catalogue | None
+    words: Mapping[str, str] | None
 
     @property
     def train(self) -> pl.DataFrame | None:
@@ -116,9 +121,10 @@ def load_inputs(
     allowed, column_names = parse_policies(policies or {}), check_columns(columns or {})
     table = open_table("recs", recs, column_names).with_unit(unit)
     allowed = list_policies(allowed, recs)
-    truth_error = None
+    truth_error = words = None
     try:
-        _load_truth(connection, truth, allowed, column_names, unit, exclude=conventions.exclude)
+        exclude = conventions.exclude
+        words = _load_truth(connection, truth, allowed, column_names, unit, exclude=exclude)
     except InputError as error:
         truth_error = error
     lists, _, _ = read_lists(connection, table, allowed, conventions.rankings)
@@ -143,7 +149,9 @@ def load_inputs(
         table.name, lists.file.columns, catalogue_name, allowed.unknown_items, table.settings
     )
     match_ids(connection, match_context, of_requests=bool(unit))
-    return LoadedInputs(connection, allowed, lists, train is not None, catalogue)
+    if words is None and is_retrieval_run(recs):
+        words = dict(SEARCH_WORDS)
+    return LoadedInputs(connection, allowed, lists, train is not None, catalogue, words)
 
 
 def _share_id_types(connection: DuckDBPyConnection) -> None:
@@ -167,13 +175,13 @@ def _load_truth(
     unit: Sequence[str],
     *,
     exclude: str | None,
-) -> None:
-    """Load the tables `judgements` and `knowns`: all users of the ground truth."""
+) -> dict[str, str] | None:
+    """Load the tables `judgements` and `knowns`: all users; return the words of its texts."""
     truth, others = split_truth(truth)
     may_be_empty = isinstance(truth, Mapping) and bool(truth)  # users without items
     tables = [open_table(name, other, {}, role="truth") for name, other in others.items()]
     table, sink = open_table("truth", truth, column_names).with_unit(unit), InMemorySink()
-    load_ground_truth(
+    loaded = load_ground_truth(
         connection,
         table,
         policies,
@@ -188,6 +196,7 @@ def _load_truth(
     if read_users_without_items(connection, truth):
         users += " UNION ALL SELECT user FROM source"
     connection.execute(f"CREATE TABLE knowns AS SELECT DISTINCT user FROM ({users})")
+    return words_of_table(loaded.source.file)
 
 
 def read_users_without_items(connection: DuckDBPyConnection, truth: Truth) -> bool:

@@ -1,11 +1,11 @@
 """The results of `explain`: how one user's value comes about, under one definition or two."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
 from concord.metrics_core.results.rendering import render
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class Derivation(BaseResult):
         The list up to the cutoff.
     sums : tuple of str
         The formula with its numbers, line by line.
+    words : dict or None
+        The words that texts show for user and item; None if they show these.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Derivation(BaseResult):
     n_listed: int
     listed: tuple[ListedItem, ...]
     sums: tuple[str, ...]
+    words: Mapping[str, str] | None = field(default=None, metadata=OMIT_IF_NONE)
 
     def to_frame(self) -> "pl.DataFrame":
         """Return rank, item (as text), grade, relevant and term; one row per rank."""
@@ -130,6 +133,11 @@ class ExplanationDiff(BaseResult):
     ours: Derivation
     theirs: Derivation
     path: ConventionPath
+
+    @property
+    def words(self) -> Mapping[str, str] | None:
+        """The words that texts show for user and item; None if they show these."""
+        return self.ours.words
 
     def to_frame(self) -> "pl.DataFrame":
         """Return both derivations side by side; one row per rank."""

@@ -67,10 +67,12 @@ def _derivation(
 
     from concord.metrics_core.analyses.explain import explain_ranked
     from concord.metrics_core.evaluation.side_data import SideData
+    from concord.metrics_core.files import load_json
+    from concord.pipeline.params.repository import rerun_command
     from concord.pipeline.terminal.arguments import argument_error, model_files
 
     lists, truth = (pl.read_parquet(path, glob=False) for path in model_files(params, model))
-    data = Path(params.results.data)
+    data, quality = Path(params.results.data), Path(params.results.quality) / "truth.json"
     tables = {
         name: data / f"{name}.parquet" for name in ("train", "items") if name in params.background
     }
@@ -83,6 +85,7 @@ def _derivation(
             conventions=params.resolved_conventions,
             versus=versus,
             background=SideData(**tables),
+            words=load_json(quality, f"run `{rerun_command()}`").get("words"),
         )
     except ValueError as error:
         raise argument_error(

@@ -18,7 +18,7 @@ from concord.reports.text import blocks
 from tests.reports.samples import sample
 from tests.reports.samples.sample_history import HISTORY
 
-NO_RESULT = {"metric"}  # a decorator
+NO_RESULT = {"metric", "excluded_pairs"}  # a decorator, a value of a convention
 FUNCTIONS = [name for name in cc.__all__ if isfunction(getattr(cc, name)) and name not in NO_RESULT]
 
 
