@@ -57,13 +57,14 @@ def err_grade_problems(
 ) -> Iterator[Problem]:
     """Yield a problem if a grade is above the maximum grade of ERR."""
     limits = [
-        label.conventions(conventions).err_max_grade
+        (label.conventions(conventions).err_max_grade, label.name)
         for label in labels
         if "err_max_grade" in label.metric.conventions
     ]
-    if highest is not None and limits and min(limits) < highest:
-        problem = f"is {min(limits):g}, and {truth} has grade {highest:g}"
-        fix = f"set it to {highest:g}, or leave out ERR"
+    if highest is not None and limits and min(limits)[0] < highest:
+        problem = f"is {min(limits)[0]:g}, and {truth} has grade {highest:g}"
+        names = dict.fromkeys(name for limit, name in limits if limit < highest)
+        fix = f"set it to {highest:g}, or leave out {' and '.join(names)}"
         yield Problem(settings.location("conventions.err_max_grade"), problem, fix)
 
 

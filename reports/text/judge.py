@@ -31,7 +31,8 @@ def describe(judging: Judging) -> Iterator[Block]:
         yield f"{_OUTER} No judgement leads beyond this bound, but perhaps none leads to it."
     yield ""
     if not judging.next:
-        yield "There is nothing to judge: no judgement reverses a difference on the first metric."
+        reason = ": no judgement reverses a difference on the first metric"
+        yield f"There is nothing to judge{reason if judging.differences else ''}."
         return
     yield Heading(f"To judge next: {format_count(len(judging.next), 'item')}")
     shown = judging.next[:_SHOWN]

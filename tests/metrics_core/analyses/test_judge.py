@@ -217,7 +217,12 @@ def test_the_next_items_are_those_that_can_change_an_open_difference_most() -> N
 
 
 def test_nothing_is_to_judge_if_no_judgement_changes_who_wins() -> None:
-    assert cc.judge(RUNS, QRELS, metrics=["RBP(p=0.5)@3"]).next == ()
+    nothing = cc.judge(RUNS, QRELS, metrics=["RBP(p=0.5)@3"])
+    assert nothing.next == ()
+    reason = "no judgement reverses a difference on the first metric."
+    assert str(nothing).endswith(f"There is nothing to judge: {reason}")
+    alone = cc.judge({"bm25": {"q1": ["a"]}}, QRELS, metrics=["P@1"])
+    assert str(alone).endswith("\nThere is nothing to judge.")
 
 
 def test_nothing_is_open_if_no_item_counts() -> None:
