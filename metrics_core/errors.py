@@ -93,7 +93,7 @@ class InputError(ValueError):
     ... except cc.InputError as error:
     ...     print(error)
     metrics: metric 'RR@0': cutoffs start at 1
-      fix: `concord metrics` lists the metrics
+      fix: write a label such as nDCG@10, RBP(p=0.8)@20 or Rprec
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -102,6 +102,18 @@ class InputError(ValueError):
         if len(self.problems) > MAX_PROBLEMS:
             texts.append(f"… and {len(self.problems) - MAX_PROBLEMS} more problems")
         super().__init__("\n".join(texts))
+
+
+class UnknownMetricError(ValueError):
+    """A label whose metric is not in the catalogue."""
+
+
+def label_fix(error: ValueError) -> str:
+    """Return what to do about a label that cannot be parsed."""
+    if isinstance(error, UnknownMetricError):
+        names = "choose one of `concord metrics` or docs/reference/metrics"
+        return f"{names}; `compare_values` compares scores of other tools, such as Ragas"
+    return "write a label such as nDCG@10, RBP(p=0.8)@20 or Rprec"
 
 
 def problem_with_counts(location: Location, fix: str, affected: AffectedRows) -> Problem:

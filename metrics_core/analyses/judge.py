@@ -187,8 +187,7 @@ def _possible_grades(
         If no grade up to the highest one is relevant, or an exponential gain would overflow.
     """
     own = label.conventions(conventions)
-    threshold = own.relevance_threshold
-    assert threshold is not None
+    threshold = own.relevance_threshold or 0.0  # a number, see _UNSUPPORTED
     gain = own.gain if depends_on(label.metric, "gain") else "binary"
     if isinstance(gain, str) and gain.startswith("exp2") and highest > HIGHEST_EXPONENT:
         limit = f"the gain {gain} of {label} allows grades up to {HIGHEST_EXPONENT}"

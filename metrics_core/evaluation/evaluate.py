@@ -20,7 +20,7 @@ from concord.metrics_core.data.input_table import ITEMS_COLUMNS
 from concord.metrics_core.data.load_tables import InMemorySink
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.data.units import split_unit_column, users_of_units
-from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
+from concord.metrics_core.errors import InputError, Problem, label_fix, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.dataset import TableLoader, ValueFrames, load_dataset
@@ -260,8 +260,7 @@ def parse_labels(metrics: Sequence[str]) -> list[Label]:
         except InputError as error:  # from a user-defined metric, with its own fix
             problems += error.problems
         except ValueError as error:
-            fix = "`concord metrics` lists the metrics"
-            problems.append(Problem("metrics", str(error), fix))
+            problems.append(Problem("metrics", str(error), label_fix(error)))
     problems += [
         Problem("metrics", f"names {label} more than once", "name each label once")
         for label, times in Counter(labels).items()

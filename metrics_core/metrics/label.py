@@ -7,6 +7,7 @@ from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass, replace
 
 from concord.metrics_core.conventions.conventions import ANY_CUTOFF, Conventions
+from concord.metrics_core.errors import UnknownMetricError
 from concord.metrics_core.metrics.catalogue import (
     AMBIGUOUS_NAMES,
     METRIC,
@@ -143,8 +144,8 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
     Raises
     ------
     ValueError
-        If the metric or a parameter is unknown, a parameter is missing or out of range, or the
-        metric takes no cutoff.
+        If the metric (UnknownMetricError) or a parameter is unknown, a parameter is missing or out
+        of range, or the metric takes no cutoff.
     """
     if not isinstance(text, str):
         msg = f"metric {text!r}: must be a text such as 'nDCG@10'"
@@ -171,10 +172,10 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
     metric = METRIC.get(name) or find_own_metric(name) or find_metric(name)
     if metric is None:
         meanings = AMBIGUOUS_NAMES.get(normalise(name), ())
-        problem = "has several meanings" if len(meanings) > 1 else "is not in the catalogue"
-        hint = _suggestion(text) or "`concord metrics` lists all"
-        msg = f"metric {text!r}: {name!r} {problem}; {hint}"
-        raise ValueError(msg)
+        problem = "has several meanings" if len(meanings) > 1 else "is unknown"
+        hint = _suggestion(text)
+        msg = f"metric {text!r}: {name!r} {problem}{'; ' if hint else ''}{hint}"
+        raise UnknownMetricError(msg)
     k = None if match["k"] is None else int(match["k"])
     if k is not None and normalise(name) in SET_MEASURES:
         msg = f"metric {text!r}: {name} reads the whole list; write {metric.name}@{k}"

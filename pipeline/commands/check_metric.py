@@ -16,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print whether each property holds, with a counterexample; return 1 if any fails."""
     from concord.metrics_core.analyses.check_metric import check_metric
+    from concord.metrics_core.errors import label_fix
     from concord.pipeline.commands.metrics import load_own_metrics
     from concord.pipeline.terminal.arguments import argument_error
     from concord.pipeline.terminal.table import print_result
@@ -24,6 +25,6 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         result = check_metric(arguments.own_metric)
     except ValueError as error:
-        raise argument_error(error, "`concord metrics` lists the metrics") from None
+        raise argument_error(error, label_fix(error)) from None
     print_result(result)
     return 0 if result.holds else 1

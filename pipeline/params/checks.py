@@ -27,7 +27,7 @@ from concord.metrics_core.conventions.presets import (
 )
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_mean_problems
-from concord.metrics_core.errors import InputError, ParamsKeys, Problem, format_count
+from concord.metrics_core.errors import InputError, ParamsKeys, Problem, format_count, label_fix
 from concord.metrics_core.evaluation.grade_fit import subtopic_problems
 from concord.metrics_core.evaluation.score import label_problem
 from concord.metrics_core.files import SIDE_TABLES
@@ -244,7 +244,7 @@ def _metric_problems(metrics: Sequence[Any]) -> Iterator[Problem]:
         try:
             parse(text, allow_missing_cutoff=True)
         except ValueError as error:
-            yield Problem(_METRICS, str(error), "`concord metrics` lists the metrics")
+            yield Problem(_METRICS, str(error), label_fix(error))
 
 
 def _expansion_problems(evaluation: Evaluation) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import preset, presets
 from concord.metrics_core.conventions.validation import suggest
-from concord.metrics_core.errors import InputError, refuse
+from concord.metrics_core.errors import InputError, label_fix, refuse
 from concord.metrics_core.metrics.label import Label, parse, suggest_label, to_result_spelling
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
@@ -56,7 +56,7 @@ def parse_label(text: str) -> Label:
     try:
         return parse(text)
     except ValueError as error:
-        raise argument_error(error, "`concord metrics` lists the metrics") from None
+        raise argument_error(error, label_fix(error)) from None
 
 
 def find_preset(name: str) -> Conventions:

@@ -212,6 +212,24 @@ def test_results_have_the_labels_of_the_catalogue_and_read_any_name() -> None:
     assert result["recip_rank"] == result["RR"]
 
 
+@pytest.mark.parametrize(
+    ("label", "problem", "fix"),
+    [
+        (
+            "Faithfulness",
+            "'Faithfulness' is unknown",
+            "choose one of `concord metrics` or docs/reference/metrics; `compare_values` compares "
+            "scores of other tools, such as Ragas",
+        ),
+        ("MRR@0", "cutoffs start at 1", "write a label such as nDCG@10, RBP(p=0.8)@20 or Rprec"),
+    ],
+)
+def test_an_invalid_label_is_refused_with_the_fix(label: str, problem: str, fix: str) -> None:
+    with pytest.raises(InputError) as refused:
+        cc.evaluate({"u1": ["a"]}, {"u1": ["a"]}, metrics=[label])
+    assert str(refused.value) == f"metrics: metric {label!r}: {problem}\n  fix: {fix}"
+
+
 def test_a_label_in_two_spellings_is_refused() -> None:
     with pytest.raises(cc.InputError, match="metrics: names P@5 more than once"):
         cc.evaluate(LISTS, TRUTH, metrics=["P@5", "precision_5"], conventions="standard")

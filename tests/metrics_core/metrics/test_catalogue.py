@@ -97,11 +97,11 @@ def test_names_of_the_field_are_accepted(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("ndgc10", "'ndgc10' is not in the catalogue; did you mean 'nDCG@10'?"),
-        ("recal@20", "'recal' is not in the catalogue; did you mean 'R@20'?"),
+        ("ndgc10", "'ndgc10' is unknown; did you mean 'nDCG@10'?"),
+        ("recal@20", "'recal' is unknown; did you mean 'R@20'?"),
         ("ndcg@k", "did you mean 'nDCG'?"),
-        ("hits@5", "'hits' is not in the catalogue; did you mean 'Hit@5'?"),
-        ("EPC@10", "'EPC' is not in the catalogue; did you mean 'Novelty@10'?"),
+        ("hits@5", "'hits' is unknown; did you mean 'Hit@5'?"),
+        ("EPC@10", "'EPC' is unknown; did you mean 'Novelty@10'?"),
         ("accuracy@10", "'accuracy' has several meanings; did you mean 'Hit@10' or 'P@10'?"),
         ("set_P@10", "set_P reads the whole list; write P@10"),
         ("popularity", "'popularity' has several meanings; did you mean 'ARP' or 'PopCorr'?"),

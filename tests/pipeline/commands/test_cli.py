@@ -51,6 +51,12 @@ def test_the_version_is_that_of_the_distribution() -> None:
     assert run(ROOT, "concord", "--version") == f"concord {version('concord-eval')}\n"
 
 
+UNKNOWN_FIX = (
+    "choose one of `concord metrics` or docs/reference/metrics; `compare_values` compares scores "
+    "of other tools, such as Ragas"
+)
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem", "fix"),
     [
@@ -86,13 +92,13 @@ def test_the_version_is_that_of_the_distribution() -> None:
         ),
         (
             "explain u1 recal@20 --model als",
-            "metric 'recal@20': 'recal' is not in the catalogue; did you mean 'R@20'?",
-            "`concord metrics` lists the metrics",
+            "metric 'recal@20': 'recal' is unknown; did you mean 'R@20'?",
+            UNKNOWN_FIX,
         ),
         (
             "reconcile 0.3 --metric mapp@10 --model als",
-            "metric 'mapp@10': 'mapp' is not in the catalogue; did you mean 'AP@10'?",
-            "`concord metrics` lists the metrics",
+            "metric 'mapp@10': 'mapp' is unknown; did you mean 'AP@10'?",
+            UNKNOWN_FIX,
         ),
     ],
 )

@@ -102,6 +102,11 @@ def small_project(tmp_path: Path) -> Path:
             "  fix: set it to 5, or leave out ERR\n",
         ),
         (
+            {"evaluation.metrics": ["nDCG", "nERR"], "conventions.err_max_grade": 3},
+            "params.yaml: conventions.err_max_grade: is 3, and data/truth.csv has grade 5\n"
+            "  fix: set it to 5, or leave out nERR\n",
+        ),
+        (
             {"segments.plan.column": "plna"},
             "params.yaml: segments.plan: users have no column 'plna'\n  fix: did you mean "
             "'plan'?\n",
@@ -171,8 +176,8 @@ def test_params_and_files_are_reported_in_one_run(small_project: Path) -> None:
     assert code == 2
     assert "pop: 1 problem\n" in actual
     for message in (
-        "'recal' is not in the catalogue; did you mean 'R@20'?",
-        "'mapp' is not in the catalogue; did you mean 'AP'?",
+        "'recal' is unknown; did you mean 'R@20'?",
+        "'mapp' is unknown; did you mean 'AP'?",
         "'accuracy' has several meanings; did you mean 'Hit' or 'P'?",
         "comparison.primary: 'nDCG@11' is not evaluated",
         "conventions.gain: is 'best'",

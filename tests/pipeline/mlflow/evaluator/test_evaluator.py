@@ -261,7 +261,7 @@ def test_invalid_data_or_setting_is_refused_in_plain_words(client: MlflowClient,
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"metrics": ["nope@3"]}, "metric 'nope@3': 'nope' is not in the catalogue"),
+        ({"metrics": ["nope@3"]}, "metric 'nope@3': 'nope' is unknown"),
         ({"metrics": ["Coverage@3"]}, "Coverage@3: needs items (the catalogue)"),
         ({"metrics": ["Entropy@3"]}, "Entropy@3 is one number over all users"),
         ({"preset": "nope"}, "preset: 'nope' is not a preset"),
