@@ -97,7 +97,7 @@ def main() -> None:
 
 
 def _run(simulation: Callable[[], list[str]]) -> list[str]:
-    """Run one of the simulations in a worker process, and say how long it took."""
+    """Run one of the simulations in a worker process, and log its duration."""
     warnings.simplefilter("ignore")
     start = time.perf_counter()
     lines = simulation()

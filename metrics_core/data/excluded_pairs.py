@@ -28,7 +28,7 @@ def excluded_pairs(
 
     Returns
     -------
-    str
+    ExcludedPairs
         A text such as "pairs 4f8a01c2d3e4", which holds the pairs.
 
     Raises

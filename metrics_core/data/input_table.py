@@ -28,6 +28,7 @@ ROW_STRIDE = 1 << 32
 PLURALS = {"item": "items", "rank": "ranks", "score": "scores", "grade": "grades"}  # names of lists
 UNIT_PREFIX = "unit_"  # our columns that identify a session: this and a number; 0 is the user
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_PYTERRIER = {"qid", "docno", "score", "rank"}  # columns of its results
 _READ_IF_MAPPED = ("time", "propensity", "subtopic", "group")
 # Required and optional columns of each table.
 LIST_COLUMNS = (("user", "item"), ("rank", "score"))
@@ -71,6 +72,8 @@ class InputTable:
         Of ground truth: the words that texts show for user, item and request.
     is_additional : bool
         True for a table with more judgements, whose columns have our names.
+    follows_ranks : bool
+        True if ranks are read from TREC files and tables of PyTerrier, which scores order.
     """
 
     name: str
@@ -85,6 +88,7 @@ class InputTable:
     is_hashed: bool = True
     words: Mapping[str, str] = field(default_factory=dict)
     is_additional: bool = False
+    follows_ranks: bool = False
 
     @property
     def path(self) -> AnyPath:
@@ -108,12 +112,6 @@ class InputTable:
     def location(self, name: str) -> str:
         """Return the location of a problem of one of our columns."""
         return f"{self.name}: column {self.original_name(name)!r}"
-
-    @property
-    def ignores_ranks(self) -> bool:
-        """True for TREC files and frames of PyTerrier: scores order them, as in trec_eval."""
-        names = set() if self.rows is None else {*self.rows.column_names}
-        return self.format == "trec" or {"qid", "docno", "score", "rank"} <= names
 
     @property
     def unit_columns(self) -> tuple[str, ...]:
@@ -234,17 +232,20 @@ def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
         if column not in names and (name in file.required or name in file.columns):
             similar = _similar_names(file, name, names)
             hint = f"did you mean {similar}? Else " if similar else ""
-            fix = f"{hint}name its own column: {file.settings.columns(name)}"
+            own_name = f"name its own column: {file.settings.columns(name)}"
+            fix = f"{hint}{own_name}"
             if name in file.unit:
                 fix = f"{hint}add it where the table is made, or change {file.settings.unit}"
-            elif any(map(_NUMBER.fullmatch, names)):
-                fix = "the first line looks like data: add a header line"
+            elif file.format in ("csv", "tsv") and any(map(_NUMBER.fullmatch, names)):
+                fix = f"if the first line is data, add a header line. {hint or 'Else '}{own_name}"
             elif file.is_additional:
                 fix = "call the columns user, item and grade where the table is made"
             message = f"is missing; the columns are: {', '.join(names)}"
             problems.append(Problem(file.location(name), message, fix))
     columns = {name: file.original_name(name) for name in file.fields}
     columns = {name: column for name, column in columns.items() if column in names}
+    if {*names} >= _PYTERRIER and "rank" not in file.columns and not file.follows_ranks:
+        columns.pop("rank", None)
     raise_problems([*problems, *_grade_problems(file, names), *ambiguous_columns(file, columns)])
     return columns
 

@@ -155,8 +155,7 @@ def choose_order(source: Source, order: str | None, ties: str) -> str:
     location = f"{source.file.name}: lists"
     if order is None and not {"rank", "score"} & set(source.columns):
         raise refuse(location, "there are neither ranks nor scores", source.file.settings.order)
-    has_ranks = "rank" in source.columns and not source.file.ignores_ranks
-    order = order or ("rank" if has_ranks else "score")
+    order = order or ("rank" if "rank" in source.columns else "score")
     if order != "file" and order not in source.columns:
         raise refuse(location, f"there is no {order} to order them by", "choose another `order`")
     if order == "file" and source.file.format == "json" and "score" in source.columns:

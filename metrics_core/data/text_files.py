@@ -284,7 +284,8 @@ def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> RawRow
     refuse_columns(replace(file, columns=others), "a TREC file")
     is_qrels = "grade" in file.fields or ".qrels" in file.path.suffixes
     line = _QRELS_LINE if is_qrels else _RUN_LINE
-    indices = {name: index for index, name in enumerate(line, start=1) if name in file.fields}
+    read = {name for name in file.fields if name != "rank" or file.follows_ranks}
+    indices = {name: index for index, name in enumerate(line, start=1) if name in read}
     if "subtopic" in file.columns:
         indices["subtopic"] = _QRELS_LINE.index("0") + 1
     raw = read_lines(file)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import os
 import re
 import sys
 import traceback
@@ -224,8 +223,8 @@ def _find(name: str) -> OwnMetric | None:
 
 def _package_folders() -> tuple[tuple[str, int], ...]:
     """Return the folders of packages with the times of their last change."""
-    folders = filter(os.path.isdir, sys.path)
-    return tuple((folder, Path(folder).stat().st_mtime_ns) for folder in folders)
+    folders = filter(Path.is_dir, (Path(folder).absolute() for folder in sys.path))
+    return tuple((str(folder), folder.stat().st_mtime_ns) for folder in folders)
 
 
 @lru_cache(maxsize=1)  # it reads a file of every installed package

@@ -71,7 +71,7 @@ class NamedFiles(NamedTuple):
         files = (run.get("file") for run in runs if isinstance(run, dict))
         run_ids = list(dict.fromkeys(file for file in files if isinstance(file, str)))
         exclude = data.get("exclude")
-        excluded = [exclude["path"]] if isinstance(exclude, Mapping) else []
+        excluded = [exclude["path"]] if isinstance(exclude, Mapping) and "path" in exclude else []
         additional = (data.get("truth") or {}).get("additional") or ()
         return cls(run_ids, additional, excluded)
 

@@ -71,7 +71,9 @@ def validate() -> None:
         names = {entry.name for entry in missing}
         files = [(name, load_file) for name, load_file in _files(copy) if name not in names]
         file_problems = [p for name, load_file in files for p in _load(copy, name, load_file)]
-        problems += file_problems or _joint_problems(copy, names, is_valid=not problems)
+        problems += dict.fromkeys(file_problems) or _joint_problems(
+            copy, names, is_valid=not problems
+        )
     raise_problems(problems)
     condition = " once the missing files exist" if missing else ""
     print(f"no problem found: `{rerun_command()}` evaluates{condition}")
@@ -118,7 +120,7 @@ def _is_dvc_lock(text: str) -> bool:
 
 
 def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
-    """Yield parts of dvc.yaml that do not fit params.yaml: files of run ids, and `acknowledge`."""
+    """Yield parts of dvc.yaml that do not fit params.yaml: named files, and `acknowledge`."""
     path = Path("dvc.yaml")
     if params.concord is None or not path.is_file():
         return

@@ -269,7 +269,10 @@ class Data(_Section):
     @field_validator("exclude", mode="before")
     @classmethod
     def _refuse_other(cls, exclude: Any) -> Any:
-        if exclude in (None, "same_id") or isinstance(exclude, dict | BackgroundFile):
+        is_file = isinstance(exclude, BackgroundFile) or (
+            isinstance(exclude, dict) and "path" in exclude
+        )
+        if exclude in (None, "same_id") or is_file:
             return exclude
         msg = "write same_id, or {path: FILE} for pairs of user and item"
         raise ValueError(msg)
@@ -482,10 +485,7 @@ class Params(_Section):
 
     @property
     def resolved_conventions(self) -> Conventions:
-        """Conventions with what the loaded data tell.
-
-        These are the size of the table that `candidates.catalogue` names, and the hash of the
-        pairs of `data.exclude`.
+        """Conventions with the size of the catalogue and the hash of the excluded pairs.
 
         Raises
         ------
@@ -502,6 +502,7 @@ class Params(_Section):
         conventions = self.parsed_conventions
         if self.excluded_file:
             quality = load_quality(f"{self.results.quality}/truth.json")
+            quality = next(iter(quality.get("folds", {}).values()), quality)
             conventions = replace(conventions, exclude=quality["excluded"]["policy"])
         try:
             return conventions.with_catalogue_size(count)

@@ -177,7 +177,7 @@ def lists_file(params: Params, model: str, entry: ListsFile) -> InputTable:
         If the file is missing, empty or outside the repository, or if its format is unknown.
     """
     table = _table(params, f"models.{model}", entry, LIST_COLUMNS)
-    return table.with_unit(params.data.unit)
+    return replace(table, follows_ranks=entry.order == "rank").with_unit(params.data.unit)
 
 
 def truth_files(params: Params) -> dict[str, InputTable]:

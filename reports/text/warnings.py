@@ -71,10 +71,10 @@ def _all_relevant(details: Details) -> Texts:
 
 
 def _empty_truth(details: Details) -> Texts:
-    verb = "has" if details["users"] == 1 else "have"
+    verb = "is" if details["lists"] == 1 else "are"
     return (
-        f"{format_count(details['users'], 'user')} of the ground truth {verb} an empty list there "
-        "and count in no metric.",
+        f"{format_count(details['lists'], 'list')} of the ground truth {verb} empty; users without "
+        "another row count in no metric.",
         "name them in a dict, {user: []}, in Python if `user_empty_truth` should decide; or remove "
         "them from the file",
     )

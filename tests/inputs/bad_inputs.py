@@ -178,7 +178,8 @@ COLUMNS = [
         settings={"shared": {"user": "reader", "item": "book"}}),
     Bad("header_missing", "u,item,1\nv,b,2\n",
         "column 'user': is missing; the columns are: u, item, 1",
-        "the first line looks like data: add a header line", page=6),
+        "if the first line is data, add a header line. Else name its own column: "
+        "`models.m.columns: {user: …}`", page=6),
     Bad("byte_order_mark_not_at_the_beginning", "\n\n\n\ufeffuser,item,rank\nu,a,1\n",
         "column 'user': is missing; the columns are: \\ufeffuser, item, rank",
         "did you mean '\\ufeffuser'? Else name its own column: `models.m.columns: {user: …}`"),

@@ -128,6 +128,19 @@ def test_ties_copies_and_policies(spark: "SparkSession", options: dict[str, Any]
     assert_same(result, on_one_machine(COPIES.recs, COPIES.truth, ACCURACY, conventions))
 
 
+@pytest.mark.parametrize("text", [False, True])
+def test_items_that_match_nothing_have_the_same_example(spark: "SparkSession", text: bool) -> None:
+    data = tables(text=text)
+    item = pl.col("item")
+    truth = data.truth.with_columns(item + "#" if text else item + 1_000_000)
+    lists, relevant = frame(spark, data.recs), frame(spark, truth)
+
+    result = on_spark(lists, relevant, ACCURACY, STANDARD)
+
+    assert "no_common_item" in {each.code for each in result.warnings}
+    assert_same(result, on_one_machine(data.recs, truth, ACCURACY, STANDARD))
+
+
 def test_metrics_beyond_accuracy_with_train_and_items(spark: "SparkSession") -> None:
     recs, truth, train, items = (
         frame(spark, table) for table in (TABLES.recs, TABLES.truth, TABLES.train, TABLES.items)

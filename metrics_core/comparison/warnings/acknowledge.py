@@ -48,7 +48,7 @@ _SHARES: Mapping[str, Callable[[Details], float]] = {
     "users_born_after": _share_of_rows,
 }
 _COUNTS = {  # code -> its detail
-    "empty_truth": "users",
+    "empty_truth": "lists",
     "not_in_catalogue": "rows",
     "spelled_otherwise": "ids",
     "truth_before_train": "users",

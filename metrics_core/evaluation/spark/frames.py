@@ -243,8 +243,13 @@ class SparkIds:
         ((listed, known),) = sides.collect()
         return listed, known
 
-    def first_ids(self, _: str) -> tuple[Any, Any]:
-        """See `IdSource`; for users only."""
+    def first_ids(self, column: str) -> tuple[Any, Any]:
+        """See `IdSource`."""
+        if column == "item":
+            value = "id" if self.text["item"] else "CAST(id AS BIGINT)"
+            sides = [f"min(CASE WHEN {side} THEN {value} END)" for side in ("listed", "known")]
+            ((listed, known),) = self._sides("item").selectExpr(*sides).collect()
+            return listed, known
         return first_user(self.evaluated.facts, 0), first_user(self.evaluated.facts, 1)
 
     def similar_ids(self, column: str, form: str) -> tuple[int, Any]:

@@ -49,7 +49,8 @@ def grade_warnings(grades: Collection[float], conventions: Conventions) -> Itera
     """
     threshold = conventions.relevance_threshold
     fractions = [grade for grade in grades if 0 < grade < 1]
-    if fractions and max(grades) >= 1 == threshold and not _are_ratings(grades):
+    is_one = {each.relevance_threshold for each in conventions.variants} == {1}
+    if fractions and is_one and max(grades) >= 1 and not _are_ratings(grades):
         extremes = {"lowest": min(fractions), "highest": max(fractions)}
         yield DataWarning("fractions_irrelevant", "notice", (), extremes)
     if len(grades) < _MIN_GRADES:
@@ -252,10 +253,10 @@ def _same_files(models: Models) -> Iterator[DataWarning]:
 
 
 def empty_truth_warnings(data: EvaluationData) -> Iterator[DataWarning]:
-    """Yield a warning if a file or frame of the ground truth has users with an empty list."""
-    n_users = sum(quality.get("empty_lists", 0) for quality in data.truth_qualities.values())
-    if n_users:
-        yield DataWarning("empty_truth", "notice", (), {"users": n_users})
+    """Yield a warning if a file or frame of the ground truth has empty lists."""
+    n_lists = sum(quality.get("empty_lists", 0) for quality in data.truth_qualities.values())
+    if n_lists:
+        yield DataWarning("empty_truth", "notice", (), {"lists": n_lists})
 
 
 def rewritten_id_warnings(models: Models, data: EvaluationData) -> Iterator[DataWarning]:

@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 import concord as cc
+from concord.metrics_core.data.quality import describe_folds
+from concord.pipeline.running.outputs import write_json
 from tests.pipeline.refusals import refusal_of
 from tests.pipeline.stages.load_project import loaded, loaded_truth, params_of
 
@@ -99,7 +101,9 @@ def test_stored_conventions_have_the_name_of_pairs_and_are_refused_without_the_p
     assert stored.fingerprint == conventions.fingerprint
     for copied in (pickle.loads(pickle.dumps(conventions)), copy.deepcopy(conventions)):
         assert cc.evaluate(RUN, TRUTH, metrics=["P@2"], conventions=copied)["P@2"] == 1 / 2
-    with pytest.raises(cc.InputError, match=r"the name of pairs\n  fix: set it to concord"):
+    with pytest.raises(
+        cc.InputError, match=r"a stored hash without the pairs\n  fix: set it to concord"
+    ):
         cc.evaluate(RUN, TRUTH, metrics=["P@2"], conventions=stored)
     with pytest.raises(ValueError, match=r"choose one of: same_id \| concord\.excluded_pairs\("):
         cc.preset("standard", exclude="pairs.tsv")  # type: ignore[arg-type]
@@ -152,6 +156,8 @@ def test_params_name_it_below_data_where_the_stages_that_load_see_it() -> None:
     assert params_of("a.csv", exclude="same_id").parsed_conventions.exclude == "same_id"
     with pytest.raises(ValueError, match=r"write same_id, or {path: FILE}"):
         params_of("a.csv", exclude="../pairs.tsv")
+    with pytest.raises(ValueError, match=r"write same_id, or {path: FILE}"):
+        params_of("a.csv", exclude={"columns": {"user": "topic"}})
     with pytest.raises(ValueError, match="write it in the section data"):
         params_of("a.csv", conventions={"exclude": "same_id"})
 
@@ -178,8 +184,11 @@ def test_the_stages_read_pairs_of_a_file_and_name_them_as_the_library(
     assert note.startswith("0 rows of 0 users: the item does not count for the user; `exclude: p")
     Path("pairs.csv").write_text("topic,doc\nq1,a\n")
     loaded_truth("truth.csv", exclude=exclude)
-    conventions = params_of("run.csv", exclude=exclude).resolved_conventions
-    assert conventions.exclude == pairs
+    params = params_of("run.csv", exclude=exclude)
+    assert params.resolved_conventions.exclude == pairs
+    quality = json.loads(Path("results/quality/truth.json").read_text())
+    write_json(Path("results/quality/truth.json"), describe_folds({"1": quality, "2": quality}))
+    assert params.resolved_conventions.exclude == pairs
     Path("pairs.csv").write_text("topic,doc\nq1,\n")
     message = refusal_of(lambda: loaded("run.csv", exclude=exclude))
     assert message.startswith("pairs.csv: line 2, column 'doc'")

@@ -84,7 +84,7 @@ def test_empty_lists_of_the_ground_truth_are_counted(tmp_path: Path, ending: str
     result = cc.evaluate(LISTS, path, metrics=["RR@10"])
 
     (warning,) = (each for each in result.warnings if each.code == "empty_truth")
-    assert warning.details["users"] == 3
+    assert warning.details["lists"] == 3
     assert result["RR@10"] == RR
 
 
@@ -106,6 +106,26 @@ def test_scores_order_trec_runs_and_frames_of_pyterrier(tmp_path: Path, ranks: l
             for name in ("pytrec_eval", "standard")
         ]
         assert values == [1 / 2, 1 / 3]
+
+
+def test_a_rank_that_is_not_read_may_be_anything(tmp_path: Path) -> None:
+    path = tmp_path / "odd.run"
+    path.write_text("q Q0 a - 1.0 x\nq Q0 b 1.5 2.0 x\n")
+    frame = pl.DataFrame({"qid": "q", "docno": ["a", "b"], "rank": [None, 2], "score": [1.0, 2.0]})
+
+    for run in (path, frame):
+        assert cc.evaluate(run, {"q": ["b"]}, metrics=["RR@10"])["RR@10"] == 1
+
+
+def test_tables_of_pyterrier_have_the_same_value_as_frame_and_file(tmp_path: Path) -> None:
+    """Ranks are read if they are named."""
+    rows = {"qid": ["q", "q"], "docno": ["a", "b"], "rank": [1, 2], "score": [1.0, 2.0]}
+    frame, path = pl.DataFrame(rows), tmp_path / "run.parquet"
+    frame.write_parquet(path)
+    for columns, value in ((None, 1), ({"recs": {"rank": "rank"}}, 1 / 2)):
+        for run in (frame, path):
+            options: Any = {"metrics": ["RR@10"], "columns": columns}
+            assert cc.evaluate(run, {"q": ["b"]}, **options)["RR@10"] == value
 
 
 def test_frames_of_pyterrier_need_no_names_and_no_first_rank() -> None:
