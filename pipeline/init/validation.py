@@ -69,6 +69,7 @@ def validate() -> None:
         results = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
         copy = _with_valid_conventions(params.model_copy(update={"results": results}))
         names = {entry.name for entry in missing}
+        names |= {"truth", *copy.models} if "exclude" in names else set()  # all of these read it
         files = [(name, load_file) for name, load_file in _files(copy) if name not in names]
         file_problems = [p for name, load_file in files for p in _load(copy, name, load_file)]
         problems += dict.fromkeys(file_problems) or _joint_problems(

@@ -39,7 +39,7 @@ def remove_stale_files(folder: Path) -> None:
     for file in folder.glob(".*.part"):
         match = _TEMPORARY.fullmatch(file.name)
         if match and not _is_running(int(match[1])):
-            _remove(file)
+            remove_path(file)
 
 
 @contextmanager
@@ -48,12 +48,12 @@ def spill_folder() -> Iterator[str]:
     for stale in Path(tempfile.gettempdir()).glob(f"{_SPILL}*"):
         process = stale.name.removeprefix(_SPILL).partition("-")[0]
         if process.isdecimal() and not _is_running(int(process)):
-            _remove(stale)
+            remove_path(stale)
     folder = Path(tempfile.mkdtemp(prefix=f"{_SPILL}{os.getpid()}-"))
     try:
         yield str(folder)
     finally:
-        _remove(folder)
+        remove_path(folder)
 
 
 def _is_running(process: int) -> bool:
@@ -75,7 +75,7 @@ def _is_zombie(process: int) -> bool:
     return state.split()[0] in {"Z", "X"}
 
 
-def _remove(path: Path) -> None:
+def remove_path(path: Path) -> None:
     """Remove a file or folder if possible; those of other users stay."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)

@@ -50,6 +50,7 @@ from concord.pipeline.running.messages import count_rows
 from concord.pipeline.running.outputs import (
     atomic_write,
     prepare_folders,
+    remove_path,
     write_json,
     write_parquet,
 )
@@ -341,6 +342,9 @@ def _load_metrics(params: Params) -> str:
 def main_truth(params: Params) -> str:
     refuse_values(params)
     prepare_folders(params.results, params.results.data, params.results.quality)
+    target = Path(params.results.data) / "truth.parquet"
+    if target.is_dir() or params.data.truth.folds:  # other folds, or none, were there before
+        remove_path(target)
     with isolated_connection() as connection:
         return load_truth(connection, params)
 

@@ -22,6 +22,7 @@ from tests.project import (
     params_refusal,
     run,
     run_all_stages,
+    run_stages,
     stages_to_run,
 )
 
@@ -235,6 +236,23 @@ def test_another_truth_of_a_fold_reruns_dependent_stages(project: Path, tmp_path
     truth(2).head(100).write_parquet(copy / "folds/test-2.parquet")
 
     assert stages_to_run(copy) == {"load-truth", "report", "log"}
+
+
+@pytest.mark.whole
+def test_the_ground_truth_may_change_from_folds_to_a_file_and_back(
+    project: Path, tmp_path: Path
+) -> None:
+    copy = copied_from(project, tmp_path)
+    params, target = (copy / "params.yaml").read_text(), copy / "results/data/truth.parquet"
+    models = {model: {"path": f"folds-{model}-1.parquet"} for model in SKILLS}
+    one_file: dict[str, Any] = {"models": models, "data.truth": {"path": "folds/test-1.parquet"}}
+    change_params(copy, one_file | {"comparison.replicates": {}, "comparison.baseline": "als"})
+
+    run_stages(copy, "load-truth")
+    assert target.is_file()
+    (copy / "params.yaml").write_text(params)
+    run_stages(copy, "load-truth")
+    assert sorted(file.name for file in target.iterdir()) == [f"{n}.parquet" for n in FOLDS]
 
 
 @pytest.mark.whole
