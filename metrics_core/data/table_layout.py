@@ -94,8 +94,8 @@ def find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
         If a column is missing, duplicate or ambiguous.
     """
     aliases = find_aliases(file, schema.names)
-    named = replace(file, columns={**file.columns, **aliases})
-    return replace(_find_layout(named, schema), aliases=aliases)
+    mapped = replace(file, columns={**file.columns, **aliases})
+    return replace(_find_layout(mapped, schema), aliases=aliases)
 
 
 def _find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:

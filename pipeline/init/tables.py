@@ -400,5 +400,6 @@ def _columns(file: TableFile, names: Mapping[str, str]) -> Columns:
     if "user" in columns and name:
         columns["item"] = name
         columns = {key: value for key, value in columns.items() if value != name or key == "item"}
-    named = {column: name for column, name in names.items() if name in file.columns}
-    return {k: v for k, v in columns.items() if v not in named.values()} | named
+    columns_in_file = {column: name for column, name in names.items() if name in file.columns}
+    others = {k: v for k, v in columns.items() if v not in columns_in_file.values()}
+    return others | columns_in_file

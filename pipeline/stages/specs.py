@@ -63,9 +63,9 @@ def stage_specs(content: Mapping[str, Any]) -> list[StageSpec]:
     content : mapping
         Content of params.yaml.
     """
-    named, values = NamedFiles.of_params(content), has_values(content)
-    text = dvc_yaml(named, code=True, mlflow=is_mlflow_installed(), acknowledge=True, values=values)
-    files = [*chain(*named)]
+    paths, values = NamedFiles.of_params(content), has_values(content)
+    text = dvc_yaml(paths, code=True, mlflow=is_mlflow_installed(), acknowledge=True, values=values)
+    files = [*chain(*paths)]
     specs = []
     for name, stage in load_yaml(text, "dvc.yaml")["stages"].items():
         if "foreach" not in stage:
