@@ -53,7 +53,7 @@ class DisplayWords:
         quotes = [rf"(?<!\w){each}[^\n<]*?{each}(?!\w)" for each in map(escape, "'\"")]
         names = {*self.names, *map(escape, self.names)}  # charts escape no quotes
         spellings = "|".join(map(_spelling, sorted(names, key=lambda name: (-len(name), name))))
-        kept = "|".join([_CODE[form], *quotes, rf"(?<!\w)(?:{spellings or '(?!)'})(?!\w)"])
+        kept = "|".join([_CODE[form], rf"(?<!\w)(?:{spellings or '(?!)'})(?!\w)", *quotes])
         tag = "<[^>]*>" if form == "html" else "(?!)"
         pattern = f"(?P<kept>{kept})|(?P<tag>{tag})|{_WORD}"
         return re.sub(pattern, partial(self._replacement, escape), text, flags=re.DOTALL)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markupsafe import escape
 
@@ -69,6 +69,7 @@ FORMS: dict[str, Callable[[str], str]] = {
 
 
 @given(name=NAMES, number=st.integers(0, 10**6), form=st.sampled_from(sorted(FORMS)))
+@example(name="'' user", number=1, form="html")
 def test_names_and_numbers_never_change(name: str, number: int, form: str) -> None:
     spelled = FORMS[form](name)
     words = DisplayWords(SEARCH, frozenset({name}))
