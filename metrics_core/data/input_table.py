@@ -232,14 +232,14 @@ def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
         if column not in names and (name in file.required or name in file.columns):
             similar = _similar_names(file, name, names)
             hint = f"did you mean {similar}? Else " if similar else ""
-            own_name = f"name its own column: {file.settings.columns(name)}"
-            fix = f"{hint}{own_name}"
+            column_fix = f"name its own column: {file.settings.columns(name)}"
+            fix = f"{hint}{column_fix}"
             if name in file.unit:
                 fix = f"{hint}add it where the table is made, or change {file.settings.unit}"
-            elif file.format in ("csv", "tsv") and any(map(_NUMBER.fullmatch, names)):
-                fix = f"if the first line is data, add a header line. {hint or 'Else '}{own_name}"
             elif file.is_additional:
                 fix = "call the columns user, item and grade where the table is made"
+            elif file.format in ("csv", "tsv") and any(map(_NUMBER.fullmatch, names)):
+                fix = f"if the first line is data, add a header line. {hint or 'Else '}{column_fix}"
             message = f"is missing; the columns are: {', '.join(names)}"
             problems.append(Problem(file.location(name), message, fix))
     columns = {name: file.original_name(name) for name in file.fields}

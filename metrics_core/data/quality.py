@@ -129,9 +129,7 @@ def describe_truth(
         notes.append(f"with the judgements of {file.name}")
     n_empty = source.raw.n_empty
     if n_empty:
-        notes.append(
-            f"{format_count(n_empty, 'empty list')}; users without another row are left out"
-        )
+        notes.append(f"{format_count(n_empty, 'empty list')}; users without a row are left out")
     counts = {repr(grade).removesuffix(".0"): count for grade, count in grades}
     words = words_of_table(source.file)
     return {

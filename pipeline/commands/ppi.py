@@ -38,7 +38,8 @@ def run(arguments: argparse.Namespace) -> None:
     params = read_params(needs_lists=True)
     refuse_sample(params.data.truth.sample, f"{PARAMS}: data.truth.sample")
     refuse_several(params.data.truth.additional, f"{PARAMS}: data.truth.additional")
-    config = replace(params.comparison_config, conventions=read_conventions(params))
+    conventions = params.with_catalogue_size(read_conventions(params))
+    config = params.build_config(params.labels, conventions)
     named = [evaluated_label(text, list(map(str, config.labels))) for text in arguments.metric]
     chosen = named or config.primary
     needed = {*config.primary}

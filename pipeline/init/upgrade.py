@@ -10,12 +10,7 @@ from ruamel.yaml import YAML
 from concord.metrics_core.errors import refuse
 from concord.pipeline.init.choices import TABLE_HELP
 from concord.pipeline.init.messages import relative
-from concord.pipeline.init.render import (
-    NamedFiles,
-    dvc_yaml,
-    flow,
-    params_yaml,
-)
+from concord.pipeline.init.render import NamedFiles, dvc_yaml, flow, params_yaml
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concord_project, run_hint
 from concord.pipeline.params.values import has_values

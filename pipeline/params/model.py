@@ -490,20 +490,29 @@ class Params(_Section):
         Raises
         ------
         InputError
-            If the data are not loaded, or the table has too few items for the negatives.
+            If the ground truth is not loaded; otherwise as `with_catalogue_size`.
         """
-
-        def load_quality(file: str) -> dict[str, Any]:
-            return load_json(Path(file), f"run `{rerun_command()}`")
-
-        def count(role: str) -> int:
-            return count_items(load_quality(f"{self.results.data}/{role}.json"))
-
         conventions = self.parsed_conventions
         if self.excluded_file:
-            quality = load_quality(f"{self.results.quality}/truth.json")
+            file = Path(self.results.quality) / "truth.json"
+            quality = load_json(file, f"run `{rerun_command()}`")
             quality = next(iter(quality.get("folds", {}).values()), quality)
             conventions = replace(conventions, exclude=quality["excluded"]["policy"])
+        return self.with_catalogue_size(conventions)
+
+    def with_catalogue_size(self, conventions: Conventions) -> Conventions:
+        """Return conventions with the size of the table that `candidates.catalogue` names.
+
+        Raises
+        ------
+        InputError
+            If the table is not loaded, or has too few items for the negatives.
+        """
+
+        def count(role: str) -> int:
+            file = Path(self.results.data) / f"{role}.json"
+            return count_items(load_json(file, f"run `{rerun_command()}`"))
+
         try:
             return conventions.with_catalogue_size(count)
         except ConventionError as error:

@@ -240,8 +240,7 @@ def _no_common_item(details: Details) -> Texts:
     )
     return (
         f"No recommended item occurs in the ground truth, for any user{example}.",
-        "write the same ids in both; lists of chunks need the id of the item, as with `id` of "
-        "`concord.collect`",
+        "write the same ids in both, not those of parts of an item, such as chunks",
     )
 
 

@@ -57,6 +57,28 @@ def test_estimates_equal_those_of_the_library(project: Path) -> None:
     assert json.loads(output) == json.loads(json.dumps(expected.to_dict()))
 
 
+def test_excluded_pairs_are_read_without_results_of_the_pipeline(project: Path) -> None:
+    models, truth = drawn(np.random.default_rng(3), 100, 30, noise=0.3)
+    pairs = models["bm25"].gather_every(7).select("user", "item")
+    pairs.write_csv(project / "pairs.csv")
+    change_params(project, {"data.exclude": {"path": "pairs.csv"}})
+
+    output = run(project, "concord", "ppi", "--json")
+    expected = cc.ppi(
+        models,
+        truth,
+        metrics=["nDCG@5"],
+        baseline="bm25",
+        sample="random",
+        conventions=cc.preset(
+            "standard", user_empty_truth="zero", exclude=cc.excluded_pairs(pairs)
+        ),
+        min_effect=0.01,
+    )
+
+    assert json.loads(output) == json.loads(json.dumps(expected.to_dict()))
+
+
 def test_named_metrics_are_printed(project: Path) -> None:
     output = run(project, "concord", "ppi", "--metric", "hit@2", "--metric", "P@5", COLUMNS="200")
 
