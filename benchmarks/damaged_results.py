@@ -21,11 +21,10 @@ from tests.faults.small import small_project
 from tests.pipeline.dvc.revisions import commit, git, without_code
 from tests.project import ROOT, attempt, change_params, commit_results, run_all_stages
 
-EXPERIMENTS = "experiment,control,treatment,clicks\n1,first@v1,second@v1,0.1\n2,second,first,0.2\n"
 STUDY = "datasets: {then: {project: ., rev: v1}, now: .}\nreport: study\n"
 COMMANDS = (
     "leaderboard", "gate", "gate v1", "diff v1", "comment", "comment v1", "history", "audit",
-    "plan", "study", "calibrate experiments.csv", "cases first --versus second", "log",
+    "plan", "study", "cases first --versus second", "log",
     "explain u00 nDCG@5 --model first", "reconcile 0.5 --metric nDCG@5 --model first",
     "stage compare", "stage report", "stage evaluate first", "stage log",
 )  # fmt: skip
@@ -46,7 +45,6 @@ def project() -> Path:
     shutil.copy(ROOT / ".dvc/config", root / ".dvc/config")
     without_code(root)
     (root / ".gitignore").write_text("/results\n/mlflow.db*\n")
-    (root / "experiments.csv").write_text(EXPERIMENTS)
     (root / "study.yaml").write_text(STUDY)
     truth = pl.read_parquet(root / "data/truth.parquet")
     truth.select("user", "item").write_parquet(root / "data/train.parquet")

@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest, wilcoxon
 
-from benchmarks import simulated_calibration as calibration
 from benchmarks import simulated_clusters as clusters
 from benchmarks import simulated_exposure as exposure
 from benchmarks import simulated_failures as failures
@@ -78,7 +77,6 @@ def main() -> None:
         *turns.PARTS,
         *power.PARTS,
         *reuse.PARTS,
-        *calibration.PARTS,
         *studies.PARTS,
         *clusters.PARTS,
         *sampling.PARTS,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Audit": "results.audit",
-    "Calibration": "results.calibration",
     "Cases": "results.error_analysis",
     "Comparison": "results.comparison",
     "ConventionMatch": "results.reconcile",
@@ -39,7 +38,6 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "VarianceComponents": "results.plan",
     "Verification": "results.verify",
     "audit": "analyses.audit",
-    "calibrate": "analyses.calibrate",
     "check_metric": "analyses.check_metric",
     "cases": "analyses.error_analysis",
     "collect": "analyses.collect",
@@ -64,7 +62,6 @@ __all__ = sorted([*_MODULES, "datasets"])
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares both
     from concord import datasets as datasets
     from concord.metrics_core.analyses.audit import audit as audit
-    from concord.metrics_core.analyses.calibrate import calibrate as calibrate
     from concord.metrics_core.analyses.check_metric import check_metric as check_metric
     from concord.metrics_core.analyses.collect import collect as collect
     from concord.metrics_core.analyses.error_analysis import cases as cases
@@ -86,7 +83,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.metrics.custom_metric import metric as metric
     from concord.metrics_core.metrics.judged import Judged as Judged
     from concord.metrics_core.results.audit import Audit as Audit
-    from concord.metrics_core.results.calibration import Calibration as Calibration
     from concord.metrics_core.results.check_metric import MetricCheck as MetricCheck
     from concord.metrics_core.results.check_metric import PropertyCheck as PropertyCheck
     from concord.metrics_core.results.comparison import Comparison as Comparison

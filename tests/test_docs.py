@@ -209,6 +209,15 @@ def test_the_examples_of_the_page_on_values_run(
     assert "values" in names
 
 
+def test_the_example_of_a_b_tests_prints_what_its_page_quotes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = ROOT / "docs" / "how-to" / "ab-tests.md"
+    _names_after(page)
+
+    assert capsys.readouterr().out in page.read_text(encoding="utf-8")
+
+
 def test_lists_of_metrics_are_those_of_the_catalogue() -> None:
     concepts = (ROOT / "docs/concepts/metrics-and-conventions.md").read_text(encoding="utf-8")
     families = dict.fromkeys(metric.family for metric in CATALOGUE)

@@ -6,7 +6,6 @@ from typing import Protocol
 
 from concord.pipeline.commands import (
     audit,
-    calibrate,
     cases,
     check_metric,
     comment,
@@ -67,7 +66,6 @@ COMMANDS: Mapping[str, Command] = {  # in the order of help
     "ppi": ppi,
     "judge": judge,
     "study": study,
-    "calibrate": calibrate,
     "log": log,
     "stage": stage,
     "completion": completion,

@@ -33,7 +33,6 @@ Block = str | TextTable  # a line, or a table; an empty line separates paragraph
 
 _VIEWS = {  # class of a result -> module of this package that describes it
     "Audit": "audit",
-    "Calibration": "calibrate",
     "Cases": "error_analysis",
     "Comparison": "comparison",
     "Decision": "gate_description",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from concord.metrics_core.analyses.calibrate_experiments import load_experiments
+from concord.metrics_core.data.text_rows import read_text_rows
 from concord.metrics_core.metrics import custom_metric
 from concord.pipeline.dvc.study import Project, read_comparisons
 from concord.pipeline.init.choices import RunIdLocation, RunStore
@@ -20,7 +20,7 @@ SPECIAL: dict[str, Callable[[Path], None]] = {
     "device": lambda path: path.symlink_to("/dev/zero"),
 }
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "experiments": ("past.csv", load_experiments),
+    "published means": ("table.csv", lambda path: read_text_rows(path, "table", "")),
     "own metrics": ("own.py", custom_metric.load_metrics),
     "a project of a study": (
         "params.yaml",

@@ -19,7 +19,6 @@ RESULTS = {
     "summary": "results/summary/ease.json",
 }
 GATE = {"guardrails": {"nDCG@10": "2%"}}
-EXPERIMENTS = "experiment,control,treatment,clicks\n1,ease@v1,knn@v1,0.1\n2,knn,ease@v1,0.2\n"
 
 
 @pytest.fixture(scope="module")
@@ -87,17 +86,15 @@ def test_a_replaced_comparison_of_a_revision_is_not_read(project: Path, kind: st
     else:
         damaged = folders[0]
         damaged.write_bytes(folders[1].read_bytes())
-    (project / "experiments.csv").write_text(EXPERIMENTS)
     (project / "study.yaml").write_text(
         "datasets: {then: {project: ., rev: v1}, now: .}\nreport: study\n"
     )
     fresh = {"DVC_SITE_CACHE_DIR": f"{project}/.dvc/tmp/{kind}"}
 
-    for command in (["calibrate", "experiments.csv"], ["study"]):
-        done = attempt(project, "concord", *command, **fresh)
-        assert done.returncode == 2, done.stdout + done.stderr
-        assert " of v1: is damaged" in done.stderr
-        assert f"delete {damaged.relative_to(project)}; then" in done.stderr
+    done = attempt(project, "concord", "study", **fresh)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert " of v1: is damaged" in done.stderr
+    assert f"delete {damaged.relative_to(project)}; then" in done.stderr
     assert f"its hash; delete {damaged.relative_to(project)}; then" in run(
         project, "concord", "history", COLUMNS="400"
     )

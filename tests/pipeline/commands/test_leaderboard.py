@@ -1,6 +1,5 @@
-"""`concord leaderboard`, `calibrate` and `plan`, with and without results of the library."""
+"""`concord leaderboard` and `plan`, with and without results of the library."""
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -18,7 +17,6 @@ from concord.pipeline.running import messages
 from concord.reports.charts.power import render_plan
 from tests.faults.small import run_in_process
 from tests.metrics_core.analyses import plan_data
-from tests.pipeline.dvc.revisions import commit, git
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT, attempt, change_params, copied_from, run
 
@@ -187,69 +185,6 @@ def test_closed_output_does_not_fail_the_stage(project: Path, to: str) -> None:
 
     assert done.stderr.splitlines()[-1] == "code 0"
     assert "Traceback" not in done.stderr
-
-
-HEAD = "experiment,control,treatment,ctr,ctr_se\n"
-
-
-def test_calibrate_shows_the_best_metric_first_and_writes_all(project: Path) -> None:
-    (project / "ab.csv").write_text(HEAD + "e1,ease,als,0.8,0.1\ne2,als,ease,-0.2,0.3\n")
-
-    output = run(project, "concord", "calibrate", "ab.csv", "--csv", "all.csv", COLUMNS="100")
-    rows = list(csv.DictReader((project / "all.csv").read_text(encoding="utf-8").splitlines()))
-
-    assert "2 of 2 experiments compared" in output
-    assert "1/1" in output
-    plain = output.replace("\N{NO-BREAK SPACE}", " ")
-    assert "With 1 experiment, even perfect agreement has the interval 3 % to 100 %" in plain
-    assert "1 experiment whose online interval contains 0 did not count" in " ".join(output.split())
-    assert {(row["label"], row["agree"], row["n"]) for row in rows} >= {
-        ("R@1", "1", "1"),
-        ("R@2", "1", "1"),
-    }
-
-
-def test_calibrate_writes_no_formula_and_keeps_the_experiments(project: Path) -> None:
-    experiments = "experiment,control,treatment,=cmd()\ne1,ease,als,0.8\ne2,als,ease,-0.2\n"
-    (project / "ab.csv").write_text(experiments)
-
-    run(project, "concord", "calibrate", "ab.csv", "--csv", "all.csv")
-    failed = attempt(project, "concord", "calibrate", "ab.csv", "--csv", "ab.csv")
-
-    assert "'=cmd()" in (project / "all.csv").read_text()
-    assert "\n=cmd()" not in (project / "all.csv").read_text()
-    assert failed.returncode == 2
-    assert "--csv: 'ab.csv' is not a file that this command writes" in failed.stderr
-    assert (project / "ab.csv").read_text() == experiments
-
-
-def test_error_of_invalid_experiments_names_the_line(project: Path) -> None:
-    (project / "ab.csv").write_text(HEAD + "e1,als,eese,0.8,0.1\n")
-    failed = attempt(project, "concord", "calibrate", "ab.csv")
-
-    assert failed.returncode == 2
-    assert "ab.csv: line 2: treatment: 'eese' is not among the models" in failed.stderr
-    assert "there is no such file" in attempt(project, "concord", "calibrate", "none.csv").stderr
-
-
-def test_a_model_at_a_revision_is_read_from_that_revision(project: Path) -> None:
-    """Models of one revision share a truth; whether it is the current one is unknown."""
-    git(project, "init", "-q")
-    commit(project, "a")
-    git(project, "tag", "v1")
-    run(project, "dvc", "init", "-q")
-    file = project / "results/comparison/comparison.json"
-    (project / "ab.csv").write_text(HEAD + "e1,als@v1,ease,0.8,0.1\ne2,als@v1,ease@v0,0.8,0.1\n")
-    failed = attempt(project, "concord", "calibrate", "ab.csv")
-    assert "ab.csv: line 3" in failed.stderr
-    assert "'v0' is not a revision" in failed.stderr
-
-    (project / "ab.csv").write_text(HEAD + "e1,als@v1,ease,0.8,0.1\ne2,als@v1,ease@v1,0.8,0.1\n")
-    output = run(project, "concord", "calibrate", "ab.csv")
-
-    assert file.is_file()
-    assert "1 of 2 experiments compared" in output
-    assert "skipped: e1: it is unknown whether" in output  # a library's frames carry no hash
 
 
 STATED = ("--sd", "0.2", "--users", "1192", "--tests", "20", "--effect", "0.02")
