@@ -32,7 +32,6 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "PredictionPowered": "results.ppi",
     "PropertyCheck": "results.check_metric",
     "Reconciliation": "results.reconcile",
-    "RetrievalRun": "results.retrieval",
     "Split": "results.split",
     "Study": "results.study",
     "VarianceComponents": "results.plan",
@@ -40,7 +39,6 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "audit": "analyses.audit",
     "check_metric": "analyses.check_metric",
     "cases": "analyses.error_analysis",
-    "collect": "analyses.collect",
     "compare": "comparison.compare",
     "compare_values": "comparison.compare_values",
     "evaluate": "evaluation.evaluate",
@@ -63,7 +61,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord import datasets as datasets
     from concord.metrics_core.analyses.audit import audit as audit
     from concord.metrics_core.analyses.check_metric import check_metric as check_metric
-    from concord.metrics_core.analyses.collect import collect as collect
     from concord.metrics_core.analyses.error_analysis import cases as cases
     from concord.metrics_core.analyses.explain import explain as explain
     from concord.metrics_core.analyses.judge import judge as judge
@@ -100,7 +97,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.results.presets import presets as presets
     from concord.metrics_core.results.reconcile import ConventionMatch as ConventionMatch
     from concord.metrics_core.results.reconcile import Reconciliation as Reconciliation
-    from concord.metrics_core.results.retrieval import RetrievalRun as RetrievalRun
     from concord.metrics_core.results.split import Split as Split
     from concord.metrics_core.results.study import Study as Study
     from concord.metrics_core.results.verify import Explanation as Explanation

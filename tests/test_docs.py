@@ -218,6 +218,19 @@ def test_the_example_of_a_b_tests_prints_what_its_page_quotes(
     assert capsys.readouterr().out in page.read_text(encoding="utf-8")
 
 
+def test_the_examples_of_the_page_on_search_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names = _names_after(ROOT / "docs" / "how-to" / "search.md")
+
+    assert {*names["times"]} == {"words", "dense", "index"}
+    assert names["run"](names["Index"]().retrieve, lambda d: d.node.ref_doc_id)[0] == {
+        "q1": ["d1", "d3", "d2"],
+        "q2": ["d2", "d1", "d3"],
+    }
+    with pytest.raises(TypeError, match="no ranking"):
+        names["run"](lambda _: {"d1"}, str)
+
+
 def test_lists_of_metrics_are_those_of_the_catalogue() -> None:
     concepts = (ROOT / "docs/concepts/metrics-and-conventions.md").read_text(encoding="utf-8")
     families = dict.fromkeys(metric.family for metric in CATALOGUE)

@@ -30,8 +30,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
-from concord.metrics_core.data.arguments import check_columns, is_retrieval_run, open_table
-from concord.metrics_core.data.display_words import SEARCH_WORDS
+from concord.metrics_core.data.arguments import check_columns, open_table
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.judge_labels import read_judge_labels
 from concord.metrics_core.data.policies import parse_policies
@@ -172,9 +171,6 @@ def ppi_tables(
     by_people = _evaluate(loader, lists, graded, truth)
     refuse_gaps(by_people, labels, config)
     by_judge = _evaluate(loader, lists, labels.judge, truth)
-    words = labels.words
-    if any(map(is_retrieval_run, lists.values())):
-        words = {**SEARCH_WORDS, **(words or {})}
     means: list[PoweredEstimate] = []
     pairs: list[PoweredPair] = []
     for label in config.labels:
@@ -196,7 +192,7 @@ def ppi_tables(
         means=tuple(means),
         differences=tuple(with_verdicts(pairs, config)),
         agreement=judge_agreement(labels.people),
-        words=words,
+        words=labels.words,
     )
 
 

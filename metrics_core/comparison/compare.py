@@ -129,8 +129,7 @@ def compare(
         Columns of lists and truth that name a request, the user's first, as `evaluate` takes them.
     words : dict, optional
         Words that texts show for user, item and request, such as {"user": "query", "item":
-        "document"}, which is the default for results of `collect`, and for ground truth of TREC
-        or with columns of search.
+        "document"}, which is the default for ground truth of TREC or with columns of search.
     acknowledge : dict, optional
         Code of a warning -> why it is accepted, and up to which extent if it has one:
         {"truth_in_train": {"reason": "repeat purchases are wanted", "up_to": "25%"}}.

@@ -31,7 +31,6 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 )
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.display_words import changed_words, word_problems
-from concord.metrics_core.data.arguments import is_retrieval_run
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.value_summary import VALUE_CONVENTIONS, summarise_values
@@ -79,7 +78,6 @@ def compare_values(
         Model -> a polars, pandas or pyarrow frame with a column `user` and a column of numbers for
         each metric, or a dict {metric: {user: value}}. A user may be a topic or a query.
         A user with NaN or None does not count. All models have the same metrics.
-        Of a `RetrievalRun` the `seconds` of its queries, where lower is better.
     baseline : str
         The model that all others are compared with; required.
     primary : sequence of str, optional
@@ -144,9 +142,6 @@ def compare_values(
     ]
     ranges = dict(bounds or {}) if isinstance(bounds, Mapping) else {}
     directions = dict(higher_is_better or {}) if isinstance(higher_is_better, Mapping) else {}
-    if any(map(is_retrieval_run, values.values())):
-        directions = {"seconds": False, **directions}
-        words = {"user": "query"} if words is None else words
     invalid_bounds = list(bound_problems(tables, ranges))
     problems += [*invalid_bounds, *_direction_problems(tables, directions)]
     labels = [

@@ -6,7 +6,7 @@ from typing import Any
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import settings_by_list
 from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
-from concord.metrics_core.data.arguments import check_columns, is_retrieval_run
+from concord.metrics_core.data.arguments import check_columns
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.evaluation.dataset import NO_PANELS, TableLoader, load_dataset
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
@@ -59,9 +59,8 @@ def evaluate_models(
     """
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *side_data)}}
     column_names = check_columns(settings_by_list(columns or {}, config.replicates), roles)
-    is_search = any(map(is_retrieval_run, lists.values()))
     policies = parse_policies(input or {})
-    loader = TableLoader(config, policies, column_names, unit, words, is_search)
+    loader = TableLoader(config, policies, column_names, unit, words)
     dataset = load_dataset(loader, truths, side_data)
     folds = {} if NO_FOLD in truths else config.replicates
     fold_of = {

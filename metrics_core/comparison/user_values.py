@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.conventions.convention import format_value
-from concord.metrics_core.data.arguments import is_retrieval_run
 from concord.metrics_core.data.frames import ids_table, table_from_frame
 from concord.metrics_core.data.value_files import (
     USER,
@@ -99,8 +98,6 @@ def _read_frame(table: Any, location: str) -> pl.DataFrame:
         return _frame_from_dict(table, location)
     if isinstance(table, str):
         raise refuse(location, "is a text", _FORMS)
-    if is_retrieval_run(table):
-        table = table.latencies
     return pl.DataFrame(table_from_frame(table, location))
 
 

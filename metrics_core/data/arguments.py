@@ -85,18 +85,11 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
         return InputTable(str(path), form, *names, settings)
     if isinstance(data, Mapping) and role in _FROM_DICT:
         rows, resolved = _FROM_DICT[role](data, name), own_names
-    elif is_retrieval_run(data):
-        rows, resolved = table_from_frame(data, name), own_names
     elif role == "users" and not _is_frame(data):
         rows, resolved = frames.ids_table(data, name, "user"), own_names
     else:
         rows = table_from_frame(data, name)
     return InputTable(name, "held", *resolved, settings, rows=rows)
-
-
-def is_retrieval_run(data: Any) -> bool:
-    """True for a result of `collect`; its class is imported by no stage."""
-    return isinstance(getattr(data, "latencies", None), pl.DataFrame)
 
 
 def list_policies(policies: Policies, recs: Any) -> Policies:

@@ -11,7 +11,6 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.argument_types import Data, Truth
 from concord.metrics_core.data.arguments import Columns, list_policies, open_table, split_truth
-from concord.metrics_core.data.display_words import SEARCH_WORDS
 from concord.metrics_core.data.id_matching import IdMatchContext, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.load_tables import (
@@ -271,9 +270,6 @@ class TableLoader:
         True if the content of files is hashed.
     words : dict or None
         Words that texts show for user, item and request; None: as the ground truth suggests.
-    is_search : bool
-        True if a retriever made lists: the words are query and document if nothing else is
-        suggested.
     allows_none_relevant : bool
         False if it is an error that no grade reaches the relevance threshold.
     orders : dict
@@ -285,7 +281,6 @@ class TableLoader:
     columns: Columns
     unit: Sequence[str] = ()
     words: Mapping[str, str] | None = None
-    is_search: bool = False
     is_hashed: bool = True
     allows_none_relevant: bool = False
     orders: Mapping[str, str | None] = field(default_factory=dict)
@@ -335,8 +330,6 @@ class TableLoader:
                 may_be_empty=may_be_empty,
                 additional=[each.with_unit(self.unit) for each in additional],
             ).describe()
-        if self.is_search and self.words is None:
-            quality["words"] = {**SEARCH_WORDS, **quality.get("words", {})}
         judgements = pl.DataFrame(sink.table)
         check = err_grade_problems if self.allows_none_relevant else grade_problems
         highest: Any = judgements["grade"].max()

@@ -15,7 +15,7 @@ from concord.metrics_core.conventions.display_words import changed_words, refuse
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
-from concord.metrics_core.data.arguments import check_columns, is_retrieval_run
+from concord.metrics_core.data.arguments import check_columns
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS
 from concord.metrics_core.data.load_tables import InMemorySink
 from concord.metrics_core.data.policies import parse_policies
@@ -137,8 +137,7 @@ def evaluate(
         docs/how-to/sessions.md.
     words : dict, optional
         Words that texts show for user, item and request, such as {"user": "query", "item":
-        "document"}, which is the default for results of `collect`, and for ground truth of TREC
-        or with columns of search.
+        "document"}, which is the default for ground truth of TREC or with columns of search.
 
     Returns
     -------
@@ -196,7 +195,6 @@ def evaluate(
         check_columns(columns or {}),
         unit,
         words,
-        is_search=is_retrieval_run(recs),
         is_hashed=False,
         allows_none_relevant=True,
     )

@@ -12,12 +12,11 @@ from concord.metrics_core.data.argument_types import Data, TableColumns, Truth
 from concord.metrics_core.data.arguments import (
     Columns,
     check_columns,
-    is_retrieval_run,
     list_policies,
     open_table,
     split_truth,
 )
-from concord.metrics_core.data.display_words import SEARCH_WORDS, words_of_table
+from concord.metrics_core.data.display_words import words_of_table
 from concord.metrics_core.data.feature_tables import read_items
 from concord.metrics_core.data.id_matching import IdMatchContext, match_ids
 from concord.metrics_core.data.load_tables import InMemorySink, load_ground_truth
@@ -149,8 +148,6 @@ def load_inputs(
         table.name, lists.file.columns, catalogue_name, allowed.unknown_items, table.settings
     )
     match_ids(connection, match_context, of_requests=bool(unit))
-    if words is None and is_retrieval_run(recs):
-        words = dict(SEARCH_WORDS)
     return LoadedInputs(connection, allowed, lists, train is not None, catalogue, words)
 
 

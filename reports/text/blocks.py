@@ -47,7 +47,6 @@ _VIEWS = {  # class of a result -> module of this package that describes it
     "PresetConventions": "presets",
     "PresetList": "presets",
     "Reconciliation": "reconcile",
-    "RetrievalRun": "retrieval",
     "Split": "split",
     "Study": "study",
     "Verification": "verify",

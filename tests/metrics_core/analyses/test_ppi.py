@@ -350,14 +350,6 @@ def test_the_text_has_the_words_of_the_ground_truth() -> None:
     assert result.to_dict()["words"] == {"user": "query", "item": "passage"}
 
 
-def test_the_text_has_the_words_of_search_for_runs_of_a_retriever() -> None:
-    run = cc.collect(lambda _: ["a", "b"], [f"q{number}" for number in range(1, 7)])
-
-    result = estimated({"ab": run, "ba": SMALL_MODELS["ba"]}, small_truth(), metrics=["P@1"])
-
-    assert result.words == {"user": "query", "item": "document"}
-
-
 def test_the_text_explains_a_worth_above_all_users_and_a_lambda_of_0() -> None:
     models, truth = drawn(np.random.default_rng(8), 40, 20, noise=0.2)
     result = estimated(models, truth)

@@ -487,3 +487,16 @@ def test_missing_column_with_two_meanings_is_one_problem() -> None:
 
     missing = [p for p in error.value.problems if p.message.startswith("is missing")]
     assert len(missing) == 1
+
+
+def test_a_golden_set_is_a_frame_or_becomes_a_dict() -> None:
+    golden: Any = [{"id": "q1", "question": "reset", "relevant_ids": ["d1"]}]
+    lists = {"q1": ["d2", "d1"]}
+    names: Any = {"truth": {"user": "id", "item": "relevant_ids"}}
+
+    assert cc.evaluate(lists, pl.DataFrame(golden), metrics=["RR@10"], columns=names)["RR@10"] == (
+        1 / 2
+    )
+    message = r"(?s)^truth: is a list of dicts with the keys id, question, relevant_ids.*fix: "
+    with pytest.raises(cc.InputError, match=message):
+        cc.evaluate(lists, golden, metrics=["RR@10"])
