@@ -33,24 +33,9 @@ from concord.metrics_core.errors import InputError, Problem, raise_problems, ref
 from concord.metrics_core.metrics.label import parse, to_result_spelling
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import OF_VALUES
-from concord.metrics_core.results.plan import (
-    Plan,
-    PlannedDifference,
-    PowerCurve,
-    VarianceComponents,
-)
-from concord.metrics_core.stats.power import (
-    MIN_COUNT,
-    Claim,
-    claim_power,
-    difference_claim,
-    smallest_effect,
-)
+from concord.metrics_core.results.plan import Plan, VarianceComponents
+from concord.metrics_core.stats.power import MIN_COUNT
 
-_STEPS = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80)  # of each power of ten
-_MIN_DIVISOR, _MIN_FACTOR = 10, 4  # from a tenth to four times the present users
-_MAX_FACTOR = 1_000  # at most this multiple of the present users
-_MARGIN = 2  # multiple of the largest number needed, so that all curves reach their level
 CONFIDENCE = 0.95
 POWER = 0.8
 MAX_COUNT = 10**12
@@ -68,7 +53,6 @@ def plan(
     effect: Effect | None = None,
     power: float = POWER,
     confidence: float | None = None,
-    segments: bool = False,
 ) -> Plan:
     """Return the minimum detectable effects, and the users and seeds that an effect needs.
 
@@ -100,8 +84,6 @@ def plan(
         Probability to detect it.
     confidence : float, optional
         Level of the intervals, 0.95 by default. A comparison has its own.
-    segments : bool, default=False
-        True to plan each segment of the comparison, too.
 
     Returns
     -------
@@ -131,10 +113,9 @@ def plan(
     if isinstance(source, Comparison):
         unused = {**numbers, "baseline": baseline, "confidence": confidence}
         raise_problems(_unused_problems("a comparison", unused))
-        return plan_comparison(source, metrics, effect=effect, power=power, segments=segments)
+        return plan_comparison(source, metrics, effect=effect, power=power)
     if source is not None:
-        unused = {**numbers, "segments": segments or None}
-        raise_problems(_unused_problems("per-user values", unused))
+        raise_problems(_unused_problems("per-user values", numbers))
         raise_problems(model_problems(source, "source"))
         raise_problems(baseline_problems(baseline or "", source))
         if len(source) == 1:
@@ -143,7 +124,7 @@ def plan(
             source, metrics, baseline=baseline or "", effect=effect, power=power, confidence=level
         )
         return Plan(power, level, tuple(differences))
-    unused = {"metrics": metrics, "baseline": baseline, "segments": segments or None}
+    unused = {"metrics": metrics, "baseline": baseline}
     raise_problems(_unused_problems("`sd` and `users`", unused))
     raise_problems(_sample_size_problems(sd, users, seeds, tests, effect))
     assert users is not None
@@ -158,7 +139,6 @@ def plan_comparison(
     *,
     effect: Effect | None = None,
     power: float = POWER,
-    segments: bool = False,
 ) -> Plan:
     """Return the plan of a comparison, with that of its gate if it has one; see `plan`."""
     if not comparison.compared_models:
@@ -169,9 +149,7 @@ def plan_comparison(
         requested = [comparison.metric(label) for label in labels]
         computed = [parse(metric.label) for metric in requested if metric.family != OF_VALUES]
         raise_problems(unreachable_problems(effect, computed, "effect"))
-    differences = tuple(
-        from_comparison(comparison, labels, effect=effect, power=power, segments=segments)
-    )
+    differences = tuple(from_comparison(comparison, labels, effect=effect, power=power))
     gate = comparison.gate
     if gate is None:
         return Plan(power, comparison.confidence, differences, words=comparison.words)
@@ -241,53 +219,3 @@ def _sample_size_problems(
     if isinstance(effect, str):
         problem = f"{effect!r} is a share of the baseline's mean, which is unknown"
         yield Problem("effect", problem, "write a number")
-
-
-def power_curves(plan: Plan, label: str | None) -> list[PowerCurve]:
-    """Return the power curve of each model on a label, all for the same numbers of users."""
-    differences = [
-        each
-        for each in plan.differences
-        if each.label == label and each.segment is None and each.variance is not None
-    ]
-    users = tuple(_user_grid(differences)) if differences else ()
-    return [_power_curve(plan, each, users) for each in differences]
-
-
-def _user_grid(differences: Sequence[PlannedDifference]) -> Iterator[int]:
-    """Yield round numbers of users, from a tenth of the present ones to those needed."""
-    counts = [each.n_users for each in differences]
-    needed = [each.users_needed_corrected or 0 for each in differences]
-    low = max(min(counts) // _MIN_DIVISOR, MIN_COUNT)
-    high = min(max(_MIN_FACTOR * max(counts), *needed), _MAX_FACTOR * max(counts))
-    decade = 10
-    while decade <= high:
-        yield from (n for step in _STEPS if low <= (n := decade * step // 10) <= _MARGIN * high)
-        decade *= 10
-
-
-def _power_curve(plan: Plan, difference: PlannedDifference, users: tuple[int, ...]) -> PowerCurve:
-    variance, effect, seeds = difference.variance, difference.effect, difference.seeds
-    assert variance is not None
-
-    def powers(claim: Claim) -> tuple[float, ...]:
-        if effect is None:
-            return ()
-        return tuple(claim_power(claim, effect, variance, users=n, seeds=seeds) for n in users)
-
-    def smallest(claim: Claim) -> tuple[float, ...]:
-        effects = (
-            smallest_effect(claim, variance, power=plan.power, users=n, seeds=seeds) for n in users
-        )
-        return tuple(each for each in effects if each is not None)
-
-    alpha = 1 - plan.confidence
-    single, corrected = difference_claim(alpha), difference_claim(alpha / difference.tests)
-    return PowerCurve(
-        difference.model,
-        users,
-        powers(single),
-        powers(corrected),
-        smallest(single),
-        smallest(corrected),
-    )

@@ -16,7 +16,7 @@ from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Difference, Segmentation
+from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.evaluation import Evaluation
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS
 from concord.metrics_core.results.plan import PlannedDifference, VarianceComponents
@@ -91,8 +91,6 @@ def plan_difference(
     label: str | None = None,
     model: str | None = None,
     baseline: str | None = None,
-    segmentation: str | None = None,
-    segment: str | None = None,
 ) -> PlannedDifference:
     """Return the plan of one difference.
 
@@ -108,7 +106,7 @@ def plan_difference(
         Number of users who differ.
     seeds : int, optional
         Number of seeds of each model. By default the plan is for the given lists only.
-    label, model, baseline, segmentation, segment : str, optional
+    label, model, baseline : str, optional
         Names of the difference.
 
     Returns
@@ -149,8 +147,6 @@ def plan_difference(
         label=label,
         model=model,
         baseline=baseline,
-        segmentation=segmentation,
-        segment=segment,
         n_users=n_users,
         n_nonzero=n_nonzero,
         sd=by_seeds.sd_users if by_seeds else variance.sd_one_seed if variance else None,
@@ -175,14 +171,9 @@ def plan_difference(
 
 
 def from_comparison(
-    comparison: Comparison,
-    labels: Sequence[str],
-    *,
-    effect: Effect | None,
-    power: float,
-    segments: bool,
+    comparison: Comparison, labels: Sequence[str], *, effect: Effect | None, power: float
 ) -> Iterator[PlannedDifference]:
-    """Yield one plan per label and model, then one per segment, label and model.
+    """Yield one plan per label and model.
 
     Parameters
     ----------
@@ -195,8 +186,6 @@ def from_comparison(
         minimum relevant difference.
     power : float
         Probability to detect it.
-    segments : bool
-        True to plan segments, too.
 
     Yields
     ------
@@ -230,9 +219,6 @@ def from_comparison(
             model=difference.a,
             baseline=difference.b,
         )
-    for segmentation in comparison.segments if segments else ():
-        if segmentation.kind != "recommended_item":  # shares of items are neither better nor worse
-            yield from _from_segmentation(comparison, segmentation, labels, effect, power)
 
 
 def _observed_variance(
@@ -255,41 +241,6 @@ def _observed_variance(
         seed_variance = seeds * user_variance * replicated.share / (1 - replicated.share)
         variance = VarianceComponents(variance.sd_users, sd_seeds=math.sqrt(seed_variance))
     return variance, n_users, difference.n_nonzero, seeds
-
-
-def _from_segmentation(
-    comparison: Comparison,
-    segmentation: Segmentation,
-    labels: Sequence[str],
-    effect: Effect | None,
-    power: float,
-) -> Iterator[PlannedDifference]:
-    reference = {
-        (cell.label, cell.segment): cell
-        for cell in segmentation.cells
-        if cell.model == comparison.baseline
-    }
-    tests = max(sum(cell.p_adjusted is not None for cell in segmentation.cells), 1)
-    for cell in segmentation.cells:
-        is_requested = segmentation.kind != "user" or cell.label in labels
-        if cell.model == comparison.baseline or not is_requested:
-            continue
-        baseline = reference[cell.label, cell.segment]
-        n_users, mean = min(cell.n_users, baseline.n_users), baseline.mean or 0.0
-        min_effect = to_absolute(min_effect_of(comparison, cell.label), mean)
-        target_effect = min_effect if effect is None else to_absolute(effect, mean)
-        confidence = comparison.confidence
-        yield plan_difference(
-            PowerTarget(power, 1 - confidence, target_effect or None, min_effect, tests),
-            variance_from_interval(cell.diff_low, cell.diff_high, n_users, confidence),
-            n_users,
-            cell.n_nonzero,
-            label=cell.label,
-            model=cell.model,
-            baseline=comparison.baseline,
-            segmentation=segmentation.name,
-            segment=cell.segment,
-        )
 
 
 def min_effect_of(comparison: Comparison, label: str) -> Effect:

@@ -57,8 +57,6 @@ class PlannedDifference:
     ----------
     label, model, baseline : str or None
         None in a plan from stated numbers.
-    segmentation, segment : str or None
-        None over all users.
     n_users, n_nonzero : int
         Users, and users whose values differ.
     sd : float or None
@@ -94,8 +92,6 @@ class PlannedDifference:
     label: str | None
     model: str | None
     baseline: str | None
-    segmentation: str | None
-    segment: str | None
     n_users: int
     n_nonzero: int | None
     sd: float | None
@@ -116,13 +112,6 @@ class PlannedDifference:
     users_equivalent: int | None
     seeds_needed: int | None
     seeds_needed_corrected: int | None
-
-    @property
-    def variance(self) -> VarianceComponents | None:
-        """The standard deviations of users and seeds; None if they are not known."""
-        if self.sd is None:
-            return None
-        return VarianceComponents(self.sd, self.sd_seeds or 0.0, self.sd_residual or 0.0)
 
 
 @dataclass(frozen=True)
@@ -186,26 +175,6 @@ class PlannedSuccess:
     users_needed: int | None
 
 
-@dataclass(frozen=True)
-class PowerCurve:
-    """Power and smallest difference of one model against the baseline, by number of users.
-
-    Attributes
-    ----------
-    power, power_corrected : tuple of float
-        Probability to find the requested effect; empty without one.
-    smallest, smallest_corrected : tuple of float
-        True differences that are found with the requested power.
-    """
-
-    model: str | None
-    users: tuple[int, ...]
-    power: tuple[float, ...]
-    power_corrected: tuple[float, ...]
-    smallest: tuple[float, ...]
-    smallest_corrected: tuple[float, ...]
-
-
 @dataclass(frozen=True, repr=False)
 class Plan(BaseResult):
     """Power analysis of a comparison, at a confidence level.
@@ -213,7 +182,7 @@ class Plan(BaseResult):
     Attributes
     ----------
     differences : tuple of PlannedDifference
-        One for each label and model other than the baseline, also in segments if requested.
+        One for each label and model other than the baseline.
     guardrails, success : tuple
         One for each guardrail (success metric) and model that the gate decides on.
     reference : str or None

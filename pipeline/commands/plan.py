@@ -1,13 +1,11 @@
 """`concord plan`: the number of users and seeds that a comparison needs."""
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from concord.pipeline.commands.leaderboard import METRICS
-from concord.pipeline.terminal.parser import COMMAND_LINE, FilePath, add_force
+from concord.pipeline.terminal.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
     from concord.metrics_core.comparison.min_effect import Effect
@@ -24,7 +22,7 @@ NUMBERS = {  # used instead of results
     ),
     "seeds": (int, "replicates of each model"),
 }
-_OPTIONS = ("effect", "power", "sd", "users", "seeds", "tests", "segments")
+_OPTIONS = ("effect", "power", "sd", "users", "seeds", "tests")
 OPTIONS = {"metrics": "--metric", **{name: f"--{name}" for name in _OPTIONS}}
 
 
@@ -44,14 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="probability of detecting the effect (default: 0.8)",
     )
-    add("--segments", action="store_true", help="plan for each segment too")
-    add(
-        "--plot",
-        type=FilePath,
-        metavar="FILE.svg",
-        help="draw power and smallest detectable difference by users",
-    )
-    add_force(parser)
     numbers = parser.add_argument_group("without results")
     for name, (kind, text) in NUMBERS.items():
         metavar = "X" if kind is float else "N"
@@ -59,53 +49,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the plan; draw its power curves to `--plot`."""
+    """Print the plan."""
     from concord.metrics_core.errors import InputError
     from concord.pipeline.terminal.arguments import with_option_names
     from concord.pipeline.terminal.table import print_result
 
-    _check_plot(arguments.plot)
     effect = None if arguments.effect is None else _parse_effect(arguments.effect)
     has_numbers = any(getattr(arguments, name.replace("-", "_")) is not None for name in NUMBERS)
+    make_plan = _plan_numbers if has_numbers else _plan_results
     try:
-        models: tuple[str, ...] = ()
-        if has_numbers:
-            plan = _plan_numbers(arguments, effect)
-        else:
-            plan, models = _plan_results(arguments, effect)
+        plan = make_plan(arguments, effect)
     except InputError as error:
         raise with_option_names(error, OPTIONS) from None
     print_result(plan)
-    if arguments.plot is not None:
-        _draw(plan, models, arguments.plot, force=arguments.force)
-
-
-def _check_plot(plot: str | None) -> None:
-    """Raise InputError for a file that is not an SVG in an existing folder."""
-    from concord.metrics_core.errors import refuse
-
-    if plot is None:
-        return
-    location = f"{COMMAND_LINE}: --plot"
-    if Path(plot).suffix != ".svg":
-        raise refuse(location, f"{plot!r} is not an SVG file", "name a file such as plan.svg")
-    if not Path(plot).parent.is_dir():
-        problem = f"there is no folder {str(Path(plot).parent)!r}"
-        raise refuse(location, problem, "create it, or name another file")
-
-
-def _draw(plan: "Plan", models: Sequence[str], file: str, *, force: bool) -> None:
-    """Draw the power curves of the first metric."""
-    from concord.metrics_core.analyses.plan import power_curves
-    from concord.pipeline.running.messages import LOG
-    from concord.pipeline.terminal.arguments import write_output
-    from concord.reports.charts.power import render_plan
-
-    label = plan.differences[0].label
-    chart = render_plan(plan, label, power_curves(plan, label), models)
-    write_output("--plot", file, chart, force=force)
-    if label is not None and len(plan.labels) > 1:
-        LOG.info("%s shows %s; `--metric` names another", file, label)
 
 
 def _parse_effect(text: str) -> "Effect":
@@ -121,10 +77,8 @@ def _parse_effect(text: str) -> "Effect":
         raise refuse(f"{COMMAND_LINE}: --effect", f"{text!r} is not a difference", fix) from None
 
 
-def _plan_results(
-    arguments: argparse.Namespace, effect: "Effect | None"
-) -> "tuple[Plan, tuple[str, ...]]":
-    """Return the plan of the comparison and the gate of params.yaml, and all models."""
+def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
+    """Return the plan of the comparison and the gate of params.yaml."""
     from concord.metrics_core.analyses.plan import number_problems, plan_comparison
     from concord.metrics_core.errors import raise_problems
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
@@ -141,10 +95,7 @@ def _plan_results(
     if params.gate and comparison.compared_models:
         comparison = replace(comparison, gate=decide_gate(params).decision)
     unique = list(dict.fromkeys(labels)) or None
-    plan = plan_comparison(
-        comparison, unique, effect=effect, power=power, segments=arguments.segments
-    )
-    return plan, comparison.models
+    return plan_comparison(comparison, unique, effect=effect, power=power)
 
 
 def _plan_numbers(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
@@ -164,7 +115,6 @@ def _plan_numbers(arguments: argparse.Namespace, effect: "Effect | None") -> "Pl
         tests=1 if arguments.tests is None else arguments.tests,
         effect=effect,
         power=arguments.power,
-        segments=arguments.segments,
     )
 
 

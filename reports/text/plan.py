@@ -29,22 +29,16 @@ _GUARDRAIL_HEADER = (
 
 
 def describe(plan: Plan) -> Iterator[Block]:
-    """Yield the tables over all users, that of the segments, their legend, and the gate."""
+    """Yield the table of each label, their legend, and the gate."""
     groups: dict[str | None, list[PlannedDifference]] = {}
     for each in plan.differences:
-        if each.segmentation is None:
-            groups.setdefault(each.label, []).append(each)
+        groups.setdefault(each.label, []).append(each)
     for differences in groups.values():
         if title := _title(differences):
             yield Heading(title)
         columns = [(name, cells) for name, cells in _columns(differences) if any(cells)]
         rows = list(zip(*(cells for _, cells in columns), strict=True))
         yield TextTable([name for name, _ in columns], rows)
-        yield ""
-    segments = [each for each in plan.differences if each.segmentation and each.n_users]
-    if segments:
-        yield Heading("In segments, corrected for all tests of a segmentation")
-        yield _segment_table(segments)
         yield ""
     yield from _legend(plan)
     if sentences := list(gate_sentences(plan)):
@@ -53,52 +47,6 @@ def describe(plan: Plan) -> Iterator[Block]:
             yield "The gate decides over users: it does not account for other seeds."
         yield from sentences
     yield from _gate_table(plan)
-
-
-def _segment_table(segments: Sequence[PlannedDifference]) -> TextTable:
-    effects = {each.effect for each in segments}
-    target = _effect(segments[0]) if len(effects) == 1 else "effect"
-    header = ["metric", "segment", "model", "users", "smallest", f"users for {target}"]
-    rows = [
-        [
-            each.label or "",
-            f"{each.segmentation}={each.segment}",
-            each.model or "",
-            count(each.n_users),
-            _number(each.smallest_corrected),
-            _users(each, each.users_needed_corrected),
-        ]
-        for each in segments
-    ]
-    return TextTable(header, rows)
-
-
-def answer(plan: Plan, label: str | None) -> str:
-    """Return `2 % power now to detect 0.005; 20,400 to 25,500 users needed for 80 %`."""
-    pairs = [
-        each
-        for each in plan.differences
-        if each.label == label and each.segmentation is None and each.sd is not None
-    ]
-    if not pairs:
-        return "Too few users differ for a plan"
-    target = percent(plan.power)
-    if pairs[0].effect is None:
-        smallest = _span([_number(each.smallest_corrected) for each in pairs])
-        return f"These users can detect {smallest} with {target} power"
-    by_power = sorted(each.power_corrected or 0.0 for each in pairs)
-    now = _span([percent(round(each, 2) if each >= 0.01 else each) for each in by_power])  # noqa: PLR2004 - whole percents
-    needed = sorted(e.users_needed_corrected for e in pairs if e.users_needed_corrected is not None)
-    if not needed:
-        return f"{now} power now to detect {_effect(pairs[0])}; no number of users gives {target}"
-    users = _span([f"{float(f'{each:.3g}'):,.0f}" for each in needed])
-    return f"{now} power now to detect {_effect(pairs[0])}; about {users} users needed for {target}"
-
-
-def _span(texts: Sequence[str]) -> str:
-    """Return `20,400 to 25,500`, or the only value."""
-    first, last = texts[0], texts[-1]
-    return first if first == last else f"{first} to {last}"
 
 
 def _title(differences: Sequence[PlannedDifference]) -> str:
@@ -182,7 +130,7 @@ def _legend(plan: Plan) -> Iterator[str]:
     differences = plan.differences
     level = f"{percent(plan.power)} power at the {percent(1 - plan.confidence)} level"
     yield f"smallest: the smallest true difference that these users can detect, with {level}."
-    tests = {each.tests for each in differences if each.segmentation is None and each.tests > 1}
+    tests = {each.tests for each in differences if each.tests > 1}
     if tests:
         names = join_names([f"{number:,}" for number in sorted(tests)], "or")
         yield f"x / y: as a single test / corrected for {names} tests."

@@ -1,7 +1,7 @@
 """Charts: schema, colours, shapes, scales, room for names."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -10,8 +10,6 @@ import altair as alt
 import pytest
 from altair.utils import schemapi
 
-import concord as cc
-from concord.metrics_core.analyses.plan import power_curves
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.bump import bump_chart
@@ -27,18 +25,15 @@ from concord.reports.charts.gains import gain_chart
 from concord.reports.charts.heatmap import pair_heatmap
 from concord.reports.charts.history import history_chart
 from concord.reports.charts.model_styles import model_styles
-from concord.reports.charts.power import MAX_MODELS, render_plan
 from concord.reports.charts.primitives import nice_ticks, shorten, spread, tick_digits
 from concord.reports.charts.replicates import replicate_chart
 from concord.reports.charts.segments import segment_chart, share_chart
-from concord.reports.charts.study import rank_chart
 from concord.reports.charts.svg import COLOURS
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import tradeoff_chart
 from concord.reports.text.folding import fold_models
 from concord.reports.text.panel import entries
 from concord.reports.text.segments import grids, shows_shares
-from tests.metrics_core.analyses import plan_data
 from tests.metrics_core.analyses.study_data import comparison_of
 from tests.reports.samples import sample
 from tests.reports.samples.sample_history import FIRST, HISTORY, standing
@@ -78,7 +73,6 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
     "definitions, wide": lambda five: bump_chart(five, entries(five)[0], narrow=False),
     "trainings": lambda _: replicate_chart(replicate_sample(), "nDCG@3", narrow=False),
     "history": lambda _: history_chart(HISTORY, "R@1", narrow=False),
-    "plan": lambda _: plan_chart(cc.plan(plan_data.shop_comparison()), "nDCG@5"),
 }
 
 
@@ -92,7 +86,7 @@ def test_a_chart_passes_the_schema_and_uses_only_colours_that_follow_the_scheme(
     root = ElementTree.fromstring(chart)
     colours = {element.get(paint) for element in root.iter() for paint in ("fill", "stroke")}
     assert colours - {None, "none", "transparent"} <= {light for light, _ in COLOURS.values()}
-    assert ("font-family" in chart) == (name == "plan")  # which stands alone
+    assert "font-family" not in chart
 
 
 def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Comparison) -> None:
@@ -101,7 +95,7 @@ def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Comparis
     assert colours == {line.model: line.colour for line in all_series(by_other_metric)}
 
 
-def test_a_model_has_one_colour_in_report_history_plan_and_study() -> None:
+def test_a_model_has_one_colour_in_report_and_history() -> None:
     names = ("popularity", "item-knn", "ease", "als")  # not in the order of merit
     comparison = comparison_of(dict(zip(names, (0.1, 0.2, 0.4, 0.3), strict=True)))
     label = comparison.primary[0]
@@ -109,12 +103,9 @@ def test_a_model_has_one_colour_in_report_history_plan_and_study() -> None:
     earlier = replace(FIRST, baseline=None, standings=standings[::-1])
     latest = replace(FIRST, baseline=names[0], standings=standings)
     history = replace(HISTORY, revisions=(earlier, latest))
-    study = cc.study({f"d{i}": comparison for i in range(5)})
     charts = {
         "trade-offs": [(each.model, each.colour) for each in all_series(comparison)],
         "history": strokes(history_chart(history, label, narrow=False)),
-        "plan": strokes(plan_chart(cc.plan(comparison), label, comparison.models)),
-        "study": strokes(rank_chart(study, label, narrow=False)),
     }
 
     colours = {model: style.colour for model, style in model_styles(names, names[0]).items()}
@@ -249,82 +240,14 @@ def test_ticks_are_round_and_inside() -> None:
     assert tick_digits([0.0, 50.0]) == 0
 
 
-def test_long_names_are_shortened_with_an_ellipsis() -> None:
-    assert shorten("als", 5) == "als"
-    assert shorten("two-tower", 5) == "two-…"
-
-
-@pytest.fixture(scope="module")
-def plan() -> cc.Plan:
-    return cc.plan(plan_data.shop_comparison())
-
-
-def plan_chart(plan: cc.Plan, label: str | None, models: Sequence[str] = ()) -> str:
-    return render_plan(plan, label, power_curves(plan, label), models)
-
-
 def texts(svg: str) -> list[str]:
     every = (element.text or "" for element in ElementTree.fromstring(svg).iter())
     return [text for text in every if text.strip()]
 
 
-def test_plan_chart_names_models_and_explains_lines(plan: cc.Plan) -> None:
-    chart_texts = texts(plan_chart(plan, "R@5"))
-
-    assert chart_texts[1] == "R@5 against popularity"
-    assert chart_texts[2].startswith("Solid: corrected for 6 tests, dashed: not corrected.")
-    assert chart_texts.count("als") == chart_texts.count("ease") == 2  # one a panel
-    headings = [text for text in chart_texts if text.startswith("Power to detect")]
-    assert len(headings) == 2  # one is for screen readers
-
-
-def test_without_an_effect_there_is_no_power_to_show() -> None:
-    chart_texts = texts(plan_chart(cc.plan(sd=0.2, users=100), None))
-
-    assert chart_texts[:2] == [
-        "These users can detect 0.0566 with 80\N{NO-BREAK SPACE}% power",
-        "Users' differences with standard deviation 0.2",
-    ]
-    assert not any(text.startswith("Power to detect") for text in chart_texts)
-
-
-def test_names_are_text_and_too_many_models_are_left_out() -> None:
-    frame = plan_data.per_user()["als"].per_user
-    other = plan_data.per_user()["ease"].per_user
-    names = ['<script>"', *(f"model {n}" for n in range(MAX_MODELS + 3))]
-    plan = cc.plan({"a&b": other, **dict.fromkeys(names, frame)}, baseline="a&b", effect=0.01)
-
-    chart_texts = texts(plan_chart(plan, "nDCG@5"))
-
-    assert chart_texts[1] == "nDCG@5 against a&b"
-    assert '<script>"' in chart_texts
-    models = {text for text in chart_texts if text.startswith("model ") and "," not in text}
-    assert len(models) == MAX_MODELS - 1
-
-
-def test_plan_chart_begins_with_its_answer(plan: cc.Plan) -> None:
-    differences = [each for each in plan.differences if each.label == "R@5"]
-    needed = sorted(each.users_needed_corrected or 0 for each in differences)
-    low, high = (f"{float(f'{users:.3g}'):,.0f}" for users in (needed[0], needed[-1]))
-
-    title = texts(plan_chart(plan, "R@5"))[0].replace("\N{NO-BREAK SPACE}", " ")
-    assert title.endswith(f"; about {low} to {high} users needed for 80 %")
-    assert " power now to detect 0.00613; about" in title  # 2 % of the baseline
-    impossible = replace(
-        plan, differences=tuple(replace(d, users_needed_corrected=None) for d in differences)
-    )
-    assert "; no number of users gives 80" in texts(plan_chart(impossible, "R@5"))[0]
-
-
-def test_plan_chart_of_equal_models_has_no_values() -> None:
-    frame = plan_data.per_user()["als"].per_user
-    plan = cc.plan({"a": frame, "b": frame}, baseline="a", effect=0.01)
-
-    assert plan.differences[0].sd is None
-    assert texts(plan_chart(plan, "nDCG@5"))[:2] == [
-        "Too few users differ for a plan",
-        "nDCG@5 against a",
-    ]
+def test_long_names_are_shortened_with_an_ellipsis() -> None:
+    assert shorten("als", 5) == "als"
+    assert shorten("two-tower", 5) == "two-…"
 
 
 def test_the_band_of_small_differences_is_described_with_three_digits() -> None:

@@ -3,18 +3,15 @@
 import json
 import re
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 import concord as cc
-from concord.metrics_core.analyses.plan import power_curves
 from concord.metrics_core.results.stored import to_json
 from concord.pipeline.commands import leaderboard as command
 from concord.pipeline.commands import plan
 from concord.pipeline.commands.cli import build_parser
 from concord.pipeline.running import messages
-from concord.reports.charts.power import render_plan
 from tests.faults.small import run_in_process
 from tests.metrics_core.analyses import plan_data
 from tests.pipeline.refusals import refusal_of
@@ -239,15 +236,11 @@ def test_plan_shows_the_requested_metric_and_effect(planned_project: Path) -> No
         "0.05",
         "--power",
         "0.9",
-        "--segments",
         COLUMNS="100",
     ).splitlines()
 
     assert output[0] == "R@5 against popularity, 300 users"
     assert "users for 0.05" in output[1]
-    (table,) = (output[i:] for i, line in enumerate(output) if line.startswith("metric  segment "))
-    assert cells(table[0]) == ["metric", "segment", "model", "users", "smallest", "users for 0.05"]
-    assert cells(table[1])[:2] == ["R@5", "country=no"]
     assert "90\N{NO-BREAK SPACE}% power at the 5\N{NO-BREAK SPACE}% level" in " ".join(output)
     assert not any(line.startswith("nDCG@5") for line in output)
 
@@ -279,21 +272,6 @@ def test_seeds_with_high_variance_are_reported(tmp_path: Path) -> None:
     )
 
 
-def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
-    planned_project: Path, tmp_path: Path
-) -> None:
-    run(planned_project, "concord", "plan", "--plot", str(tmp_path / "plan.svg"))
-
-    drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
-    comparison = plan_data.shop_comparison()
-    plan = cc.plan(comparison)
-    curves = power_curves(plan, "nDCG@5")
-    assert drawn == render_plan(plan, "nDCG@5", curves, comparison.models)
-    texts = [element.text for element in ElementTree.fromstring(drawn).iter()]
-    assert "nDCG@5 against popularity" in texts
-    assert "Power to detect a difference of 0.01, by users" in texts
-
-
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
@@ -309,8 +287,6 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
         (["--power", "80"], "command line: --power: is 80.0"),
         (["--metric", "nDCG@6"], "'nDCG@6' is not evaluated"),
         (["--metric", "Coverage@5"], "--metric: Coverage@5 is one number over all users"),
-        (["--plot", "plan.png"], "--plot: 'plan.png' is not an SVG file"),
-        (["--plot", "nowhere/plan.svg"], "--plot: there is no folder 'nowhere'"),
     ],
 )
 def test_invalid_plan_is_refused(
