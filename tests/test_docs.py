@@ -19,6 +19,7 @@ from concord.metrics_core.metrics.label import parse
 from docs.cheat_sheet import cheat_sheet, read_labels
 from docs.conf import contents
 from docs.robustness_rows import BAD_INPUTS, FAULTS, collected
+from tests.metrics_core.analyses.study_data import comparison_of
 from tests.parity import measure
 from tests.project import ROOT
 
@@ -229,6 +230,19 @@ def test_the_examples_of_the_page_on_search_run(monkeypatch: pytest.MonkeyPatch)
     }
     with pytest.raises(TypeError, match="no ranking"):
         names["run"](lambda _: {"d1"}, str)
+
+
+def test_the_example_of_tests_of_ranks_over_data_sets_runs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    means = {"popularity": 0.1, "als": 0.2, "ease": 0.3}
+    study = concord.study({f"d{seed}": comparison_of(means, seed) for seed in range(3)})
+    *_, example = _examples(ROOT / "docs" / "how-to" / "study.md")
+    exec(example, {"study": study})
+
+    signed_ranks, friedman = capsys.readouterr().out.splitlines()
+    assert "pvalue=np.float64(0.25)" in signed_ranks  # 2 / 2^3
+    assert friedman.startswith("FriedmanchisquareResult(statistic=np.float64(6.0)")
 
 
 def test_lists_of_metrics_are_those_of_the_catalogue() -> None:

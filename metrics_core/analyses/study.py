@@ -12,7 +12,6 @@ from concord.metrics_core.analyses.study_statistics import (
     aggregate,
     cells_of,
     find_winner,
-    friedman_test,
     models_ahead,
     pool_pairs,
 )
@@ -24,6 +23,7 @@ from concord.metrics_core.metrics.label import suggest_label, to_result_spelling
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.study import (
     Aggregation,
+    Answer,
     Cell,
     GradeConvention,
     MissingModel,
@@ -48,7 +48,7 @@ def study(
     title: str = "Study",
     sources: Mapping[str, str] | None = None,
 ) -> Study:
-    """Return the winner over several data sets, the ways of aggregation that agree, and tests.
+    """Return the winner over several data sets, and the ways of aggregation that agree.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def study(
     Returns
     -------
     Study
-        Winners, means, ranks, pairs of models and Friedman's test.
+        Winners, means, ranks, and pairs of models.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def study(
     first, same_truth = next(iter(comparisons.values())), _same_truth(comparisons)
     alpha = 1 - first.confidence
     effects: dict[str, float] = {}
-    answers, omnibus = [], []
+    answers: list[Answer] = []
     cells: list[Cell] = []
     ways: list[Aggregation] = []
     pairs: list[Pair] = []
@@ -130,7 +130,6 @@ def study(
                 has_same_truth=bool(same_truth),
             )
         )
-        omnibus.append(friedman_test(label, label_cells, first.confidence))
         cells += label_cells
         ways += label_ways
         pairs += label_pairs
@@ -153,7 +152,6 @@ def study(
         ways=tuple(ways),
         pairs=tuple(pairs),
         shrunk=tuple(shrunk),
-        omnibus=tuple(omnibus),
         conventions=first.conventions,
         same_truth=same_truth,
         replicated=_replicated_models(comparisons, compared),

@@ -1,4 +1,4 @@
-"""Statistics of a study by label: aggregation, pairs over data sets, Friedman's test, winner."""
+"""Statistics of a study by label: aggregation, pairs over data sets, winner."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,20 +16,22 @@ from concord.metrics_core.results.study import (
     Answer,
     Cell,
     Certainty,
-    FriedmanTest,
     Pair,
     ShrunkDifference,
     Way,
     winners_by_way,
 )
-from concord.metrics_core.stats import data_sets as rank_tests
 from concord.metrics_core.stats.adjustment import holm
-from concord.metrics_core.stats.data_sets import MIN_DATASETS, random_effects
+from concord.metrics_core.stats.data_sets import (
+    MIN_DATASETS,
+    average_ranks,
+    random_effects,
+    rank_intervals,
+)
 from concord.metrics_core.stats.verdict import difference_standard_error, interval_verdict
 
 Comparisons = Mapping[str, Comparison]
 OptionalValues = Mapping[str, float | None]
-_DECIMALS = 12  # of ranked differences, so that equal ones are ties despite rounding
 
 
 def cells_of(
@@ -40,9 +42,9 @@ def cells_of(
         scores = {model: comparison.score(model, label) for model in models}
         means = {model: score.mean for model, score in scores.items() if score.mean is not None}
         higher_is_better = comparison.metric(label).higher_is_better
-        ranks = rank_tests.average_ranks(means, higher_is_better=higher_is_better)
+        ranks = average_ranks(means, higher_is_better=higher_is_better)
         different = _significant_pairs(label, comparison, [*means])
-        intervals = rank_tests.rank_intervals([*means], different)
+        intervals = rank_intervals([*means], different)
         for model, score in scores.items():
             pair = comparison.difference(model, baseline, label)
             low, high = intervals.get(model, (None, None))
@@ -159,7 +161,7 @@ def _wins(
 
 def _best(values: OptionalValues, *, higher_is_better: bool) -> list[str]:
     defined = {model: value for model, value in values.items() if value is not None}
-    ranks = rank_tests.average_ranks(defined, higher_is_better=higher_is_better)
+    ranks = average_ranks(defined, higher_is_better=higher_is_better)
     return [model for model in defined if ranks[model] == min(ranks.values())]
 
 
@@ -199,22 +201,19 @@ def pool_pairs(
         pairs.append(pair)
         shrunk += shrunk_pair if pair.vs_baseline else ()
     adjusted_p = holm(np.array([or_nan(pair.p) for pair in pairs])).tolist()
-    adjusted_rank_p = holm(np.array([or_nan(pair.p_signed_rank) for pair in pairs])).tolist()
     adjusted = [
         replace(
             pair,
-            p_adjusted=or_none(p_mean),
-            p_signed_rank_adjusted=or_none(p_rank),
-            is_significant=p_rank < alpha,
-            verdict=_verdict(pair, sign, min_effect, is_significant=p_mean < alpha),
+            p_adjusted=or_none(p),
+            verdict=_verdict(pair, sign, min_effect, is_significant=p < alpha),
         )
-        for pair, p_mean, p_rank in zip(pairs, adjusted_p, adjusted_rank_p, strict=True)
+        for pair, p in zip(pairs, adjusted_p, strict=True)
     ]
     return adjusted, shrunk
 
 
 def _pool(pair: Pair, comparisons: Comparisons) -> tuple[Pair, list[ShrunkDifference]]:
-    """Return a pair with its mean over data sets and unadjusted tests, and shrunk differences."""
+    """Return a pair with its mean over data sets, and the shrunk differences."""
     confidence = next(iter(comparisons.values())).confidence
     observed: dict[str, tuple[float, float]] = {}  # data set -> difference, standard error
     for name, comparison in comparisons.items():
@@ -222,8 +221,7 @@ def _pool(pair: Pair, comparisons: Comparisons) -> tuple[Pair, list[ShrunkDiffer
         error = None if each is None else difference_standard_error(each, comparison.confidence)
         if each is not None and each.difference is not None and error is not None:
             observed[name] = (each.difference, error)
-    p_signed_rank = _signed_rank_p(pair, comparisons)
-    pair = replace(pair, n_datasets=len(observed), p_signed_rank=p_signed_rank)
+    pair = replace(pair, n_datasets=len(observed))
     if len(observed) < MIN_DATASETS:
         return pair, []
     differences, errors = zip(*observed.values(), strict=True)
@@ -245,17 +243,6 @@ def _pool(pair: Pair, comparisons: Comparisons) -> tuple[Pair, list[ShrunkDiffer
     return pair, shrunk
 
 
-def _signed_rank_p(pair: Pair, comparisons: Comparisons) -> float | None:
-    """Return the p-value of the signed-rank test over all data sets; None if a mean is missing."""
-    differences = []
-    for comparison in comparisons.values():
-        a, b = (comparison.score(model, pair.label).mean for model in (pair.a, pair.b))
-        if a is None or b is None:
-            return None
-        differences.append(round(a - b, _DECIMALS))
-    return rank_tests.signed_rank_p(differences)
-
-
 def _verdict(pair: Pair, sign: int, min_effect: float, *, is_significant: bool) -> Verdict:
     """Return the verdict on the mean over data sets."""
     if pair.difference is None or pair.ci_low is None or pair.ci_high is None:
@@ -263,29 +250,6 @@ def _verdict(pair: Pair, sign: int, min_effect: float, *, is_significant: bool) 
     low, high = sorted((sign * pair.ci_low, sign * pair.ci_high))
     gain = sign * pair.difference
     return interval_verdict(gain, low, high, significant=is_significant, min_effect=min_effect)
-
-
-def friedman_test(label: str, cells: Sequence[Cell], confidence: float) -> FriedmanTest:
-    """Return Friedman's test over the data sets on which all models have a mean."""
-    rows: dict[str, list[float | None]] = {}
-    for cell in cells:
-        rows.setdefault(cell.dataset, []).append(cell.rank)
-    ranks = [[rank for rank in row if rank is not None] for row in rows.values() if None not in row]
-    n, k = len(ranks), len(next(iter(rows.values())))
-    if k < rank_tests.MIN_MODELS or n < rank_tests.MIN_FRIEDMAN_DATASETS:
-        return FriedmanTest(label, n, k)
-    test = rank_tests.friedman_test(ranks)
-    return FriedmanTest(
-        label,
-        n,
-        k,
-        statistic=test.chi2,
-        f=test.f,
-        df1=test.df1,
-        df2=test.df2,
-        p=test.p,
-        critical_difference=rank_tests.critical_difference(n, k, confidence=confidence),
-    )
 
 
 def models_ahead(

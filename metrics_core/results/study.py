@@ -125,10 +125,6 @@ class Pair:
         Interval of the true difference on another such data set.
     p, p_adjusted : float or None
         p-values of that mean; adjusted by Holm over all pairs of the label.
-    p_signed_rank, p_signed_rank_adjusted : float or None
-        p-values of Wilcoxon's exact test over the differences of all data sets.
-    is_significant : bool
-        True if `p_signed_rank_adjusted` is below 1 - confidence.
     """
 
     label: str
@@ -145,9 +141,6 @@ class Pair:
     p: float | None = None
     p_adjusted: float | None = None
     verdict: Verdict = "no_interval"
-    p_signed_rank: float | None = None
-    p_signed_rank_adjusted: float | None = None
-    is_significant: bool = False
 
 
 @dataclass(frozen=True)
@@ -162,31 +155,6 @@ class ShrunkDifference:
     shrunk: float
     shrunk_low: float
     shrunk_high: float
-
-
-@dataclass(frozen=True)
-class FriedmanTest:
-    """Friedman's test of equal mean ranks; without numbers for too few data sets or models.
-
-    Attributes
-    ----------
-    statistic : float or None
-        Chi-squared, on `n_models - 1` degrees of freedom.
-    f, df1, df2 : float, int, int or None
-        Iman and Davenport's form; None if all data sets agree, where p is exact.
-    critical_difference : float or None
-        Nemenyi's critical difference of two mean ranks, at 1 - confidence.
-    """
-
-    label: str
-    n_datasets: int
-    n_models: int
-    statistic: float | None = None
-    f: float | None = None
-    df1: int | None = None
-    df2: int | None = None
-    p: float | None = None
-    critical_difference: float | None = None
 
 
 @dataclass(frozen=True)
@@ -242,8 +210,6 @@ class Study(BaseResult):
         One per label and pair of models, over data sets.
     shrunk : tuple of ShrunkDifference
         Differences to the baseline.
-    omnibus : tuple of FriedmanTest
-        One per label.
     conventions : PinnedConventions
         Of the first data set.
     same_truth : tuple of tuple of str
@@ -278,7 +244,6 @@ class Study(BaseResult):
     ways: tuple[Aggregation, ...]
     pairs: tuple[Pair, ...]
     shrunk: tuple[ShrunkDifference, ...]
-    omnibus: tuple[FriedmanTest, ...]
     conventions: PinnedConventions
     same_truth: tuple[tuple[str, ...], ...] = ()
     replicated: tuple[str, ...] = ()
@@ -318,10 +283,6 @@ class Study(BaseResult):
         """Return the differences of a label to the baseline."""
         return [each for each in self.shrunk if each.label == label]
 
-    def friedman(self, label: str) -> FriedmanTest:
-        """Return Friedman's test of a label."""
-        return next(test for test in self.omnibus if test.label == label)
-
     def values_of(self, label: str, way: Way) -> dict[str, float | None]:
         """Return model -> value under a way of aggregating."""
         return {r.model: r.value for r in self.ways if (r.label, r.way) == (label, way)}
@@ -334,11 +295,6 @@ class Study(BaseResult):
         """Return the models by mean rank, best first; those without one last."""
         mean = self.values_of(label, "mean_rank")
         return sorted(self.models, key=lambda m: (mean[m] is None, mean[m] or 0))
-
-    def mean_ranks(self, label: str) -> dict[str, float]:
-        """Return model -> mean rank, best first; models without one are left out."""
-        mean = self.values_of(label, "mean_rank")
-        return {m: rank for m in self.ranked(label) if (rank := mean[m]) is not None}
 
 
 def winners_by_way(rows: Iterable[Aggregation]) -> dict[Way, tuple[str, ...]]:

@@ -1,9 +1,8 @@
-"""Tests over several data sets: random effects, mean ranks, Friedman's and Wilcoxon's tests."""
+"""Several data sets: random effects, average ranks, intervals of ranks."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from concord.metrics_core.stats.mean_interval import t_quantile, t_test_p
 
@@ -148,9 +147,6 @@ def _weighted_squares(values: Sequence[float], weights: Sequence[float]) -> floa
     return math.fsum(w * (y - mu) ** 2 for w, y in zip(weights, values, strict=True))
 
 
-MIN_FRIEDMAN_DATASETS, MIN_MODELS = 5, 3  # of Friedman's test
-
-
 def average_ranks(values: Mapping[str, float], *, higher_is_better: bool) -> dict[str, float]:
     """Return the rank 1 + #better + (#equal - 1) / 2 of each value; ties have their mean rank."""
     sign = 1 if higher_is_better else -1
@@ -191,174 +187,3 @@ def rank_intervals(
     above = {model: sum(worse == model for _, worse in different) for model in models}
     below = {model: sum(better == model for better, _ in different) for model in models}
     return {model: (1 + above[model], len(models) - below[model]) for model in models}
-
-
-def indistinguishable_groups(
-    ranked: Sequence[str], different: Collection[frozenset[str]]
-) -> list[tuple[str, ...]]:
-    """Return the longest runs of two or more neighbours without a significant difference.
-
-    Parameters
-    ----------
-    ranked : sequence of str
-        Models, best first.
-    different : collection of frozenset
-        Pairs that differ significantly.
-
-    Returns
-    -------
-    list of tuple of str
-        Models of each run, best first; runs may overlap.
-    """
-    runs: list[tuple[int, int]] = []
-    for start in range(len(ranked)):
-        end = start
-        while end + 1 < len(ranked) and all(
-            frozenset((ranked[i], ranked[end + 1])) not in different for i in range(start, end + 1)
-        ):
-            end += 1
-        if end > start and not any(run[0] <= start and end <= run[1] for run in runs):
-            runs.append((start, end))
-    return [tuple(ranked[start : end + 1]) for start, end in runs]
-
-
-@dataclass(frozen=True)
-class FriedmanTest:
-    """Friedman's test in Iman and Davenport's form.
-
-    Attributes
-    ----------
-    chi2 : float
-        Friedman's statistic, with k - 1 degrees of freedom.
-    f : float or None
-        Iman and Davenport's statistic; None if all data sets have the same order of models.
-    df1, df2 : int or None
-        Degrees of freedom of `f`.
-    p : float
-        p-value of `f`; exact if all data sets have the same order.
-    """
-
-    chi2: float
-    f: float | None
-    df1: int | None
-    df2: int | None
-    p: float
-
-
-def friedman_test(ranks: Sequence[Sequence[float]]) -> FriedmanTest:
-    """Return chi2 = 12 N / (k (k + 1) C) · Σ_j (R_j - (k + 1) / 2)² and its F statistic.
-
-    R_j is the mean rank of model j over N data sets, and C = 1 - Σ (t³ - t) / (N k (k² - 1))
-    corrects for ties of t models. F = (N - 1) chi2 / (N (k - 1) - chi2) has k - 1 and
-    (k - 1)(N - 1) degrees of freedom if all models are equal. If all data sets have the same
-    order, F is infinite, and p = 1 / orders^(N - 1), where orders = k! / Π t! is the number of
-    orders with these ties.
-
-    Parameters
-    ----------
-    ranks : sequence of sequences of float
-        One row per data set, one column per model; 1 is best, ties have their mean rank.
-
-    Returns
-    -------
-    FriedmanTest
-        Statistics and p-value.
-
-    References
-    ----------
-    Friedman (1937), JASA 32(200), 675-701.  doi:10.1080/01621459.1937.10503522
-    Iman & Davenport (1980), Communications in Statistics 9(6), 571-595.
-    doi:10.1080/03610928008827904
-    """
-    n, k = len(ranks), len(ranks[0])
-    df1, df2 = k - 1, (k - 1) * (n - 1)
-    tied = math.fsum(_tie_term(row) for row in ranks) / (n * k * (k * k - 1))
-    if tied == 1:
-        return FriedmanTest(0.0, 0.0, df1, df2, 1.0)
-    means = [math.fsum(row[j] for row in ranks) / n for j in range(k)]
-    spread = math.fsum((mean - (k + 1) / 2) ** 2 for mean in means)
-    chi2 = 12 * n / (k * (k + 1)) * spread / (1 - tied)
-    remainder = n * (k - 1) - chi2
-    if remainder < 1e-9 * n * (k - 1):
-        return FriedmanTest(chi2, None, None, None, _agreement_probability(ranks))
-    from scipy.special import fdtrc
-
-    f = (n - 1) * chi2 / remainder
-    return FriedmanTest(chi2, f, df1, df2, float(fdtrc(df1, df2, f)))
-
-
-def critical_difference(n: int, k: int, *, confidence: float) -> float:
-    """Return Nemenyi's critical difference of two mean ranks, CD = q · √(k (k + 1) / (6 N)).
-
-    q is the quantile of the studentized range of k models, divided by √2. Whether two models
-    differ by CD depends on the other models, so no result of Concord is based on it. It is
-    printed for reference.
-
-    References
-    ----------
-    Demšar (2006), JMLR 7, 1-30.
-    Benavoli, Corani & Mangili (2016), JMLR 17(5), 1-10.
-    """
-    from scipy.stats import studentized_range
-
-    q = float(studentized_range.ppf(confidence, k, math.inf))
-    return q / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * n))
-
-
-def _tie_term(row: Sequence[float]) -> float:
-    return float(sum(count * count * count - count for count in _tie_counts(row)))
-
-
-def _tie_counts(row: Sequence[float]) -> list[int]:
-    """Return the number of models with each rank."""
-    return [len(list(ties)) for _, ties in groupby(sorted(row))]
-
-
-def _agreement_probability(ranks: Sequence[Sequence[float]]) -> float:
-    """Return the probability that all data sets have the same order by chance."""
-    first, *others = ranks
-    orders = math.factorial(len(first)) // math.prod(map(math.factorial, _tie_counts(first)))
-    probability = 1.0
-    for _ in others:
-        probability /= orders
-    return probability
-
-
-def signed_rank_p(differences: Sequence[float]) -> float | None:
-    """Return the exact two-sided p-value of Wilcoxon's signed-rank test; None if all d_i are 0.
-
-    It is P(|W| >= |w|) over all 2^n signs of w = Σ sign(d_i) · rank |d_i|, for any number of data
-    sets and any ties: ties have their mean rank, differences of 0 are left out. The test assumes
-    that the differences of equal models are symmetric about 0. Other models have no influence.
-
-    References
-    ----------
-    Wilcoxon (1945), Biometrics Bulletin 1(6), 80-83.  doi:10.2307/3001968
-    Benavoli, Corani & Mangili (2016), JMLR 17(5), 1-10 (pairwise tests instead of mean ranks).
-    """
-    nonzero = [d for d in differences if d != 0]
-    if not nonzero:
-        return None
-    sizes = {str(i): abs(d) for i, d in enumerate(nonzero)}
-    ranks = average_ranks(sizes, higher_is_better=False)
-    doubled = [round(2 * rank) for rank in ranks.values()]  # integers, also for ties
-    total = sum(doubled)
-    positive = sum(rank for rank, d in zip(doubled, nonzero, strict=True) if d > 0)
-    distance = abs(2 * positive - total)
-    counts = _sum_counts(doubled)
-    extreme = sum(n for value, n in enumerate(counts) if abs(2 * value - total) >= distance)
-    return extreme / (1 << len(nonzero))
-
-
-def smallest_signed_rank_p(n: int) -> float:
-    """Return the smallest p-value of n differences, 2 / 2^n: all have the same sign."""
-    return 2 / (1 << n)
-
-
-def _sum_counts(ranks: Sequence[int]) -> list[int]:
-    """Return counts[s], the number of subsets of the ranks with the sum s."""
-    counts = [1] + [0] * sum(ranks)
-    for rank in ranks:
-        for value in range(len(counts) - 1, rank - 1, -1):
-            counts[value] += counts[value - rank]
-    return counts

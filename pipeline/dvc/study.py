@@ -15,7 +15,7 @@ from concord.metrics_core.files import is_address, open_file
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.frames import frame_of
 from concord.metrics_core.results.stored import read_comparison
-from concord.metrics_core.results.study import FriedmanTest, ShrunkDifference, Study, StudyDataset
+from concord.metrics_core.results.study import ShrunkDifference, Study, StudyDataset
 from concord.pipeline.dvc.revision import comparison_at
 from concord.pipeline.params.model import MAX_NAMES, MODEL_NAME, PARAMS
 from concord.pipeline.params.read import schema_problems
@@ -236,23 +236,15 @@ def _content(result: Study) -> dict[str, Any]:
         row["is_sure"] = answer.is_sure
         row["sentence"] = text.winner_sentence(result, answer)
         row["certainty_sentence"] = text.certainty_sentence(result, answer)
-    for test, row in zip(result.omnibus, content["omnibus"], strict=True):
-        row["missing_reason"] = text.missing_test_sentence(test)
     return content
 
 
 def _tables(result: Study) -> "dict[str, pl.DataFrame]":
-    import polars as pl
-
-    reasons = pl.Series(
-        "missing_reason", [*map(text.missing_test_sentence, result.omnibus)], pl.String
-    )
     return {
         "table": result.to_frame(),
         "aggregations": result.aggregations,
         "differences": result.differences,
         "shrunk": frame_of(ShrunkDifference, result.shrunk),
-        "friedman": frame_of(FriedmanTest, result.omnibus).with_columns(reasons),
         "datasets": frame_of(StudyDataset, result.datasets),
     }
 

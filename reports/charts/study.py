@@ -1,4 +1,4 @@
-"""Charts of a study: heat map of models by data sets, mean ranks, forest plot of differences."""
+"""Charts of a study: heat map of models by data sets, forest plot of differences."""
 
 from functools import partial
 
@@ -6,16 +6,11 @@ import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.study import Cell, Pair, ShrunkDifference, Study
-from concord.reports.charts.model_styles import model_styles
 from concord.reports.charts.primitives import (
     COLOUR,
-    FILL,
     HOVER,
-    SHAPE,
-    STROKE,
     Row,
     Rows,
-    axis,
     interval_layer,
     padded_domain,
     plot,
@@ -35,7 +30,6 @@ from concord.reports.text.study import (
     digits,
     open_ranks,
     rank_text,
-    similar_groups,
     undecided_reason,
 )
 from concord.reports.text.verdict_styles import VERDICTS
@@ -45,7 +39,7 @@ _COLOUR_STEPS = 4  # of the heat map, on each side
 _MAX_COLUMNS, _MAX_COLUMNS_NARROW = 8, 4  # data sets in one heat map
 _MAX_COLUMN_WIDTH = 150  # pixels
 _SMALL_BELOW = 70  # pixels of a column
-_CELL_ROW, _RANK_ROW, _BAR_ROW, _FOREST_ROW = 44, 24, 12, 24  # pixels
+_CELL_ROW, _FOREST_ROW = 44, 24  # pixels
 
 
 def heatmap_charts(study: Study, label: str, *, narrow: bool) -> list[Markup]:
@@ -130,63 +124,6 @@ def _heatmap_layers(rows: list[Row], x: alt.X, y: alt.Y, column_width: int) -> l
         text_layer(rows, "text", number_size, "ink", x=x, y=y, fontWeight=600, dy=-6),
         text_layer(rows, "ranks", rank_size, "ink-soft", x=x, y=y, dy=9),
     ]
-
-
-def rank_chart(study: Study, label: str, *, narrow: bool) -> Markup:
-    """Return the models on an axis of mean ranks; bars join models that do not differ."""
-    ranks = study.mean_ranks(label)
-    groups = similar_groups(study, label)
-    styles = model_styles(study.models, study.baseline)
-    left_margin, width = (112, 178) if narrow else (180, 690)
-    max_rank = max(len(study.models), 2)
-    head = 16 + _BAR_ROW * len(groups)
-    height = head + _RANK_ROW * len(ranks) + 4
-    points = [
-        {
-            "rank": rank,
-            "y": head + _RANK_ROW * (i + 0.5),
-            "top": 0,
-            "name": shorten(model, 13 if narrow else 22),
-            "text": f"{rank:.2f}",
-            **vars(styles[model]),
-            "hover": tag(f"{model}: mean rank {rank:.2f}", model),
-        }
-        for i, (model, rank) in enumerate(ranks.items())
-    ]
-    bars = [
-        {
-            "from": ranks[group[0]],
-            "to": ranks[group[-1]],
-            "y": 8 + _BAR_ROW * i,
-            "hover": tag(f"no significant difference: {', '.join(group)}"),
-        }
-        for i, group in enumerate(groups)
-    ]
-    ticks = [float(n) for n in range(1, max_rank + 1, max(1, max_rank // 12))]
-    x = alt.X(
-        "rank:Q",
-        scale=scale(1.0, float(max_rank)),
-        axis=axis(ticks, "format(datum.value, 'd')", grid=True),
-    )
-    y = alt.Y("y:Q", axis=None, scale=scale(height, 0))
-    drop_lines = plot(points).mark_rule(color=light("line-strong"), strokeWidth=1)
-    marks = plot(points).mark_point(size=80, opacity=1, strokeWidth=1, aria=True)
-    texts = partial(text_layer, points, size=13, colour="ink", y=y)
-    layers = [
-        drop_lines.encode(x=alt.X("rank:Q"), y=alt.Y("top:Q", axis=None), y2=alt.Y2("y")),
-        marks.encode(x=x, y=y, shape=SHAPE, stroke=STROKE, fill=FILL, description=HOVER),
-        texts("name", x=x_at(-left_margin), align="left"),
-        texts("text", x=x_at(width + 56), align="right", fontWeight=600),
-    ]
-    if bars:
-        rule = plot(bars).mark_rule(
-            color=light("even"), strokeWidth=5, strokeCap="round", aria=True
-        )
-        layers.append(rule.encode(x=alt.X("from:Q"), x2=alt.X2("to"), y=y, description=HOVER))
-    margins = {"left": left_margin, "right": 60, "top": 8, "bottom": 30}
-    description = "; ".join(f"{point['name']}: {point['text']}" for point in points)
-    title = f"{label}: mean ranks over {len(study.datasets)} data sets"
-    return render_svg(layers, (width, height), margins, title, description)
 
 
 def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:

@@ -1,11 +1,10 @@
-"""A study as text: winners, their significance, values by way of aggregating, tests."""
+"""A study as text: winners, their significance, values by way of aggregating."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from concord.metrics_core.errors import format_count
-from concord.metrics_core.results.study import Answer, Cell, FriedmanTest, Pair, Study, Way
+from concord.metrics_core.results.study import Answer, Cell, Pair, Study, Way
 from concord.metrics_core.results.text_format import join_names
-from concord.metrics_core.stats import data_sets as rank_tests
 from concord.metrics_core.stats.data_sets import MIN_DATASETS
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, Heading, TextTable
@@ -195,63 +194,6 @@ def undecided_reason(study: Study, pair: Pair) -> str:
     if pair.verdict != "undecided" or low is None or high is None or low <= 0 <= high:
         return ""
     return f"after correction for {format_count(len(study.pairs_of(pair.label)), 'pair')}"
-
-
-def has_enough_for_ranks(study: Study) -> bool:
-    """True if there are as many data sets as a test of mean ranks needs."""
-    return len(study.datasets) >= rank_tests.MIN_FRIEDMAN_DATASETS
-
-
-def similar_groups(study: Study, label: str) -> list[tuple[str, ...]]:
-    """Return the groups of neighbours by mean rank without a significant signed-rank test."""
-    different = [
-        frozenset((pair.a, pair.b)) for pair in study.pairs_of(label) if pair.is_significant
-    ]
-    return rank_tests.indistinguishable_groups([*study.mean_ranks(label)], different)
-
-
-def signed_rank_sentence(study: Study, label: str) -> str:
-    """Return the number of pairs with a significant signed-rank test, or why none can have one."""
-    pairs = study.pairs_of(label)
-    n, n_pairs = len(study.datasets), format_count(len(pairs), "pair")
-    smallest = rank_tests.smallest_signed_rank_p(n) * len(pairs)
-    if smallest < 1 - study.confidence:
-        n_different = sum(pair.is_significant for pair in pairs)
-        return f"{n_different} of {n_pairs} differ significantly."
-    p = numbers.p_value(min(1.0, smallest))
-    return (
-        f"With {n} data sets and {n_pairs}, the smallest p that the test can reach is {p} after "
-        "Holm's correction: no pair can be significant by ranks, however large its difference. The "
-        "differences below use the size and standard error of the difference on each data set "
-        "instead."
-    )
-
-
-def friedman_sentence(test: FriedmanTest) -> str:
-    """Return the test in a sentence, or why there is none."""
-    if test.p is None:
-        return missing_test_sentence(test)
-    p = numbers.p_value(test.p)
-    p_text = p if p.startswith("<") else f"= {p}"
-    chi2 = f"χ² = {numbers.number(test.statistic, 2)} on {test.n_models - 1} degrees of freedom"
-    result = f"all data sets agree on the order, p {p_text} (exact)"
-    if test.f is not None:
-        f = f"F({test.df1}, {test.df2}) = {numbers.number(test.f, 2)}"
-        result = f"Iman and Davenport's {f}, p {p_text}"
-    models = f"all {test.n_models} models have the same mean rank"
-    return f"Friedman's test that {models}: {chi2}; {result}."
-
-
-def missing_test_sentence(test: FriedmanTest) -> str:
-    """Return why there is no test; empty if there is one."""
-    if test.p is not None:
-        return ""
-    if test.n_models < rank_tests.MIN_MODELS:
-        return f"Friedman's test needs {rank_tests.MIN_MODELS} models; there {_are(test.n_models)}."
-    return (
-        f"Friedman's test needs {rank_tests.MIN_FRIEDMAN_DATASETS} data sets; there "
-        f"{_are(test.n_datasets)}."
-    )
 
 
 def _are(count: int) -> str:

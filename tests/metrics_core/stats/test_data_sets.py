@@ -1,4 +1,4 @@
-"""Random effects over data sets, against hand calculation, a published example and statsmodels."""
+"""Random effects and ranks: by hand, against a published example and statsmodels."""
 
 import math
 
@@ -7,7 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from concord.metrics_core.stats.data_sets import paule_mandel, random_effects
+from concord.metrics_core.stats.data_sets import (
+    average_ranks,
+    paule_mandel,
+    random_effects,
+    rank_intervals,
+)
 
 # Colditz et al. (1994), as `dat.bcg` of R's metafor: tuberculosis with and without vaccine in 13
 # trials (cases and others vaccinated, cases and others not). Y is the log risk ratio.
@@ -135,3 +140,16 @@ def test_tau_squared_solves_its_equation(points: list[tuple[float, float]]) -> N
 def test_two_data_sets_are_too_few() -> None:
     with pytest.raises(ValueError, match="need 3 data sets or more, got 2"):
         random_effects([0.1, 0.2], [0.1, 0.1], confidence=0.95)
+
+
+def test_ties_have_their_mean_rank() -> None:
+    ranks = average_ranks({"a": 0.3, "b": 0.1, "c": 0.3, "d": 0.2}, higher_is_better=True)
+
+    assert ranks == {"a": 1.5, "c": 1.5, "d": 3.0, "b": 4.0}  # (1 + 2) / 2
+    assert average_ranks({"a": 0.3, "b": 0.1}, higher_is_better=False) == {"a": 2.0, "b": 1.0}
+
+
+def test_rank_intervals_by_hand() -> None:
+    intervals = rank_intervals("abcd", {("a", "d"), ("b", "d"), ("a", "c")})
+
+    assert intervals == {"a": (1, 2), "b": (1, 3), "c": (2, 4), "d": (3, 4)}  # 1 + above, 4 - below
