@@ -102,7 +102,7 @@ def plan(
     >>> plan.differences[0].users_needed
     787
     """
-    raise_problems(number_problems(effect=effect, power=power, confidence=confidence))
+    raise_problems(_number_problems(effect=effect, power=power, confidence=confidence))
     if isinstance(metrics, str):
         raise refuse(
             "metrics", f"{metrics!r} is not a list", f"write a list of labels: [{metrics!r}]"
@@ -113,7 +113,7 @@ def plan(
     if isinstance(source, Comparison):
         unused = {**numbers, "baseline": baseline, "confidence": confidence}
         raise_problems(_unused_problems("a comparison", unused))
-        return plan_comparison(source, metrics, effect=effect, power=power)
+        return _plan_comparison(source, metrics, effect=effect, power=power)
     if source is not None:
         raise_problems(_unused_problems("per-user values", numbers))
         raise_problems(model_problems(source, "source"))
@@ -133,14 +133,10 @@ def plan(
     return Plan(power, level, (plan_difference(target, variance, users, seeds=seeds),))
 
 
-def plan_comparison(
-    comparison: Comparison,
-    metrics: Sequence[str] | None = None,
-    *,
-    effect: Effect | None = None,
-    power: float = POWER,
+def _plan_comparison(
+    comparison: Comparison, metrics: Sequence[str] | None, *, effect: Effect | None, power: float
 ) -> Plan:
-    """Return the plan of a comparison, with that of its gate if it has one; see `plan`."""
+    """Return the plan of a comparison, with that of its gate if it has one."""
     if not comparison.compared_models:
         raise _only_baseline_error(comparison.baseline)
     requested_labels = comparison.primary if metrics is None else metrics
@@ -178,7 +174,7 @@ def _only_baseline_error(baseline: str) -> InputError:
     return refuse("models", problem, fix)
 
 
-def number_problems(*, effect: Any, power: Any, confidence: Any) -> Iterator[Problem]:
+def _number_problems(*, effect: Any, power: Any, confidence: Any) -> Iterator[Problem]:
     """Yield the problems of the numbers that all plans have."""
     if effect is not None and not (is_effect(effect) and float(str(effect).removesuffix("%")) > 0):
         yield Problem("effect", f"is {format_value(effect)}", f"{EFFECT_FIX}; above 0")

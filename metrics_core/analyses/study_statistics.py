@@ -24,6 +24,7 @@ from concord.metrics_core.results.study import (
 from concord.metrics_core.stats.adjustment import holm
 from concord.metrics_core.stats.data_sets import (
     MIN_DATASETS,
+    RandomEffects,
     average_ranks,
     random_effects,
     rank_intervals,
@@ -195,11 +196,18 @@ def pool_pairs(
     pairs: list[Pair] = []
     shrunk: list[ShrunkDifference] = []
     for a, b in (*((model, baseline) for model in others), *combinations(others, 2)):
-        pair, shrunk_pair = _pool(
-            Pair(label=label, a=a, b=b, vs_baseline=b == baseline, n_datasets=0), comparisons
-        )
+        observed = _observed_differences(label, a, b, comparisons)
+        pair = Pair(label, a, b, vs_baseline=b == baseline, n_datasets=len(observed))
+        if len(observed) >= MIN_DATASETS:
+            differences, errors = zip(*observed.values(), strict=True)
+            pooled = random_effects(differences, errors, confidence=first.confidence)
+            pair = _pooled_pair(pair, pooled)
+            if pair.vs_baseline:
+                shrunk += [
+                    ShrunkDifference(label, a, name, *observed[name], *estimate)
+                    for name, estimate in zip(observed, pooled.shrunk, strict=True)
+                ]
         pairs.append(pair)
-        shrunk += shrunk_pair if pair.vs_baseline else ()
     adjusted_p = holm(np.array([or_nan(pair.p) for pair in pairs])).tolist()
     adjusted = [
         replace(
@@ -212,25 +220,22 @@ def pool_pairs(
     return adjusted, shrunk
 
 
-def _pool(pair: Pair, comparisons: Comparisons) -> tuple[Pair, list[ShrunkDifference]]:
-    """Return a pair with its mean over data sets, and the shrunk differences."""
-    confidence = next(iter(comparisons.values())).confidence
-    observed: dict[str, tuple[float, float]] = {}  # data set -> difference, standard error
+def _observed_differences(
+    label: str, a: str, b: str, comparisons: Comparisons
+) -> dict[str, tuple[float, float]]:
+    """Return data set -> difference and standard error, where both are known."""
+    observed = {}
     for name, comparison in comparisons.items():
-        each = comparison.difference(pair.a, pair.b, pair.label)
-        error = None if each is None else difference_standard_error(each, comparison.confidence)
-        if each is not None and each.difference is not None and error is not None:
-            observed[name] = (each.difference, error)
-    pair = replace(pair, n_datasets=len(observed))
-    if len(observed) < MIN_DATASETS:
-        return pair, []
-    differences, errors = zip(*observed.values(), strict=True)
-    pooled = random_effects(differences, errors, confidence=confidence)
-    shrunk = [
-        ShrunkDifference(pair.label, pair.a, name, *observed[name], *estimate)
-        for name, estimate in zip(observed, pooled.shrunk, strict=True)
-    ]
-    pair = replace(
+        pair = comparison.difference(a, b, label)
+        error = None if pair is None else difference_standard_error(pair, comparison.confidence)
+        if pair is not None and pair.difference is not None and error is not None:
+            observed[name] = (pair.difference, error)
+    return observed
+
+
+def _pooled_pair(pair: Pair, pooled: RandomEffects) -> Pair:
+    """Return the pair with its mean over data sets."""
+    return replace(
         pair,
         difference=pooled.mu,
         ci_low=pooled.ci_low,
@@ -240,7 +245,6 @@ def _pool(pair: Pair, comparisons: Comparisons) -> tuple[Pair, list[ShrunkDiffer
         predicted_high=pooled.predicted[1],
         p=pooled.p,
     )
-    return pair, shrunk
 
 
 def _verdict(pair: Pair, sign: int, min_effect: float, *, is_significant: bool) -> Verdict:

@@ -79,15 +79,12 @@ def _parse_effect(text: str) -> "Effect":
 
 def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
     """Return the plan of the comparison and the gate of params.yaml."""
-    from concord.metrics_core.analyses.plan import number_problems, plan_comparison
-    from concord.metrics_core.errors import raise_problems
+    from concord.metrics_core.analyses.plan import plan
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
     from concord.pipeline.dvc.gate import decide_gate
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.arguments import evaluated_label
 
-    power = arguments.power
-    raise_problems(number_problems(effect=effect, power=power, confidence=None))
     params = read_params()
     comparison = load_comparison(params)
     labels = [evaluated_label(text, comparison.labels) for text in arguments.metric]
@@ -95,7 +92,7 @@ def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Pl
     if params.gate and comparison.compared_models:
         comparison = replace(comparison, gate=decide_gate(params).decision)
     unique = list(dict.fromkeys(labels)) or None
-    return plan_comparison(comparison, unique, effect=effect, power=power)
+    return plan(comparison, metrics=unique, effect=effect, power=arguments.power)
 
 
 def _plan_numbers(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":

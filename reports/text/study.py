@@ -116,8 +116,8 @@ def certainty_sentence(study: Study, answer: Answer) -> str:
             return f"No model leads: {winner} tie."
         case "too_few_datasets":
             return (
-                f"Unknown: an interval over data sets needs at least {MIN_DATASETS}; there "
-                f"{_are(count)}."
+                f"Unknown: an interval over data sets needs at least {MIN_DATASETS}; there are "
+                f"{count}."
             )
         case "sure":
             return f"Over {count} data sets, {winner} differs significantly from every other model."
@@ -194,7 +194,3 @@ def undecided_reason(study: Study, pair: Pair) -> str:
     if pair.verdict != "undecided" or low is None or high is None or low <= 0 <= high:
         return ""
     return f"after correction for {format_count(len(study.pairs_of(pair.label)), 'pair')}"
-
-
-def _are(count: int) -> str:
-    return f"is {count}" if count == 1 else f"are {count}"

@@ -242,10 +242,12 @@ def test_markdown_escapes_pipes() -> None:
 
 def test_a_derivation_has_the_words_of_the_ground_truth() -> None:
     qrels = pl.DataFrame({"qid": ["1"], "docno": ["b"], "label": [1]})
-    options: Any = {"user": "1", "metric": "RR@2"}
+    lists = {"1": ["a", "b"]}
 
-    for versus in (None, "pytrec_eval"):
-        result = cc.explain({"1": ["a", "b"]}, qrels, **options, versus=versus)
+    for result in (
+        cc.explain(lists, qrels, user="1", metric="RR@2"),
+        cc.explain(lists, qrels, user="1", metric="RR@2", versus="pytrec_eval"),
+    ):
         assert "RR@2 of query '1'" in str(result)
         assert "relevant documents: 1" in str(result)
         assert "user" not in str(result)
