@@ -1,4 +1,12 @@
-"""`split`: split interactions into train and truth."""
+"""`split`: split interactions into train and truth.
+
+References
+----------
+Meng, McCreadie, Macdonald & Ounis (2020), RecSys, 681-686.  doi:10.1145/3383313.3418479
+Ji, Sun, Zhang & Li (2023), ACM TOIS 41(3), 75.  doi:10.1145/3569930
+Hidasi & Czapp (2023), RecSys, 848-855.  arXiv:2307.14951
+Gusak, Volodkevich, Klenitskiy, Vasilev & Frolov (2025), RecSys.  arXiv:2507.16289
+"""
 
 from __future__ import annotations
 
@@ -11,18 +19,16 @@ from typing import Any
 
 import polars as pl
 
-from concord.metrics_core.analyses.split_methods import (
-    HISTORY,
-    METHODS,
+from concord.metrics_core.analyses.split_rows import (
+    METHOD_OPTIONS,
     REPEATS,
     TRAIN,
     TRUTH,
     Repeats,
     SplitMethodName,
     SplitOptions,
-    options_of,
+    split_rows,
 )
-from concord.metrics_core.analyses.split_rows import split_rows
 from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.data.argument_types import Data, SplitColumns
 from concord.metrics_core.data.arguments import INTERACTIONS, check_columns, open_table
@@ -43,7 +49,6 @@ def split(
     at: float | str | date | None = None,
     share: float | None = None,
     gap: float | str | timedelta | None = None,
-    newest: bool | None = None,
     seed: int | None = None,
     repeats: Repeats = "first",
     columns: SplitColumns | None = None,
@@ -60,27 +65,24 @@ def split(
     ----------
     interactions : data frame or path
         Columns user, item, time and, optionally, grade.
-    method : {'leave-last-out', 'global-time', 'users', 'cold-items'}
-        Whether the truth holds the last interactions of every user, all interactions from a
-        time on, the last ones of some users, or those of some items. See docs/how-to/split.md.
+    method : {'random', 'leave-last-out', 'global-time', 'user-time'}
+        Whether the truth holds a random choice of interactions, the last ones of every user, all
+        from a time on, or the last share of every user's. See docs/how-to/split.md.
     last : int, optional
-        For leave-last-out and users: number of each user's last interactions in the truth.
-        Default: 1.
+        For leave-last-out: number of each user's last interactions in the truth. Default: 1.
     at : float, str, date or datetime, optional
         For global-time: first time of the truth. A date (UTC if it has no time zone), or a number
         in the unit of the times.
     share : float, optional
-        For global-time, instead of `at`: share of the interactions in the truth. For cold-items
-        with `newest`: share of the items. Otherwise the probability of each user or item to be
-        held out, by a hash of its id: the actual share is approximate, and no user or item changes
-        sides when the data grow.
+        For global-time, instead of `at`: share of the interactions in the truth. For user-time:
+        share of each user's, rounded up; the first one stays in train. For random: probability of
+        each pair of user and item, by a hash of the ids. The actual share is approximate, and no
+        pair changes sides when the data grow.
     gap : float, str or timedelta, optional
         For global-time: interactions within this time before the truth are on no side. A number in
         the unit of the times, or a duration such as 30min, 12h, 7d or 2w. Default: 0.
-    newest : bool, optional
-        For cold-items: select the items with the latest first interaction instead of by hash.
     seed : int, optional
-        For users and cold-items: seed of the hash. Default: 0.
+        For random: seed of the hash. Default: 0.
     repeats : {'keep', 'first'}, default='first'
         Whether to keep repeated interactions of a user with an item, or only the first. With
         'keep', truth and train have pairs of user and item in common.
@@ -91,7 +93,7 @@ def split(
     Returns
     -------
     Split
-        Train and truth, the history of held-out users, and the manifest.
+        Train, truth and the manifest.
 
     Raises
     ------
@@ -107,7 +109,7 @@ def split(
     [(1, 11, 2.0)]
     """
     options = parse_options(
-        method, last=last, at=at, share=share, gap=gap, newest=newest, seed=seed, repeats=repeats
+        method, last=last, at=at, share=share, gap=gap, seed=seed, repeats=repeats
     )
     names = check_columns(columns or {}, {INTERACTIONS: INTERACTIONS})
     table = open_table(INTERACTIONS, interactions, names)
@@ -117,7 +119,7 @@ def split(
             side: pl.DataFrame(connection.sql(query).to_arrow_reader().read_all())
             for side, query in rows.queries.items()
         }
-    return Split(sides[TRAIN], sides[TRUTH], sides.get(HISTORY), rows.manifest)
+    return Split(sides[TRAIN], sides[TRUTH], rows.manifest)
 
 
 def parse_options(method: str, *, repeats: str = "first", **arguments: Any) -> SplitOptions:
@@ -130,7 +132,7 @@ def parse_options(method: str, *, repeats: str = "first", **arguments: Any) -> S
     """
     options = {name: value for name, value in arguments.items() if value is not None}
     raise_problems(_problems(method, options, repeats))
-    time_texts: dict[str, str] = {
+    dates: dict[str, str] = {
         name: str(options[name])
         for name in ("at", "gap")
         if name in options and _parse_number(options[name]) is None
@@ -138,31 +140,27 @@ def parse_options(method: str, *, repeats: str = "first", **arguments: Any) -> S
     for name, parse in (("at", _parse_time), ("gap", _parse_duration), ("share", float)):
         if name in options:
             options[name] = parse(options[name])
-    if options.get("newest"):
-        options["seed"] = None
-    return SplitOptions(METHODS[method](**options), repeats, time_texts)
+    return SplitOptions(method, **options, repeats=repeats, dates=dates)
 
 
 def _problems(method: str, options: Mapping[str, Any], repeats: str) -> Iterator[Problem]:
     if repeats not in REPEATS:
         yield Problem("repeats", f"is {repeats!r}", f"choose one of: {', '.join(REPEATS)}")
-    if not isinstance(method, str) or method not in METHODS:
-        fix = suggest(str(method), set(METHODS))
+    if not isinstance(method, str) or method not in METHOD_OPTIONS:
+        fix = suggest(str(method), set(METHOD_OPTIONS))
         yield Problem("method", f"{method!r} is not a split method", fix)
         return
-    supported = options_of(method)
+    supported = METHOD_OPTIONS[method]
     for name in sorted(options.keys() - set(supported)):
         fix = f"remove it; the options of {method} are: {', '.join(supported)}"
         yield Problem(name, f"is not an option of {method}", fix)
-    if method in ("users", "cold-items") and "share" not in options:
+    if method in ("random", "user-time") and "share" not in options:
         yield Problem("share", f"is missing: {method} requires it", _SHARE_FIX)
     if method == "global-time" and "at" in options and "share" in options:
         yield Problem("at", "cannot be combined with share", "remove one of them")
     if method == "global-time" and "at" not in options and "share" not in options:
         fix = "set `at` to a time such as 2026-05-30, or `share` to a share such as 0.1"
         yield Problem("at", "is missing, and so is share", fix)
-    if options.get("newest") and "seed" in options:
-        yield Problem("seed", "is not used with newest", "remove one of them")
     yield from _value_problems(options)
 
 

@@ -1,8 +1,40 @@
 """`concord split INTERACTIONS --how METHOD --into DIR`: training set, ground truth, manifest."""
 
 import argparse
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from concord.metrics_core.errors import ArgumentNames, InputError, refuse
+from concord.pipeline.terminal.parser import COMMAND_LINE
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from concord.metrics_core.analyses.split_rows import SplitRows
+    from concord.metrics_core.data.input_table import InputTable
 
 HELP = "split interactions into training set and ground truth"
+MANIFEST = "manifest.json"
+FILES = (MANIFEST, "train.parquet", "truth.parquet")
+_NAMES = ("last", "at", "share", "gap", "seed", "repeats")
+_OPTIONS = {"method": "--how", **{name: f"--{name}" for name in _NAMES}}
+
+
+class _OptionNames(ArgumentNames):
+    """Names of settings in messages: options of the command."""
+
+    @property
+    def path(self) -> str:
+        return "name the file of interactions"
+
+    def columns(self, column: str, source_name: str = "…") -> str:
+        return f"`--column {column}={'' if source_name == 'null' else source_name}`"
+
+    @property
+    def all_columns(self) -> str:
+        return "`--column COLUMN=NAME`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,14 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="method",
         required=True,
         metavar="METHOD",
-        help="leave-last-out, global-time, users or cold-items",
+        help="random, leave-last-out, global-time or user-time",
     )
     add("--into", required=True, metavar="DIR", help="folder to write")
     add(
         "--last",
         type=int,
         metavar="N",
-        help="leave-last-out, users: number of last interactions per user in the ground truth "
+        help="leave-last-out: number of last interactions per user in the ground truth "
         "(default: 1)",
     )
     add(
@@ -37,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--share",
         type=float,
         metavar="X",
-        help="global-time: share of interactions, instead of --at; users, cold-items: chance that "
-        "a user or item is held out; with --newest: share of items",
+        help="random: chance that an interaction is in the ground truth; user-time: share of each "
+        "user's interactions; global-time: share of all, instead of --at",
     )
     add(
         "--gap",
@@ -46,13 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="global-time: time left out before the ground truth, such as 12h, 7d or a number in "
         "the unit of the times",
     )
-    add(
-        "--newest",
-        action="store_true",
-        default=None,
-        help="cold-items: hold out the newest items instead of a random choice",
-    )
-    add("--seed", type=int, metavar="N", help="users, cold-items: random seed (default: 0)")
+    add("--seed", type=int, metavar="N", help="random: seed of the choice (default: 0)")
     add(
         "--repeats",
         default="first",
@@ -70,7 +96,102 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the files of a split and print their counts."""
-    from concord.pipeline.stages.split import split
+    """Write the files of a split and print their counts.
 
-    split(arguments)
+    Raises
+    ------
+    InputError
+        If an option or the table is invalid, the folder holds a split, or a side is empty.
+    """
+    from concord.metrics_core.analyses.split import parse_options
+    from concord.metrics_core.analyses.split_rows import split_rows
+    from concord.pipeline.running.connections import isolated_connection
+    from concord.pipeline.running.failures import refuse_unwritable
+    from concord.pipeline.running.messages import count_rows, print_line
+    from concord.pipeline.running.outputs import remove_stale_files
+    from concord.pipeline.stages.load import refuse_changes
+    from concord.pipeline.terminal.arguments import with_option_names
+    from concord.pipeline.terminal.table import print_blocks
+    from concord.reports.text.split import describe_manifest
+
+    folder = Path(arguments.into)
+    try:
+        options = parse_options(
+            arguments.method, **{name: getattr(arguments, name) for name in _NAMES}
+        )
+        table = _open_table(arguments.interactions, arguments.column)
+        _refuse_existing(folder, table, force=arguments.force)
+        refuse_unwritable(folder)
+        remove_stale_files(folder)
+        with isolated_connection() as connection:
+            with refuse_changes(table.path):
+                rows = split_rows(connection, table, options, progress=count_rows)
+            _write(connection, rows, folder)
+    except InputError as error:
+        raise with_option_names(error, _OPTIONS) from None
+    print_blocks(describe_manifest(rows.manifest))
+    print_line(f"{folder / MANIFEST} has all counts; in params.yaml:")
+    for key in ("data: {truth", "background: {train"):
+        path = folder / f"{key.partition('{')[2]}.parquet"
+        print_line(f"  {key}: {{path: {path}, columns: {{time: time}}}}}}")
+
+
+def _open_table(path: str, columns: Sequence[str]) -> "InputTable":
+    from concord.metrics_core.data.arguments import INTERACTIONS
+    from concord.metrics_core.data.formats import check_path, detect_format
+    from concord.metrics_core.data.input_table import (
+        INTERACTIONS_COLUMNS,
+        InputTable,
+        resolve_columns,
+    )
+    from concord.metrics_core.data.paths import parse_path
+
+    location, settings = parse_path(path), _OptionNames(INTERACTIONS)
+    check_path(location, settings)
+    form = detect_format(location, None, settings)
+    resolved = resolve_columns(INTERACTIONS_COLUMNS, _parse_columns(columns))
+    return InputTable(path, form, *resolved, settings)
+
+
+def _parse_columns(columns: Sequence[str]) -> Mapping[str, str | None]:
+    """Return the column of the table for each name, from options such as `user=userId`."""
+    from concord.metrics_core.data.arguments import INTERACTIONS, check_columns
+
+    names = {}
+    for text in columns:
+        column, equals, name = text.partition("=")
+        if not equals or (not name and column != "grade"):
+            problem = f"{text!r} is not a column name"
+            raise refuse(f"{COMMAND_LINE}: --column", problem, "write it as user=userId")
+        names[column] = name or None
+    return check_columns({INTERACTIONS: names}, {INTERACTIONS: INTERACTIONS})[INTERACTIONS]
+
+
+def _refuse_existing(folder: Path, table: "InputTable", *, force: bool) -> None:
+    """Refuse to overwrite the input, and to overwrite a split without --force."""
+    existing = [name for name in FILES if (folder / name).exists()]
+    if isinstance(table.path, Path) and any(
+        table.path.samefile(folder / name) for name in existing
+    ):
+        problem = "would be overwritten by its own split"
+        raise refuse(table.name, problem, "name another folder by --into")
+    if existing and not force:
+        problem = f"contains {', '.join(existing)}"
+        fix = "name another folder, or add --force to overwrite them"
+        raise refuse(f"{folder}/", problem, fix)
+
+
+def _write(connection: "DuckDBPyConnection", rows: "SplitRows", folder: Path) -> None:
+    """Write all files, then move them to their names, the manifest last."""
+    from concord.metrics_core.data.hashes import hash_content
+    from concord.pipeline.running.outputs import atomic_write, write_json
+    from concord.pipeline.stages.load import ROW_GROUP, write_rows
+
+    with ExitStack() as files:  # closed in reverse order
+        manifest, *sides = (files.enter_context(atomic_write(folder / name)) for name in FILES)
+        for query, path, name in zip(rows.queries.values(), sides, FILES[1:], strict=True):
+            reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
+            write_rows(path, reader.schema, reader)
+            rows.manifest["files"][name]["sha256"] = hash_content(path).sha256
+        write_json(manifest, rows.manifest)
+        (folder / MANIFEST).unlink(missing_ok=True)
