@@ -12,8 +12,7 @@ from subprocess import CompletedProcess
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.choices import choose, with_user_column
-from concord.pipeline.init.discovery import Discovery, add_json_lists, discover
-from concord.pipeline.init.dvc_outs import stage_of
+from concord.pipeline.init.discovery import Discovery, discover, stage_of
 from concord.pipeline.init.fill_in import (
     NamedColumns,
     add_missing_tables,
@@ -217,8 +216,6 @@ def _discover(
         discovery.models = {
             name: _table(file, "lists", names, discovery) for name, file in lists.items()
         }
-    else:
-        add_json_lists(discovery, current)
     if problems := _missing_tables(discovery, current):
         print_discovery(discovery, (), {})
         raise InputError(problems)

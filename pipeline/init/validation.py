@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 from duckdb import DuckDBPyConnection
@@ -29,12 +29,14 @@ from concord.metrics_core.evaluation.side_data import (
     refuse_missing,
     with_item_columns,
 )
+from concord.metrics_core.files import is_remote
 from concord.pipeline.dvc.lock import DvcLock
-from concord.pipeline.init.render import MissingInput, NamedFiles, dvc_yaml, missing_inputs
+from concord.pipeline.init.discovery import list_outs, stage_of
+from concord.pipeline.init.render import NamedFiles, dvc_yaml
 from concord.pipeline.mlflow.training_runs import training_run_ids
 from concord.pipeline.params.checks import is_model_name, problems_of
-from concord.pipeline.params.model import PARAMS, Params, Results
-from concord.pipeline.params.paths import dvc_problems
+from concord.pipeline.params.model import PARAMS, Params, Results, RunIdFile
+from concord.pipeline.params.paths import dvc_problems, input_paths
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import repository, rerun_command
 from concord.pipeline.params.result_files import side_data_file, truth_file
@@ -63,7 +65,7 @@ def validate() -> None:
     problems = [*(error.problems if error else ()), *_dvc_file_problems()]
     problems += _dvc_yaml_problems(params)
     problems += dvc_problems(params) if Path("dvc.yaml").is_file() else ()
-    missing = missing_inputs(params)
+    missing = _missing_inputs(params)
     problems += _unfetched_problems(missing)
     with spill_folder() as folder:  # the next run removes it even after a kill
         results = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
@@ -80,7 +82,45 @@ def validate() -> None:
     print(f"no problem found: `{rerun_command()}` evaluates{condition}")
 
 
-def _unfetched_problems(missing: Sequence[MissingInput]) -> Iterator[Problem]:
+class _MissingInput(NamedTuple):
+    """An input whose file is missing; its stage is empty if `dvc add` tracks the file."""
+
+    name: str
+    path: str
+    stage: str
+
+
+def _missing_inputs(params: Params) -> list[_MissingInput]:
+    """Return the missing input files that a stage makes or DVC tracks.
+
+    Raises
+    ------
+    InputError
+        If DVC cannot read one of its own files.
+    """
+    missing = [(name, path) for name, path in _inputs(params) if not os.path.lexists(path)]
+    if not missing:
+        return []
+    outs = list_outs(repository(), Path.cwd().resolve())
+    stages = [stage_of(Path(os.path.abspath(path)), outs) for _, path in missing]  # noqa: PTH100
+    return [
+        _MissingInput(name, path, stage)
+        for (name, path), stage in zip(missing, stages, strict=True)
+        if stage is not None
+    ]
+
+
+def _inputs(params: Params) -> Iterator[tuple[str, str]]:
+    """Yield the files of each input: lists may have a second one with a run id."""
+    for keys, path in input_paths(params):
+        if not is_remote(path):
+            yield keys[1], path
+    for model, entry in params.models.items():
+        if isinstance(entry.training_run_id, RunIdFile):
+            yield model, entry.training_run_id.file
+
+
+def _unfetched_problems(missing: Sequence[_MissingInput]) -> Iterator[Problem]:
     """Yield a problem for missing files that DVC tracks; print those that a stage will make."""
     for name, path, stage in missing:
         if stage:

@@ -27,7 +27,6 @@ from tests.pipeline.init.repository import (
     tree,
     valid_evaluation,
     write,
-    write_runs,
 )
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT, movielens
@@ -214,10 +213,9 @@ def test_cutoffs_are_at_most_the_length_of_lists(root: Path) -> None:
 
 def trained(root: Path) -> None:
     """Write a training of als whose outs include the id of its run."""
-    stages = "stages:\n  train: {cmd: x, outs: [out/als.csv, out/als.json]}\n"
-    ids = {"out/als.json": f'{{"run_id": "{ID}"}}'}
-    write_runs(root / "mlflow.db", ID)
-    write(root, {"dvc.yaml": stages, **ids, "out/run.json": ids["out/als.json"]})
+    stages = "stages:\n  train: {cmd: x, outs: [out/als.csv, out/als.run.json]}\n"
+    run_id = f'{{"run_id": "{ID}"}}'
+    write(root, {"dvc.yaml": stages, "out/als.run.json": run_id, "out/run.json": run_id})
 
 
 def test_training_run_is_at_its_model_and_in_deps_of_log(
@@ -229,42 +227,28 @@ def test_training_run_is_at_its_model_and_in_deps_of_log(
     stage = load_yaml((root / "evaluation/dvc.yaml").read_text(), "")["stages"]["log"]
 
     assert content["models"]["als"]["training_run_id"] == {
-        "file": "../out/als.json",
+        "file": "../out/als.run.json",
         "key": "run_id",
     }
-    assert stage["deps"][-1] == "../out/als.json"
-    assert "out of train   MLflow run in ../out/als.json: run_id" in capsys.readouterr().out
-
-
-def test_unknown_training_run_is_reported_and_not_linked(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trained(root)
-    (root / "mlflow.db").unlink()
-    run()
-    content = load_yaml((root / "evaluation/params.yaml").read_text(), "")
-
-    assert content["models"]["als"] == {"path": "../out/als.csv"}
-    assert content["mlflow"]["tracking_uri"] == "sqlite:///mlflow.db"
-    assert (
-        "  MLflow run in ../out/als.json: no store has it;"
-        " set mlflow.tracking_uri and models.als.training_run_id\n"
-    ) in capsys.readouterr().out
+    assert stage["deps"][-1] == "../out/als.run.json"
+    output = capsys.readouterr().out
+    assert "out of train   MLflow run in ../out/als.run.json: run_id" in output
+    assert "  sqlite:///mlflow.db holds the training runs (mlflow.tracking_uri)\n" in output
 
 
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
         (
-            ", training_run_id: {file: ../out/als.json, key: run_id}",
+            ", training_run_id: {file: ../out/als.run.json, key: run_id}",
             "",
-            "names ../out/als.json, unlike",
+            "names ../out/als.run.json, unlike",
         ),
         ("  als: {", "  als2: {", ""),
         (
-            "../out/als.json",
+            "../out/als.run.json",
             "../out/run.json",
-            "lacks ../out/run.json and names ../out/als.json, unlike",
+            "lacks ../out/run.json and names ../out/als.run.json, unlike",
         ),
     ],
 )
