@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
@@ -38,7 +38,6 @@ from concord.metrics_core.results.split import Split
 
 _UNIT_SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DURATION = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(_UNIT_SECONDS)})", re.ASCII)
-_SHARE_FIX = "write a number between 0 and 1, such as 0.1"
 
 
 def split(
@@ -131,19 +130,19 @@ def parse_options(method: str, *, repeats: str = "first", **arguments: Any) -> S
         If arguments are unknown, unused, missing or out of range; all problems at once.
     """
     options = {name: value for name, value in arguments.items() if value is not None}
-    raise_problems(_problems(method, options, repeats))
+    values = {name: _VALUES[name][0](value) for name, value in options.items()}
+    raise_problems(_problems(method, options, values, repeats))
     dates: dict[str, str] = {
         name: str(options[name])
         for name in ("at", "gap")
         if name in options and _parse_number(options[name]) is None
     }
-    for name, parse in (("at", _parse_time), ("gap", _parse_duration), ("share", float)):
-        if name in options:
-            options[name] = parse(options[name])
-    return SplitOptions(method, **options, repeats=repeats, dates=dates)
+    return SplitOptions(method, **values, repeats=repeats, dates=dates)
 
 
-def _problems(method: str, options: Mapping[str, Any], repeats: str) -> Iterator[Problem]:
+def _problems(
+    method: str, options: Mapping[str, Any], values: Mapping[str, Any], repeats: str
+) -> Iterator[Problem]:
     if repeats not in REPEATS:
         yield Problem("repeats", f"is {repeats!r}", f"choose one of: {', '.join(REPEATS)}")
     if not isinstance(method, str) or method not in METHOD_OPTIONS:
@@ -155,37 +154,24 @@ def _problems(method: str, options: Mapping[str, Any], repeats: str) -> Iterator
         fix = f"remove it; the options of {method} are: {', '.join(supported)}"
         yield Problem(name, f"is not an option of {method}", fix)
     if method in ("random", "user-time") and "share" not in options:
-        yield Problem("share", f"is missing: {method} requires it", _SHARE_FIX)
+        yield Problem("share", f"is missing: {method} requires it", _VALUES["share"][1])
     if method == "global-time" and "at" in options and "share" in options:
         yield Problem("at", "cannot be combined with share", "remove one of them")
     if method == "global-time" and "at" not in options and "share" not in options:
         fix = "set `at` to a time such as 2026-05-30, or `share` to a share such as 0.1"
         yield Problem("at", "is missing, and so is share", fix)
-    yield from _value_problems(options)
+    for name, value in values.items():
+        if value is None:
+            yield Problem(name, f"is {options[name]!r}", _VALUES[name][1])
 
 
-def _value_problems(options: Mapping[str, Any]) -> Iterator[Problem]:
-    for name, minimum in (("last", 1), ("seed", None)):
-        value = options.get(name, 1)
-        if type(value) is not int or (minimum is not None and value < minimum):
-            suffix = "" if minimum is None else f", {minimum} or more"
-            yield Problem(name, f"is {value!r}", f"write a whole number{suffix}")
-    share = options.get("share", 0.5)
-    if isinstance(share, str) or not 0 < (_parse_number(share) or 0) < 1:
-        yield Problem("share", f"is {share!r}", _SHARE_FIX)
-    if _parse_time(options.get("at", 0)) is None:
-        fix = (
-            "write a date such as 2026-05-30 or 2026-05-30T08:10, or a number in the unit of "
-            "the times"
-        )
-        yield Problem("at", f"{options['at']!r} is not a time", fix)
-    if _parse_duration(options.get("gap", 0)) is None:
-        units = ", ".join(_UNIT_SECONDS)
-        fix = (
-            "write a number, 0 or more, in the unit of the times, or with a unit such as 7d "
-            f"({units})"
-        )
-        yield Problem("gap", f"{options['gap']!r} is not a duration", fix)
+def _parse_whole(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+def _parse_share(value: Any) -> float | None:
+    number = None if isinstance(value, str) else _parse_number(value)
+    return number if number is not None and 0 < number < 1 else None
 
 
 def _parse_number(value: Any) -> float | None:
@@ -196,8 +182,7 @@ def _parse_number(value: Any) -> float | None:
         number = float(value)
     except (ValueError, OverflowError):
         return None
-    has_underscore = isinstance(value, str) and "_" in value  # float("1_0") is 10
-    return number if math.isfinite(number) and not has_underscore else None
+    return number if math.isfinite(number) else None
 
 
 def _parse_time(value: Any) -> float | None:
@@ -224,3 +209,19 @@ def _parse_duration(value: Any) -> float | None:
         return float(Fraction(match[1]) * _UNIT_SECONDS[match[2]])
     number = _parse_number(value)
     return number if number is not None and number >= 0 else None
+
+
+_VALUES: Mapping[str, tuple[Callable[[Any], Any], str]] = {  # parse function, fix
+    "last": (lambda value: _parse_whole(value) or None, "write a whole number, 1 or more"),
+    "seed": (_parse_whole, "write a whole number, 0 or more"),
+    "share": (_parse_share, "write a number between 0 and 1, such as 0.1"),
+    "at": (
+        _parse_time,
+        "write a date such as 2026-05-30 or 2026-05-30T08:10, or a number in the unit of the times",
+    ),
+    "gap": (
+        _parse_duration,
+        "write a number, 0 or more, in the unit of the times, or with a unit such as 7d "
+        f"({', '.join(_UNIT_SECONDS)})",
+    ),
+}

@@ -39,44 +39,26 @@ class _OptionNames(ArgumentNames):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "interactions",
-        metavar="INTERACTIONS",
-        help="table of user, item, time and optionally grade",
-    )
-    add(
-        "--how",
-        dest="method",
-        required=True,
-        metavar="METHOD",
-        help="random, leave-last-out, global-time or user-time",
-    )
+    add("interactions", metavar="INTERACTIONS", help="table of user, item, time, optionally grade")
+    methods = "random, leave-last-out, global-time or user-time"
+    add("--how", dest="method", required=True, metavar="METHOD", help=methods)
     add("--into", required=True, metavar="DIR", help="folder to write")
-    add(
-        "--last",
-        type=int,
-        metavar="N",
-        help="leave-last-out: number of last interactions per user in the ground truth "
-        "(default: 1)",
-    )
+    add("--last", type=int, metavar="N", help="leave-last-out: rows per user (default: 1)")
     add(
         "--at",
         metavar="TIME",
-        help="global-time: start of the ground truth, such as 2026-05-30 or a number in the unit "
-        "of the times",
+        help="global-time: start of the ground truth, such as 2026-05-30 or a number",
     )
     add(
         "--share",
         type=float,
         metavar="X",
-        help="random: chance that an interaction is in the ground truth; user-time: share of each "
-        "user's interactions; global-time: share of all, instead of --at",
+        help="share of the ground truth: of all interactions, or of each user's (user-time)",
     )
     add(
         "--gap",
         metavar="SPAN",
-        help="global-time: time left out before the ground truth, such as 12h, 7d or a number in "
-        "the unit of the times",
+        help="global-time: time left out before the ground truth, such as 12h, 7d or a number",
     )
     add("--seed", type=int, metavar="N", help="random: seed of the choice (default: 0)")
     add(

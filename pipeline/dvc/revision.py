@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -361,15 +361,12 @@ def load_revision(
         current = {name: entry.model_dump() for name, entry in params.models.items()}
         match = match_models(current, config.replicates, entries, replicates)
         requested = {model: match.lists[model] for model in models if model in match.lists}
+        names = list(dict.fromkeys(chain(*requested.values())))
         kinds = [kind for kind in RESULT_SUFFIXES if with_lists or kind != "lists"]
-        paths = {
-            name: {kind: folders[kind] / f"{name}{RESULT_SUFFIXES[kind]}" for kind in kinds}
-            for name in chain(*requested.values())
-        }
         fix = "evaluate that revision again"
         results = {
-            name: read_list_result(found, fix, as_mapping(entries[name]).get("fold"))
-            for name, found in _find_results(files, paths).items()
+            name: read_list_result(paths, fix, as_mapping(entries[name]).get("fold"))
+            for name, paths in _find_results(files, folders, names, kinds).items()
         }
         current_names = {former: name for name, former in match.renamed.items()}
         yield RevisionResults(
@@ -388,23 +385,26 @@ def load_revision(
 
 
 def _find_results(
-    files: RevisionFiles, paths: Mapping[str, Mapping[str, Path]]
+    files: RevisionFiles,
+    folders: Mapping[str, Path],
+    names: Iterable[str],
+    kinds: Collection[str],
 ) -> dict[str, dict[str, Path]]:
-    """Return the file of each result; raise InputError with all that are missing or damaged."""
-    found: dict[str, dict[str, Path]] = {name: {} for name in paths}
+    """Return the file of each kind of result; raise InputError for all that are missing."""
+    found: dict[str, dict[str, Path]] = {}
     problems: list[Problem] = []
     missing: list[Path] = []
-    for name, by_kind in paths.items():
-        for kind, path in by_kind.items():
-            try:
-                file = files.find(path)
-            except InputError as error:
-                problems += error.problems
-                continue
-            if file is None:
-                missing.append(path)
-            else:
-                found[name][kind] = file
+    for name, kind in product(names, kinds):
+        path = folders[kind] / f"{name}{RESULT_SUFFIXES[kind]}"
+        try:
+            file = files.find(path)
+        except InputError as error:
+            problems += error.problems
+            continue
+        if file is None:
+            missing.append(path)
+        else:
+            found.setdefault(name, {})[kind] = file
     if missing:
         problems.append(missing_results(files.revision, missing))
     raise_problems(problems)

@@ -76,7 +76,7 @@ _STORE = "mlflow.db"
 
 
 def run_id_file(table: Table, models: Collection[Table], project: Path) -> Content:
-    """Return the entry of the only file beside a model's lists that holds the id of its run.
+    """Return the entry of the only file next to a model's lists that holds the id of its run.
 
     Its name has `run`, after the name of the lists if there are several in the folder.
     """

@@ -76,7 +76,6 @@ NO_FILES = NamedFiles()
 def dvc_yaml(
     files: NamedFiles = NO_FILES,
     *,
-    code: bool = False,
     mlflow: bool = True,
     acknowledge: bool = False,
     values: bool = False,
@@ -87,8 +86,6 @@ def dvc_yaml(
     ----------
     files : NamedFiles, optional
         Files that params.yaml names in places that no stage can refer to.
-    code : bool
-        Whether stages depend on Concord's own code instead of its version in params.yaml.
     mlflow : bool
         Whether there is a stage `log`.
     acknowledge : bool
@@ -101,7 +98,7 @@ def dvc_yaml(
         for name, each in files._asdict().items()
     }
     return _template("dvc.yaml.j2").render(
-        code=code, mlflow=mlflow, acknowledge=acknowledge, values=values, **paths
+        mlflow=mlflow, acknowledge=acknowledge, values=values, **paths
     )
 
 

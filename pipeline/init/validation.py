@@ -167,22 +167,20 @@ def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
         return
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
     files = NamedFiles.of_params(params.model_dump(include={"models", "data"}))
-    rendered = dvc_yaml(files, values=params.has_values)
-    for stage, section in (("log", "models"), ("load-truth", "data"), ("load", "data.exclude")):
-        actual, expected = (
-            {*_items(parsed, stage, "deps")} for parsed in (content, load_yaml(rendered, ""))
-        )
+    acknowledge = "acknowledge" in params.model_fields_set
+    rendered = load_yaml(dvc_yaml(files, acknowledge=acknowledge, values=params.has_values), "")
+    for stage, key, section in (
+        ("log", "deps", "models"),
+        ("load-truth", "deps", "data"),
+        ("load", "deps", "data.exclude"),
+        ("compare", "params", "acknowledge"),
+    ):
+        actual, expected = ({*_items(parsed, stage, key)} for parsed in (content, rendered))
         if actual and actual != expected:
             sides = {"lacks": expected - actual, "names": actual - expected}
             parts = [f"{verb} {', '.join(sorted(deps))}" for verb, deps in sides.items() if deps]
             problem = f"{' and '.join(parts)}, unlike `{section}` of {PARAMS}"
-            yield Problem(f"{path}: stages.{stage}.deps", problem, _REWRITE_FIX)
-    keys = _items(content, "compare", "params")
-    has_key, is_named = "acknowledge" in params.model_fields_set, "acknowledge" in keys
-    if keys and has_key != is_named:
-        verb, other = ("lacks", "has") if has_key else ("names", "lacks")
-        problem = f"{verb} acknowledge, which {PARAMS} {other}"
-        yield Problem(f"{path}: stages.compare.params", problem, _REWRITE_FIX)
+            yield Problem(f"{path}: stages.{stage}.{key}", problem, _REWRITE_FIX)
 
 
 def _items(content: Any, stage: str, key: str) -> list[str]:

@@ -307,7 +307,7 @@ def test_a_run_file_of_a_model_with_one_id_is_its_training_run(
 
 
 @pytest.mark.parametrize("files", [{"run.txt": ID}, {"run.txt": ID, "run.json": f'["{ID}"]'}])
-def test_the_only_run_file_beside_one_model_needs_no_name(
+def test_the_only_run_file_next_to_one_model_needs_no_name(
     tmp_path: Path, files: dict[str, str]
 ) -> None:
     root = repository(tmp_path, {f"als/{name}": text for name, text in files.items()})
