@@ -5,7 +5,7 @@ import math
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -150,16 +150,11 @@ SEGMENTS = (  # name, entry, comment
 )
 
 
-@dataclass(frozen=True)
-class Choices:
-    """Content for the templates, and choices that the user should check, as sentences."""
+def choose(discovery: Discovery, project: Path, title: str) -> tuple[Content, tuple[str, ...]]:
+    """Return the content for the templates, and choices that the user should check, as sentences.
 
-    content: Content
-    assumptions: tuple[str, ...]
-
-
-def choose(discovery: Discovery, project: Path, title: str) -> Choices:
-    """Return the choices for the folder `project`; `title` is that of report and experiment."""
+    `project` is the folder to write; `title` is that of report and experiment.
+    """
     truth = discovery.tables["truth"]
     background = {name: table for name, table in discovery.tables.items() if name != "truth"}
     columns, unit = _common_columns(truth), shared_unit(discovery.models, truth)
@@ -203,7 +198,7 @@ def choose(discovery: Discovery, project: Path, title: str) -> Choices:
         "table_help": TABLE_HELP,
         "comments": comments(truth, discovery.models),
     }
-    return Choices(content, (*_assumptions(content, truth), *[SEARCH_PRESET] * is_search))
+    return content, (*_assumptions(content, truth), *[SEARCH_PRESET] * is_search)
 
 
 def _common_columns(truth: Table) -> dict[str, str]:

@@ -101,9 +101,9 @@ def init(
     if existing and not (is_concord_project(project) and (force or dry_run)):
         raise _exists_error(existing, is_own=is_concord_project(project))
     discovery = _discover(current, project, truth, models, parse_columns(columns))
-    choices = choose(discovery, project, title=current.name)
-    entries, mlflow = choices.content["models"], is_mlflow_installed()
-    files = {project / PARAMS: params_yaml(choices.content, version("concord-eval"))}
+    content, assumptions = choose(discovery, project, title=current.name)
+    entries, mlflow = content["models"], is_mlflow_installed()
+    files = {project / PARAMS: params_yaml(content, version("concord-eval"))}
     if dvc:
         stages = dvc_yaml(NamedFiles.of_params({"models": entries}), mlflow=mlflow)
         files |= {
@@ -112,7 +112,7 @@ def init(
         }
         if not (root / TEMPLATE).exists():
             files[root / TEMPLATE] = plot_template()
-    print_discovery(discovery, choices.assumptions, entries)
+    print_discovery(discovery, assumptions, entries)
     print_changes(files) if dry_run else _write(files)
     params = project / PARAMS
     places = fill_in_problems(Path(relative(params)), files[params])

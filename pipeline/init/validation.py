@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 from duckdb import DuckDBPyConnection
@@ -70,7 +70,7 @@ def validate() -> None:
     with spill_folder() as folder:  # the next run removes it even after a kill
         results = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
         copy = _with_valid_conventions(params.model_copy(update={"results": results}))
-        names = {entry.name for entry in missing}
+        names = {name for name, *_ in missing}
         names |= {"truth", *copy.models} if "exclude" in names else set()  # all of these read it
         files = [(name, load_file) for name, load_file in _files(copy) if name not in names]
         file_problems = [p for name, load_file in files for p in _load(copy, name, load_file)]
@@ -82,16 +82,8 @@ def validate() -> None:
     print(f"no problem found: `{rerun_command()}` evaluates{condition}")
 
 
-class _MissingInput(NamedTuple):
-    """An input whose file is missing; its stage is empty if `dvc add` tracks the file."""
-
-    name: str
-    path: str
-    stage: str
-
-
-def _missing_inputs(params: Params) -> list[_MissingInput]:
-    """Return the missing input files that a stage makes or DVC tracks.
+def _missing_inputs(params: Params) -> list[tuple[str, str, str]]:
+    """Return name, path and stage of missing inputs that DVC tracks; no stage for `dvc add`.
 
     Raises
     ------
@@ -99,12 +91,10 @@ def _missing_inputs(params: Params) -> list[_MissingInput]:
         If DVC cannot read one of its own files.
     """
     missing = [(name, path) for name, path in _inputs(params) if not os.path.lexists(path)]
-    if not missing:
-        return []
-    outs = list_outs(repository(), Path.cwd().resolve())
+    outs = list_outs(repository(), Path.cwd().resolve()) if missing else {}
     stages = [stage_of(Path(os.path.abspath(path)), outs) for _, path in missing]  # noqa: PTH100
     return [
-        _MissingInput(name, path, stage)
+        (name, path, stage)
         for (name, path), stage in zip(missing, stages, strict=True)
         if stage is not None
     ]
@@ -120,7 +110,7 @@ def _inputs(params: Params) -> Iterator[tuple[str, str]]:
             yield model, entry.training_run_id.file
 
 
-def _unfetched_problems(missing: Sequence[_MissingInput]) -> Iterator[Problem]:
+def _unfetched_problems(missing: Sequence[tuple[str, str, str]]) -> Iterator[Problem]:
     """Yield a problem for missing files that DVC tracks; print those that a stage will make."""
     for name, path, stage in missing:
         if stage:
