@@ -113,12 +113,12 @@ def split(
     names = check_columns(columns or {}, {INTERACTIONS: INTERACTIONS})
     table = open_table(INTERACTIONS, interactions, names)
     with in_memory() as connection:
-        rows = split_rows(connection, table, options)
+        queries, manifest = split_rows(connection, table, options)
         sides = {
             side: pl.DataFrame(connection.sql(query).to_arrow_reader().read_all())
-            for side, query in rows.queries.items()
+            for side, query in queries.items()
         }
-    return Split(sides[TRAIN], sides[TRUTH], rows.manifest)
+    return Split(sides[TRAIN], sides[TRUTH], manifest)
 
 
 def parse_options(method: str, *, repeats: str = "first", **arguments: Any) -> SplitOptions:

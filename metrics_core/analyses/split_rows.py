@@ -27,12 +27,7 @@ METHOD_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "global-time": ("at", "share", "gap"),
     "user-time": ("share",),
 }
-_EMPTY_FIXES = {  # what to do if a side is empty
-    "random": "choose another share",
-    "leave-last-out": "every user has too few interactions: use global-time, or lower `last`",
-    "global-time": "move the cut, or shorten the gap",
-    "user-time": "every user has too few interactions: use global-time",
-}
+_EMPTY_FIX = "choose another cut; leave-last-out and user-time need users with several interactions"
 _HASH_DIGITS = 13  # hexadecimal: 52 bits
 _MAX_DENOMINATOR = 10**9  # of a share
 
@@ -56,22 +51,21 @@ class SplitOptions:
         return {"how": self.method, **options, "repeats": self.repeats}
 
 
-@dataclass(frozen=True)
-class SplitRows:
-    """Query of each side, sorted by user, time and item, and the content of manifest.json."""
-
-    queries: Mapping[str, str]
-    manifest: dict[str, Any]
-
-
 def split_rows(
     connection: DuckDBPyConnection,
     table: InputTable,
     options: SplitOptions,
     *,
     progress: Progress = no_progress,
-) -> SplitRows:
+) -> tuple[dict[str, str], dict[str, Any]]:
     """Read, validate and split interactions in the database of a connection.
+
+    Returns
+    -------
+    queries : dict of str to str
+        Query of each side's rows, sorted by user, time and item.
+    manifest : dict
+        Content of manifest.json.
 
     Raises
     ------
@@ -100,8 +94,7 @@ def split_rows(
     excluded["repeat_in_truth"] = _count(connection, truth) - files[TRUTH]["rows"]
     for side in (TRUTH, TRAIN):
         if not files[side]["rows"]:
-            problem = f"{options.method} leaves no rows for {side}"
-            raise refuse(table.name, problem, _EMPTY_FIXES[options.method])
+            raise refuse(table.name, f"{options.method} leaves no rows for {side}", _EMPTY_FIX)
     counts |= _count_overlap(connection, queries[TRAIN])
     manifest = {
         "concord": version("concord-eval"),
@@ -112,7 +105,7 @@ def split_rows(
         "excluded": excluded,
         "counts": {name: _whole(number) for name, number in counts.items()},
     }
-    return SplitRows(queries, manifest)
+    return queries, manifest
 
 
 def _order_rows(

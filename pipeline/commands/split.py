@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.errors import ArgumentNames, InputError, refuse
 from concord.pipeline.terminal.parser import COMMAND_LINE
@@ -12,7 +12,6 @@ from concord.pipeline.terminal.parser import COMMAND_LINE
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from concord.metrics_core.analyses.split_rows import SplitRows
     from concord.metrics_core.data.input_table import InputTable
 
 HELP = "split interactions into training set and ground truth"
@@ -107,11 +106,11 @@ def run(arguments: argparse.Namespace) -> None:
         remove_stale_files(folder)
         with isolated_connection() as connection:
             with refuse_changes(table.path):
-                rows = split_rows(connection, table, options, progress=count_rows)
-            _write(connection, rows, folder)
+                queries, manifest = split_rows(connection, table, options, progress=count_rows)
+            _write(connection, queries, manifest, folder)
     except InputError as error:
         raise with_option_names(error, _OPTIONS) from None
-    print_blocks(describe_manifest(rows.manifest))
+    print_blocks(describe_manifest(manifest))
     print_line(f"{folder / MANIFEST} has all counts; in params.yaml:")
     for key in ("data: {truth", "background: {train"):
         path = folder / f"{key.partition('{')[2]}.parquet"
@@ -163,17 +162,22 @@ def _refuse_existing(folder: Path, table: "InputTable", *, force: bool) -> None:
         raise refuse(f"{folder}/", problem, fix)
 
 
-def _write(connection: "DuckDBPyConnection", rows: "SplitRows", folder: Path) -> None:
+def _write(
+    connection: "DuckDBPyConnection",
+    queries: Mapping[str, str],
+    manifest: dict[str, Any],
+    folder: Path,
+) -> None:
     """Write all files, then move them to their names, the manifest last."""
     from concord.metrics_core.data.hashes import hash_content
     from concord.pipeline.running.outputs import atomic_write, write_json
     from concord.pipeline.stages.load import ROW_GROUP, write_rows
 
     with ExitStack() as files:  # closed in reverse order
-        manifest, *sides = (files.enter_context(atomic_write(folder / name)) for name in FILES)
-        for query, path, name in zip(rows.queries.values(), sides, FILES[1:], strict=True):
+        target, *sides = (files.enter_context(atomic_write(folder / name)) for name in FILES)
+        for query, path, name in zip(queries.values(), sides, FILES[1:], strict=True):
             reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
             write_rows(path, reader.schema, reader)
-            rows.manifest["files"][name]["sha256"] = hash_content(path).sha256
-        write_json(manifest, rows.manifest)
+            manifest["files"][name]["sha256"] = hash_content(path).sha256
+        write_json(target, manifest)
         (folder / MANIFEST).unlink(missing_ok=True)

@@ -317,14 +317,13 @@ def test_dates_and_durations_are_in_seconds_since_1970() -> None:
         (
             "global-time",
             {"at": 0.5},
-            "interactions: global-time leaves no rows for train\n  fix: move the cut",
+            "interactions: global-time leaves no rows for train\n  fix: choose another cut",
         ),
         ("global-time", {"at": 6}, "interactions: global-time leaves no rows for truth"),
         (
             "leave-last-out",
             {"last": 3},
-            "leave-last-out leaves no rows for truth\n"
-            "  fix: every user has too few interactions: use global-time, or lower `last`",
+            "leave-last-out leaves no rows for truth\n  fix: choose another cut; leave-last-out",
         ),
     ],
 )

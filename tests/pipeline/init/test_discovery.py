@@ -357,125 +357,47 @@ def test_a_dvc_yaml_that_dvc_cannot_read_is_refused(
         discovered(root)
 
 
-RATINGS = ("userId", "movieId", "rating", "timestamp")
-
-
 @pytest.mark.parametrize(
-    ("path", "columns", "role", "expected"),
+    ("path", "names", "role", "columns"),
     [
-        (
-            "data/test.csv",
-            RATINGS,
-            "truth",
-            {"user": "userId", "item": "movieId", "grade": "rating", "time": "timestamp"},
-        ),
-        (
-            "data/train.csv",
-            RATINGS,
-            "train",
-            {"user": "userId", "item": "movieId", "time": "timestamp"},
-        ),
-        ("data/u1.base", ("user_id", "item_id"), "unknown", {"user": "user_id", "item": "item_id"}),
+        ("data/test.csv", "userId movieId rating timestamp", "truth", "user item grade time"),
+        ("data/train.csv", "userId movieId rating timestamp", "train", "user item - time"),
+        ("data/u1.base", "user_id item_id", "unknown", "user item"),
         (
             "training/output/test_predictions.csv",
-            RATINGS,
+            "userId movieId rating",
             "lists",
-            {"user": "userId", "item": "movieId", "score": "rating"},
+            "user item score",
         ),
-        (
-            "data/holdout.csv",
-            ("customer_id", "article_id"),
-            "truth",
-            {"user": "customer_id", "item": "article_id"},
-        ),
-        ("data/held_out.csv", ("uid", "asin"), "truth", {"user": "uid", "item": "asin"}),
-        ("data/valid.csv", ("user", "item"), "validation", {"user": "user", "item": "item"}),
-        (
-            "als.csv",
-            ("USER_ID", "ItemID", "Prediction"),
-            "lists",
-            {"user": "USER_ID", "item": "ItemID", "score": "Prediction"},
-        ),
-        (
-            "recs/train_als.csv",
-            ("user", "item", "rank"),
-            "lists",
-            {"user": "user", "item": "item", "rank": "rank"},
-        ),
-        (
-            "training/out/als.csv",
-            ("user", "item", "rank"),
-            "lists",
-            {"user": "user", "item": "item", "rank": "rank"},
-        ),
-        (
-            "data/train.csv",
-            ("userId", "movieId", "score"),
-            "train",
-            {"user": "userId", "item": "movieId"},
-        ),
-        (
-            "data/test.csv",
-            ("session_id", "item_id", "position"),
-            "truth",
-            {"user": "session_id", "item": "item_id"},
-        ),
-        (
-            "data/test/0.csv",
-            ("session_id", "item_id", "position"),
-            "truth",
-            {"user": "session_id", "item": "item_id"},
-        ),
-        (
-            "preds/als_val.csv",
-            ("user", "item", "score"),
-            "validation lists",
-            {"user": "user", "item": "item", "score": "score"},
-        ),
-        (
-            "val/recs_als.csv",
-            ("user", "item", "rating"),
-            "validation lists",
-            {"user": "user", "item": "item", "score": "rating"},
-        ),
-        (
-            "preds/als_test.csv",
-            ("user", "item", "score"),
-            "lists",
-            {"user": "user", "item": "item", "score": "score"},
-        ),
-        (
-            "data/test.csv",
-            ("user", "item", "rating", "score"),
-            "truth",
-            {"user": "user", "item": "item", "grade": "rating"},
-        ),
-        (
-            "recs/als.csv",
-            ("visitor_id", "track_id"),
-            "lists",
-            {"user": "visitor_id", "item": "track_id"},
-        ),
-        (
-            "data/movies.csv",
-            ("movieId", "title", "genres"),
-            "items",
-            {"item": "movieId", "categories": "genres", "title": "title"},
-        ),
-        ("data/prices.csv", ("item_id", "price"), None, {}),
-        ("data/customers.csv", ("customer_id", "plan"), "users", {"user": "customer_id"}),
-        ("data/logins.csv", ("customer_id", "plan"), None, {}),
-        ("metrics/scores.csv", ("epoch", "loss"), None, {}),
+        ("data/holdout.csv", "customer_id article_id", "truth", "user item"),
+        ("data/held_out.csv", "uid asin", "truth", "user item"),
+        ("data/valid.csv", "user item", "validation", "user item"),
+        ("als.csv", "USER_ID ItemID Prediction", "lists", "user item score"),
+        ("recs/train_als.csv", "user item rank", "lists", "user item rank"),
+        ("training/out/als.csv", "user item rank", "lists", "user item rank"),
+        ("data/train.csv", "userId movieId score", "train", "user item -"),
+        ("data/test.csv", "session_id item_id position", "truth", "user item -"),
+        ("data/test/0.csv", "session_id item_id position", "truth", "user item -"),
+        ("preds/als_val.csv", "user item score", "validation lists", "user item score"),
+        ("val/recs_als.csv", "user item rating", "validation lists", "user item score"),
+        ("preds/als_test.csv", "user item score", "lists", "user item score"),
+        ("data/test.csv", "user item rating score", "truth", "user item grade -"),
+        ("recs/als.csv", "visitor_id track_id", "lists", "user item"),
+        ("data/movies.csv", "movieId title genres", "items", "item title categories"),
+        ("data/prices.csv", "item_id price", None, "- -"),
+        ("data/customers.csv", "customer_id plan", "users", "user -"),
+        ("data/logins.csv", "customer_id plan", None, "- -"),
+        ("metrics/scores.csv", "epoch loss", None, "- -"),
     ],
 )
-def test_role_of_a_table(
-    path: str, columns: tuple[str, ...], role: str | None, expected: dict[str, str]
-) -> None:
-    observed = TableFile(Path(path), "csv", columns)
+def test_role_of_a_table(path: str, names: str, role: str | None, columns: str) -> None:
+    observed = TableFile(Path(path), "csv", tuple(names.split()))
+    pairs = zip(columns.split(), observed.columns, strict=True)
     result = guess_role(observed, path, {})
 
     assert result == role
     if result is not None:
+        expected = {column: name for column, name in pairs if column != "-"}
         assert as_table(observed, result, {}).columns == expected
 
 

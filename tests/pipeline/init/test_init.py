@@ -1,9 +1,7 @@
 """`concord init` in other repositories: files that it writes, keeps and refuses."""
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -116,30 +114,6 @@ def test_written_project_is_valid_and_read_by_dvc(
     assert (
         "report:\n  title: \"Läden & Söhne 'x'\"\n" in (root / "evaluation/params.yaml").read_text()
     )
-
-
-def test_report_and_experiment_have_the_name_of_the_service(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = repository(tmp_path / "company", {f"shop/{name}": text for name, text in USUAL.items()})
-    monkeypatch.chdir(root / "shop")
-    run()
-    params = evaluation(root / "shop" / "evaluation")
-
-    assert (params.report.title, params.mlflow.experiment) == ("shop", "shop")
-
-
-def test_names_of_columns_are_given_once(root: Path) -> None:
-    write(root, {"out/bpr.csv": LISTS.replace("user_id", "user")})
-    run()
-    params = evaluation(root / "evaluation")
-
-    assert params.data.columns == {"user": "user_id", "item": "item_id"}
-    assert {name: model.columns for name, model in params.models.items()} == {
-        "als": {},
-        "bpr": {"user": "user"},
-        "popular": {},
-    }
 
 
 @pytest.mark.parametrize(
@@ -276,18 +250,6 @@ def test_dvc_works_after_a_model_loses_its_training_run_or_name(
     validate()
 
 
-def test_lists_and_truth_may_be_named(root: Path) -> None:
-    write(root, {"a b/x.csv": TRUTH, "a b/y.csv": LISTS, "out/bpr.csv": LISTS})
-    run(truth="a b/x.csv", models=("mine=a b/y.csv", "2024=out/bpr.csv"))
-    params = evaluation(root / "evaluation")
-
-    assert params.data.truth.path == "../a b/x.csv"
-    assert {name: model.path for name, model in params.models.items()} == {
-        "mine": "../a b/y.csv",
-        "2024": "../out/bpr.csv",
-    }
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -337,10 +299,13 @@ def test_several_ground_truths_need_an_argument(root: Path) -> None:
 
 def test_named_file_has_no_other_role(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(root, {"data/train.csv": TRAIN, "data/movies.csv": ITEMS, "data/old/train.csv": TRAIN})
-    run(truth="data/train.csv", models=("als=out/als.csv", "truths=data/test.csv"))
+    write(root, {"a b/y.csv": LISTS})
+    run(truth="data/train.csv", models=("mine=a b/y.csv", "2024=data/test.csv"))
     params = evaluation(root / "evaluation")
 
     assert params.data.truth.path == "../data/train.csv"
+    assert params.models["mine"].path == "../a b/y.csv"
+    assert params.models["2024"].path == "../data/test.csv"
     assert params.background["train"].path == "../data/old/train.csv"
     assert "not used" not in capsys.readouterr().out
 
@@ -486,8 +451,10 @@ def test_only_the_current_folder_of_a_monorepo_is_searched(
     root = repository(tmp_path, files)
     monkeypatch.chdir(root / "shop")
     run()
+    params = evaluation(root / "shop/evaluation")
 
-    assert set(evaluation(root / "shop/evaluation").models) == {"als", "popular"}
+    assert set(params.models) == {"als", "popular"}
+    assert (params.report.title, params.mlflow.experiment) == ("shop", "shop")
 
 
 def test_missing_and_not_yet_made_inputs_are_reported_together(
@@ -525,21 +492,6 @@ def test_a_parent_gitignore_does_not_hide_results_in_git(root: Path) -> None:
     )
 
     assert known.stdout.split() == ["evaluation/results/report/primary.json"]
-
-
-@pytest.mark.parametrize(
-    ("end", "unbuffered"),
-    [("| head -n 1", ""), ("| head -n 1", "1"), (">&-", ""), (">/dev/full", "1")],
-)
-def test_failed_output_writes_all_files_or_none(root: Path, end: str, unbuffered: str) -> None:
-    command = f"{sys.executable} -m concord init {end}"
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
-    done = subprocess.run(
-        ["bash", "-c", command], env=env, capture_output=True, text=True, check=False
-    )
-
-    assert NEW & set(tree(root)) in ([NEW] if end == ">&-" else [set(), NEW])
-    assert done.stderr == "" or end == ">/dev/full"
 
 
 def test_the_users_own_params_lead_to_those_of_concord(root: Path) -> None:
