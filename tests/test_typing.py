@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.analyses.split_methods import METHODS, SplitMethodName
+from concord.metrics_core.analyses.split_rows import METHOD_OPTIONS, SplitMethodName
 from concord.metrics_core.conventions.convention import Convention
 from concord.metrics_core.conventions.option_types import CandidateOptions, PropensityOptions
 from concord.metrics_core.conventions.preset_table import PRESETS
@@ -183,7 +183,7 @@ def test_names_of_columns_are_those_that_are_read() -> None:
 
 
 def test_split_methods_are_those_that_are_accepted() -> None:
-    assert get_args(SplitMethodName) == tuple(METHODS)
+    assert get_args(SplitMethodName) == tuple(METHOD_OPTIONS)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -1,28 +1,34 @@
-"""`split`: split interactions into train and truth."""
+"""`split`: split interactions into train and truth.
+
+References
+----------
+Meng, McCreadie, Macdonald & Ounis (2020), RecSys, 681-686.  doi:10.1145/3383313.3418479
+Ji, Sun, Zhang & Li (2023), ACM TOIS 41(3), 75.  doi:10.1145/3569930
+Hidasi & Czapp (2023), RecSys, 848-855.  arXiv:2307.14951
+Gusak, Volodkevich, Klenitskiy, Vasilev & Frolov (2025), RecSys.  arXiv:2507.16289
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
 import polars as pl
 
-from concord.metrics_core.analyses.split_methods import (
-    HISTORY,
-    METHODS,
+from concord.metrics_core.analyses.split_rows import (
+    METHOD_OPTIONS,
     REPEATS,
     TRAIN,
     TRUTH,
     Repeats,
     SplitMethodName,
     SplitOptions,
-    options_of,
+    split_rows,
 )
-from concord.metrics_core.analyses.split_rows import split_rows
 from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.data.argument_types import Data, SplitColumns
 from concord.metrics_core.data.arguments import INTERACTIONS, check_columns, open_table
@@ -32,7 +38,6 @@ from concord.metrics_core.results.split import Split
 
 _UNIT_SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DURATION = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(_UNIT_SECONDS)})", re.ASCII)
-_SHARE_FIX = "write a number between 0 and 1, such as 0.1"
 
 
 def split(
@@ -43,7 +48,6 @@ def split(
     at: float | str | date | None = None,
     share: float | None = None,
     gap: float | str | timedelta | None = None,
-    newest: bool | None = None,
     seed: int | None = None,
     repeats: Repeats = "first",
     columns: SplitColumns | None = None,
@@ -60,27 +64,24 @@ def split(
     ----------
     interactions : data frame or path
         Columns user, item, time and, optionally, grade.
-    method : {'leave-last-out', 'global-time', 'users', 'cold-items'}
-        Whether the truth holds the last interactions of every user, all interactions from a
-        time on, the last ones of some users, or those of some items. See docs/how-to/split.md.
+    method : {'random', 'leave-last-out', 'global-time', 'user-time'}
+        Whether the truth holds a random choice of interactions, the last ones of every user, all
+        from a time on, or the last share of every user's. See docs/how-to/split.md.
     last : int, optional
-        For leave-last-out and users: number of each user's last interactions in the truth.
-        Default: 1.
+        For leave-last-out: number of each user's last interactions in the truth. Default: 1.
     at : float, str, date or datetime, optional
         For global-time: first time of the truth. A date (UTC if it has no time zone), or a number
         in the unit of the times.
     share : float, optional
-        For global-time, instead of `at`: share of the interactions in the truth. For cold-items
-        with `newest`: share of the items. Otherwise the probability of each user or item to be
-        held out, by a hash of its id: the actual share is approximate, and no user or item changes
-        sides when the data grow.
+        For global-time, instead of `at`: share of the interactions in the truth. For user-time:
+        share of each user's, rounded up; the first one stays in train. For random: probability of
+        each pair of user and item, by a hash of the ids. The actual share is approximate, and no
+        pair changes sides when the data grow.
     gap : float, str or timedelta, optional
         For global-time: interactions within this time before the truth are on no side. A number in
         the unit of the times, or a duration such as 30min, 12h, 7d or 2w. Default: 0.
-    newest : bool, optional
-        For cold-items: select the items with the latest first interaction instead of by hash.
     seed : int, optional
-        For users and cold-items: seed of the hash. Default: 0.
+        For random: seed of the hash. Default: 0.
     repeats : {'keep', 'first'}, default='first'
         Whether to keep repeated interactions of a user with an item, or only the first. With
         'keep', truth and train have pairs of user and item in common.
@@ -91,7 +92,7 @@ def split(
     Returns
     -------
     Split
-        Train and truth, the history of held-out users, and the manifest.
+        Train, truth and the manifest.
 
     Raises
     ------
@@ -107,17 +108,17 @@ def split(
     [(1, 11, 2.0)]
     """
     options = parse_options(
-        method, last=last, at=at, share=share, gap=gap, newest=newest, seed=seed, repeats=repeats
+        method, last=last, at=at, share=share, gap=gap, seed=seed, repeats=repeats
     )
     names = check_columns(columns or {}, {INTERACTIONS: INTERACTIONS})
     table = open_table(INTERACTIONS, interactions, names)
     with in_memory() as connection:
-        rows = split_rows(connection, table, options)
+        queries, manifest = split_rows(connection, table, options)
         sides = {
             side: pl.DataFrame(connection.sql(query).to_arrow_reader().read_all())
-            for side, query in rows.queries.items()
+            for side, query in queries.items()
         }
-    return Split(sides[TRAIN], sides[TRUTH], sides.get(HISTORY), rows.manifest)
+    return Split(sides[TRAIN], sides[TRUTH], manifest)
 
 
 def parse_options(method: str, *, repeats: str = "first", **arguments: Any) -> SplitOptions:
@@ -129,65 +130,48 @@ def parse_options(method: str, *, repeats: str = "first", **arguments: Any) -> S
         If arguments are unknown, unused, missing or out of range; all problems at once.
     """
     options = {name: value for name, value in arguments.items() if value is not None}
-    raise_problems(_problems(method, options, repeats))
-    time_texts: dict[str, str] = {
+    values = {name: _VALUES[name][0](value) for name, value in options.items()}
+    raise_problems(_problems(method, options, values, repeats))
+    dates: dict[str, str] = {
         name: str(options[name])
         for name in ("at", "gap")
         if name in options and _parse_number(options[name]) is None
     }
-    for name, parse in (("at", _parse_time), ("gap", _parse_duration), ("share", float)):
-        if name in options:
-            options[name] = parse(options[name])
-    if options.get("newest"):
-        options["seed"] = None
-    return SplitOptions(METHODS[method](**options), repeats, time_texts)
+    return SplitOptions(method, **values, repeats=repeats, dates=dates)
 
 
-def _problems(method: str, options: Mapping[str, Any], repeats: str) -> Iterator[Problem]:
+def _problems(
+    method: str, options: Mapping[str, Any], values: Mapping[str, Any], repeats: str
+) -> Iterator[Problem]:
     if repeats not in REPEATS:
         yield Problem("repeats", f"is {repeats!r}", f"choose one of: {', '.join(REPEATS)}")
-    if not isinstance(method, str) or method not in METHODS:
-        fix = suggest(str(method), set(METHODS))
+    if not isinstance(method, str) or method not in METHOD_OPTIONS:
+        fix = suggest(str(method), set(METHOD_OPTIONS))
         yield Problem("method", f"{method!r} is not a split method", fix)
         return
-    supported = options_of(method)
+    supported = METHOD_OPTIONS[method]
     for name in sorted(options.keys() - set(supported)):
         fix = f"remove it; the options of {method} are: {', '.join(supported)}"
         yield Problem(name, f"is not an option of {method}", fix)
-    if method in ("users", "cold-items") and "share" not in options:
-        yield Problem("share", f"is missing: {method} requires it", _SHARE_FIX)
+    if method in ("random", "user-time") and "share" not in options:
+        yield Problem("share", f"is missing: {method} requires it", _VALUES["share"][1])
     if method == "global-time" and "at" in options and "share" in options:
         yield Problem("at", "cannot be combined with share", "remove one of them")
     if method == "global-time" and "at" not in options and "share" not in options:
         fix = "set `at` to a time such as 2026-05-30, or `share` to a share such as 0.1"
         yield Problem("at", "is missing, and so is share", fix)
-    if options.get("newest") and "seed" in options:
-        yield Problem("seed", "is not used with newest", "remove one of them")
-    yield from _value_problems(options)
+    for name, value in values.items():
+        if value is None:
+            yield Problem(name, f"is {options[name]!r}", _VALUES[name][1])
 
 
-def _value_problems(options: Mapping[str, Any]) -> Iterator[Problem]:
-    for name, minimum in (("last", 1), ("seed", None)):
-        value = options.get(name, 1)
-        if type(value) is not int or (minimum is not None and value < minimum):
-            suffix = "" if minimum is None else f", {minimum} or more"
-            yield Problem(name, f"is {value!r}", f"write a whole number{suffix}")
-    share = options.get("share", 0.5)
-    if isinstance(share, str) or not 0 < (_parse_number(share) or 0) < 1:
-        yield Problem("share", f"is {share!r}", _SHARE_FIX)
-    if _parse_time(options.get("at", 0)) is None:
-        fix = (
-            "write a date such as 2026-05-30 or 2026-05-30T08:10, or a number in the unit of "
-            "the times"
-        )
-        yield Problem("at", f"{options['at']!r} is not a time", fix)
-    if _parse_duration(options.get("gap", 0)) is None:
-        units = ", ".join(_UNIT_SECONDS)
-        fix = (
-            "write a number, 0 or more, in the unit of the times, or with a unit such as 7d "
-            f"({units})"
-        )
-        yield Problem("gap", f"{options['gap']!r} is not a duration", fix)
+def _parse_whole(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+def _parse_share(value: Any) -> float | None:
+    number = None if isinstance(value, str) else _parse_number(value)
+    return number if number is not None and 0 < number < 1 else None
 
 
 def _parse_number(value: Any) -> float | None:
@@ -198,8 +182,7 @@ def _parse_number(value: Any) -> float | None:
         number = float(value)
     except (ValueError, OverflowError):
         return None
-    has_underscore = isinstance(value, str) and "_" in value  # float("1_0") is 10
-    return number if math.isfinite(number) and not has_underscore else None
+    return number if math.isfinite(number) else None
 
 
 def _parse_time(value: Any) -> float | None:
@@ -226,3 +209,19 @@ def _parse_duration(value: Any) -> float | None:
         return float(Fraction(match[1]) * _UNIT_SECONDS[match[2]])
     number = _parse_number(value)
     return number if number is not None and number >= 0 else None
+
+
+_VALUES: Mapping[str, tuple[Callable[[Any], Any], str]] = {  # parse function, fix
+    "last": (lambda value: _parse_whole(value) or None, "write a whole number, 1 or more"),
+    "seed": (_parse_whole, "write a whole number, 0 or more"),
+    "share": (_parse_share, "write a number between 0 and 1, such as 0.1"),
+    "at": (
+        _parse_time,
+        "write a date such as 2026-05-30 or 2026-05-30T08:10, or a number in the unit of the times",
+    ),
+    "gap": (
+        _parse_duration,
+        "write a number, 0 or more, in the unit of the times, or with a unit such as 7d "
+        f"({', '.join(_UNIT_SECONDS)})",
+    ),
+}

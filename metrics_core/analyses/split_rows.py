@@ -1,55 +1,54 @@
-"""Rows of a split: sorted interactions without duplicates, the query of each side, the manifest."""
+"""Rows of a split: unique interactions, the query of each side, the manifest."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from importlib.metadata import version
-from typing import Any
+from math import ceil
+from typing import Any, Literal, get_args
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
-from numpy.typing import NDArray
 
-from concord.metrics_core.analyses.split_methods import (
-    GAP,
-    TRAIN,
-    TRUTH,
-    Cut,
-    SplitOptions,
-    item_order,
-)
-from concord.metrics_core.data.arrow_numpy import as_arrow, as_numpy
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.data.list_batches import ListBatch, list_batches
 from concord.metrics_core.data.quality import describe
 from concord.metrics_core.data.read_source import Progress, no_progress
-from concord.metrics_core.data.relations import only_row, second_cursor
+from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.side_data import read_interactions
-from concord.metrics_core.errors import refuse
+from concord.metrics_core.errors import Problem, raise_problems, refuse
+from concord.metrics_core.results.split import is_in_seconds
 
-_DUPLICATE, _REPEAT, _REPEAT_IN_TRUTH = "duplicate", "repeat", "repeat_in_truth"
-_TIES = (  # stored in the manifest
-    "interactions of a user at one time are ordered by item: the shorter id first, "
-    "then by its characters"
-)
-_BATCH_ROWS = 131_072
+TRAIN, TRUTH, GAP = "train", "truth", "gap"
+SplitMethodName = Literal["random", "leave-last-out", "global-time", "user-time"]
+Repeats = Literal["keep", "first"]
+REPEATS: tuple[Repeats, ...] = get_args(Repeats)
+METHOD_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "random": ("share", "seed"),
+    "leave-last-out": ("last",),
+    "global-time": ("at", "share", "gap"),
+    "user-time": ("share",),
+}
+_EMPTY_FIX = "choose another cut; leave-last-out and user-time need users with several interactions"
+_HASH_DIGITS = 13  # hexadecimal: 52 bits
+_MAX_DENOMINATOR = 10**9  # of a share
 
 
 @dataclass(frozen=True)
-class SplitRows:
-    """Sides of a split in a database.
+class SplitOptions:
+    """A split method and its options; `dates` are the texts of options that are dates."""
 
-    Attributes
-    ----------
-    queries : dict of str to str
-        Query of each side's rows, sorted by user, time and item.
-    manifest : dict
-        Content of manifest.json without the sentences of `notes`.
-    """
+    method: str
+    last: int = 1
+    at: float | None = None
+    share: float | None = None
+    gap: float = 0.0
+    seed: int = 0
+    repeats: str = "first"
+    dates: Mapping[str, str] = field(default_factory=dict)
 
-    queries: Mapping[str, str]
-    manifest: dict[str, Any]
+    def to_dict(self) -> dict[str, Any]:
+        """Return the method and the options that it has."""
+        options = {name: getattr(self, name) for name in METHOD_OPTIONS[self.method]}
+        return {"how": self.method, **options, "repeats": self.repeats}
 
 
 def split_rows(
@@ -58,24 +57,15 @@ def split_rows(
     options: SplitOptions,
     *,
     progress: Progress = no_progress,
-) -> SplitRows:
-    """Read, validate and split interactions.
-
-    Parameters
-    ----------
-    connection : DuckDBPyConnection
-        Database of the result.
-    table : InputTable
-        Table of interactions.
-    options : SplitOptions
-        Split method and options.
-    progress : Progress
-        Progress of reading.
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Read, validate and split interactions in the database of a connection.
 
     Returns
     -------
-    SplitRows
-        Queries of the sides, and the manifest.
+    queries : dict of str to str
+        Query of each side's rows, sorted by user, time and item.
+    manifest : dict
+        Content of manifest.json.
 
     Raises
     ------
@@ -83,153 +73,177 @@ def split_rows(
         If the table is invalid, a date is used but times are not seconds since 1970, or a side is
         empty.
     """
-    method = options.method
     source = read_interactions(connection, table, progress=progress)
     input_counts = describe(connection, source)
-    has_grade = "grade" in source.columns
-    excluded = _order_rows(
-        connection,
-        has_grade=has_grade,
-        is_held_out=method.select_held_out(connection),
-        only_first=options.repeats == "first",
+    names = [name for name in ("user", "item", "time", "grade") if name in source.columns]
+    excluded = _order_rows(connection, names, only_first=options.repeats == "first")
+    _check_unit(connection, options)
+    conditions, counts = _cut(connection, options)
+    columns, truth = ", ".join(names), f"interactions WHERE {conditions[TRUTH]}"
+    queries = {
+        TRAIN: f"SELECT {columns} FROM interactions WHERE {conditions[TRAIN]}",
+        TRUTH: f"SELECT {columns} FROM truth",
+    }
+    connection.execute(
+        f"""CREATE TABLE truth AS {_first_of_pairs(truth, names)}
+        ORDER BY user, time, {_item_order(connection, "interactions")}"""
     )
-    (latest,) = only_row(connection, "SELECT max(time) FROM interactions")
-    options.check_unit(latest)
-    cut = method.cut(connection)
-    queries = _side_queries(connection, cut, has_grade=has_grade)
     files = {side: _count_side(connection, query) for side, query in queries.items()}
-    if GAP in cut.conditions:
-        excluded[GAP] = _count_rows(connection, cut.conditions[GAP])
-    truth_rows = _count_rows(connection, cut.conditions[TRUTH])
-    excluded[_REPEAT_IN_TRUTH] = truth_rows - files[TRUTH]["rows"]
+    if GAP in conditions:
+        excluded[GAP] = _count(connection, f"interactions WHERE {conditions[GAP]}")
+    excluded["repeat_in_truth"] = _count(connection, truth) - files[TRUTH]["rows"]
     for side in (TRUTH, TRAIN):
         if not files[side]["rows"]:
-            has_smaller = side == TRUTH and getattr(method, "last", 1) > 1
-            fix = method.empty_fix + (", or lower `last`" if has_smaller else "")
-            raise refuse(table.name, f"{method.name} leaves no rows for {side}", fix)
-    counts = {**cut.counts, **_count_overlap(connection, queries)}
+            raise refuse(table.name, f"{options.method} leaves no rows for {side}", _EMPTY_FIX)
+    counts |= _count_overlap(connection, queries[TRAIN])
     manifest = {
         "concord": version("concord-eval"),
         "input": input_counts
         | {"columns": {name: table.original_name(name) for name in source.columns}},
-        "method": {"how": method.name, **asdict(method), "repeats": options.repeats},
+        "method": options.to_dict(),
         "files": {f"{side}.parquet": each for side, each in files.items()},
         "excluded": excluded,
         "counts": {name: _whole(number) for name, number in counts.items()},
-        "ties": _TIES,
     }
-    return SplitRows(queries, manifest)
+    return queries, manifest
 
 
 def _order_rows(
-    connection: DuckDBPyConnection, *, has_grade: bool, is_held_out: str, only_first: bool
+    connection: DuckDBPyConnection, columns: Sequence[str], *, only_first: bool
 ) -> dict[str, int]:
     """Replace the table `source` by `interactions` and count the excluded rows by reason.
 
-    `interactions` has the columns user, item, time, grade (if `source` has it) and `held_out`,
-    sorted by user, time and item. `rank_from_last` is 1 for a user's last row, and `n_of_user` is
-    the number of the user's rows.
+    `interactions` is sorted by user, time and item. `rank_from_last` is 1 for a user's last row,
+    and `n_of_user` is the number of the user's rows.
     """
-    # Adding 0.0 turns -0.0 into 0.0. Of duplicates, the highest grade comes first.
-    grade, by_grade = (", grade + 0.0 AS grade", ", grade DESC") if has_grade else ("", "")
-    query = f"""SELECT user, item, time + 0.0 AS time{grade}, {is_held_out} AS held_out FROM source
-        ORDER BY user, time, {item_order(connection, "source")}{by_grade}"""
-    excluded = {_DUPLICATE: 0} | ({_REPEAT: 0} if only_first else {})
-    with second_cursor(connection) as cursor:
-        reader = cursor.sql(query).to_arrow_reader(_BATCH_ROWS)
-        schema = reader.schema
-        for name in ("rank_from_last", "n_of_user"):
-            schema = schema.append(pa.field(name, pa.int64()))
-        batches = (
-            batch
-            for rows in list_batches(reader)
-            for batch in _unique_rows(rows, excluded, only_first=only_first).to_batches()
-        )
-        connection.register("unique_rows", pa.RecordBatchReader.from_batches(schema, batches))
-        connection.execute("CREATE TABLE interactions AS SELECT * FROM unique_rows")
-        connection.unregister("unique_rows")
+    best = ", max(grade + 0.0) AS grade" if "grade" in columns else ""
+    # Adding 0.0 turns -0.0 into 0.0.
+    unique = f"SELECT user, item, time + 0.0 AS time{best} FROM source GROUP BY ALL"
+    steps = {"duplicate": unique}
+    if only_first:
+        steps["repeat"] = _first_of_pairs("source", columns)
+    excluded = {}
+    for reason, query in steps.items():
+        n_before = _count(connection, "source")
+        connection.execute(f"CREATE OR REPLACE TABLE source AS {query}")
+        excluded[reason] = n_before - _count(connection, "source")
+    connection.execute(
+        f"""CREATE TABLE interactions AS SELECT *,
+            row_number() OVER (PARTITION BY user ORDER BY time DESC,
+                {_item_order(connection, "source", "DESC")}) AS rank_from_last,
+            count(*) OVER (PARTITION BY user) AS n_of_user
+        FROM source ORDER BY user, time, {_item_order(connection, "source")}"""
+    )
     connection.execute("DROP TABLE source")
     return excluded
 
 
-def _unique_rows(rows: ListBatch, excluded: dict[str, int], *, only_first: bool) -> pa.Table:
-    """Return the rows without duplicates, and add to the counts of `excluded`."""
-    is_unique = ~_is_duplicate(rows)
-    excluded[_DUPLICATE] += int(len(is_unique) - is_unique.sum())
-    if only_first:
-        firsts = _first_times(rows, np.flatnonzero(is_unique))
-        excluded[_REPEAT] += int(is_unique.sum()) - len(firsts)
-        is_unique = np.zeros(len(is_unique), dtype=np.bool_)
-        is_unique[firsts] = True
-    n_of_user = np.bincount(rows.list_of[is_unique], minlength=len(rows.starts))
-    rank_from_last = np.repeat(np.cumsum(n_of_user), n_of_user) - np.arange(n_of_user.sum())
-    table = rows.table.take(as_arrow(np.flatnonzero(is_unique)))
-    table = table.append_column("rank_from_last", as_arrow(rank_from_last))
-    return table.append_column("n_of_user", as_arrow(np.repeat(n_of_user, n_of_user)))
+def _first_of_pairs(table: str, columns: Sequence[str]) -> str:
+    """Return the query of the first row of each pair of user and item."""
+    grade = ", arg_min(grade, time) AS grade" if "grade" in columns else ""
+    return f"SELECT user, item, min(time) AS time{grade} FROM {table} GROUP BY user, item"
 
 
-def _is_duplicate(rows: ListBatch) -> NDArray[np.bool_]:
-    """Return (rows,) True if the previous row has the same user, item and time."""
-    item, time = rows.column("item"), rows.numbers("time")
-    is_equal = as_numpy(pc.equal(item[1:], item[:-1])) & (time[1:] == time[:-1])
-    return np.append(False, rows.continues_list & is_equal)
+def _item_order(connection: DuckDBPyConnection, table: str, direction: str = "") -> str:
+    """Return the ORDER BY terms of items: by length of the id, then by its characters.
+
+    For ids that are non-negative integers, this is their numerical order.
+    """
+    (kind,) = only_row(connection, f"SELECT any_value(typeof(item)) FROM {table}")
+    if kind == "BIGINT" and only_row(connection, f"SELECT min(item) >= 0 FROM {table}")[0]:
+        return f"item {direction}"
+    text = "item::VARCHAR"
+    return f"strlen({text}) {direction}, {text} {direction}"
 
 
-def _first_times(rows: ListBatch, candidates: NDArray[Any]) -> NDArray[Any]:
-    """Return the candidate row numbers that are a user's first row with an item."""
-    items = rows.column("item").dictionary_encode()
-    codes = as_numpy(items.indices).astype(np.int64)
-    pairs = (rows.list_of * len(items.dictionary) + codes)[candidates]
-    return np.sort(candidates[np.unique(pairs, return_index=True)[1]])
+def _check_unit(connection: DuckDBPyConnection, options: SplitOptions) -> None:
+    """Raise an InputError if dates are used, but times are not in seconds since 1970."""
+    (latest,) = only_row(connection, "SELECT max(time) FROM interactions")
+    if options.dates and not is_in_seconds(latest):
+        problem = f"requires times in seconds since 1970, but the latest time is {latest:,.15g}"
+        fix = "write a number in the unit of the times"
+        raise_problems(
+            Problem(name, f"{text!r} {problem}", fix) for name, text in options.dates.items()
+        )
 
 
-def _side_queries(connection: DuckDBPyConnection, cut: Cut, *, has_grade: bool) -> dict[str, str]:
-    """Return the query of each side; DuckDB preserves the order of a filtered table."""
-    columns = "user, item, time, grade" if has_grade else "user, item, time"
-    queries = {
-        side: f"SELECT {columns} FROM interactions WHERE {condition}"
-        for side, condition in cut.conditions.items()
-        if side != GAP
-    }
-    grade = ", arg_min(grade, time) AS grade" if has_grade else ""
-    connection.execute(
-        f"""CREATE TABLE truth AS SELECT user, item, min(time) AS time{grade}
-        FROM ({queries[TRUTH]}) GROUP BY user, item
-        ORDER BY user, time, {item_order(connection, "interactions")}"""
+def _cut(
+    connection: DuckDBPyConnection, options: SplitOptions
+) -> tuple[dict[str, str], dict[str, float]]:
+    """Return the SQL condition of each side and of the gap, and counts of the method."""
+    share = Fraction(repr(options.share or 0.0)).limit_denominator(_MAX_DENOMINATOR)
+    if options.method == "global-time":
+        at = _time_of_share(connection, share) if options.at is None else options.at
+        train_end = at - options.gap
+        conditions = {
+            TRAIN: f"time < {train_end!r}::DOUBLE",
+            GAP: f"time >= {train_end!r}::DOUBLE AND time < {at!r}::DOUBLE",
+            TRUTH: f"time >= {at!r}::DOUBLE",
+        }
+        return conditions, {"train_before": train_end, "truth_from": at}
+    if options.method == "random":
+        bound = ceil(share * 16**_HASH_DIGITS)
+        digits = f"sha256('{options.seed}:' || user || ':' || item)[:{_HASH_DIGITS}]"
+        is_truth = f"{digits} < '{bound:0{_HASH_DIGITS}x}'"
+        return {TRAIN: f"NOT ({is_truth})", TRUTH: is_truth}, {}
+    if options.method == "leave-last-out":
+        is_truth = f"rank_from_last <= {options.last} AND n_of_user > {options.last}"
+    else:  # the share is rounded up, but the first row stays in train
+        n_truth = f"n_of_user * {share.numerator}"
+        is_truth = (
+            f"(rank_from_last - 1) * {share.denominator} < {n_truth} AND rank_from_last < n_of_user"
+        )
+    return {TRAIN: f"NOT ({is_truth})", TRUTH: is_truth}, _count_cuts(connection, is_truth)
+
+
+def _time_of_share(connection: DuckDBPyConnection, share: Fraction) -> float:
+    """Return the latest time with at least this share of the rows from it."""
+    rows = _count(connection, "interactions")
+    n_before = rows - ceil(share * rows)
+    query = f"SELECT time FROM interactions ORDER BY time LIMIT 1 OFFSET {n_before}"
+    return float(only_row(connection, query)[0])
+
+
+def _count_cuts(connection: DuckDBPyConnection, is_truth: str) -> dict[str, float]:
+    """Count users with equal times on both sides of their cut, and users without truth."""
+    tied, without_truth = only_row(
+        connection,
+        f"""SELECT count(*) FILTER (last_train = first_truth),
+            count(*) FILTER (first_truth IS NULL)
+        FROM (SELECT max(time) FILTER (NOT ({is_truth})) AS last_train,
+            min(time) FILTER ({is_truth}) AS first_truth FROM interactions GROUP BY user)""",
     )
-    return {**queries, TRUTH: "SELECT * FROM truth"}
+    return {"users_tied_at_the_cut": tied, "users_with_too_few": without_truth}
 
 
-def _count_rows(connection: DuckDBPyConnection, condition: str) -> int:
-    query = f"SELECT count(*) FROM interactions WHERE {condition}"
-    return int(only_row(connection, query)[0])
+def _count(connection: DuckDBPyConnection, table: str) -> int:
+    return int(only_row(connection, f"SELECT count(*) FROM {table}")[0])
 
 
 def _count_side(connection: DuckDBPyConnection, query: str) -> dict[str, Any]:
-    rows, first, last = only_row(
-        connection, f"SELECT count(*), min(time), max(time) FROM ({query})"
+    rows, first, last, users, items = only_row(
+        connection,
+        f"""SELECT count(*), min(time), max(time), count(DISTINCT user), count(DISTINCT item)
+        FROM ({query})""",
     )
-    (users,) = only_row(connection, f"SELECT count(DISTINCT user) FROM ({query})")
-    (items,) = only_row(connection, f"SELECT count(DISTINCT item) FROM ({query})")
     counts = {"rows": rows, "users": users, "items": items}
     return counts | {"first": _whole(first), "last": _whole(last)}
 
 
-def _count_overlap(connection: DuckDBPyConnection, queries: Mapping[str, str]) -> dict[str, int]:
-    """Count users, items and rows of the truth that occur, or do not occur, on other sides."""
-    others = " UNION ALL ".join(f"({query})" for side, query in queries.items() if side != TRUTH)
-    missing = "SELECT count(DISTINCT {0}), count(*) FROM truth ANTI JOIN ({1}) USING ({0})"
-    users, user_rows = only_row(connection, missing.format("user", others))
-    items, item_rows = only_row(connection, missing.format("item", queries[TRAIN]))
-    repeated = f"SELECT count(*) FROM truth SEMI JOIN ({others}) USING (user, item)"
-    late = f"SELECT count(*) FROM ({queries[TRAIN]}) WHERE time >= (SELECT min(time) FROM truth)"
+def _count_overlap(connection: DuckDBPyConnection, train: str) -> dict[str, int]:
+    """Count users, items and rows of the truth that occur, or do not occur, in train."""
+    missing = f"SELECT count(DISTINCT {{0}}), count(*) FROM truth ANTI JOIN ({train}) USING ({{0}})"
+    users, user_rows = only_row(connection, missing.format("user"))
+    items, item_rows = only_row(connection, missing.format("item"))
+    repeated = f"truth SEMI JOIN ({train}) USING (user, item)"
+    late = f"({train}) WHERE time >= (SELECT min(time) FROM truth)"
     return {
         "truth_users_without_history": users,
         "truth_rows_of_these_users": user_rows,
         "truth_items_unknown_to_train": items,
         "truth_rows_of_these_items": item_rows,
-        "truth_pairs_taken_before": only_row(connection, repeated)[0],
-        "train_rows_from_the_first_of_truth_on": only_row(connection, late)[0],
+        "truth_pairs_taken_before": _count(connection, repeated),
+        "train_rows_from_the_first_of_truth_on": _count(connection, late),
     }
 
 

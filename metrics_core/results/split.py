@@ -26,11 +26,9 @@ class Split(BaseResult):
     ----------
     train, truth : polars.DataFrame
         user, item, time and, if there is one, grade; sorted by user, time and item.
-    history : polars.DataFrame or None
-        Earlier interactions of the held-out users; None for other methods than `users`.
     manifest : dict
         Input, method, rows, users, items and times of each side, and how many rows are on no side,
-        by reason. The content of manifest.json without `notes`, which are in `summary`.
+        by reason. The content of manifest.json.
 
     Examples
     --------
@@ -44,7 +42,6 @@ class Split(BaseResult):
 
     train: "pl.DataFrame"
     truth: "pl.DataFrame"
-    history: "pl.DataFrame | None"
     manifest: Mapping[str, Any]
 
     def to_frame(self) -> "pl.DataFrame":

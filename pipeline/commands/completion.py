@@ -15,11 +15,11 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the completion script of a shell."""
     import shtab
 
-    from concord.metrics_core.analyses.split_methods import METHODS, REPEATS
+    from concord.metrics_core.analyses.split_rows import METHOD_OPTIONS, REPEATS
     from concord.metrics_core.conventions.presets import presets
 
     words = {
-        "method": METHODS,
+        "method": METHOD_OPTIONS,
         "names": ("diff", *presets()),
         "preset": presets(),
         "repeats": REPEATS,

@@ -1,58 +1,65 @@
 """`concord split INTERACTIONS --how METHOD --into DIR`: training set, ground truth, manifest."""
 
 import argparse
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from concord.metrics_core.errors import ArgumentNames, InputError, refuse
+from concord.pipeline.terminal.parser import COMMAND_LINE
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from concord.metrics_core.data.input_table import InputTable
 
 HELP = "split interactions into training set and ground truth"
+MANIFEST = "manifest.json"
+FILES = (MANIFEST, "train.parquet", "truth.parquet")
+_NAMES = ("last", "at", "share", "gap", "seed", "repeats")
+_OPTIONS = {"method": "--how", **{name: f"--{name}" for name in _NAMES}}
+
+
+class _OptionNames(ArgumentNames):
+    """Names of settings in messages: options of the command."""
+
+    @property
+    def path(self) -> str:
+        return "name the file of interactions"
+
+    def columns(self, column: str, source_name: str = "…") -> str:
+        return f"`--column {column}={'' if source_name == 'null' else source_name}`"
+
+    @property
+    def all_columns(self) -> str:
+        return "`--column COLUMN=NAME`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "interactions",
-        metavar="INTERACTIONS",
-        help="table of user, item, time and optionally grade",
-    )
-    add(
-        "--how",
-        dest="method",
-        required=True,
-        metavar="METHOD",
-        help="leave-last-out, global-time, users or cold-items",
-    )
+    add("interactions", metavar="INTERACTIONS", help="table of user, item, time, optionally grade")
+    methods = "random, leave-last-out, global-time or user-time"
+    add("--how", dest="method", required=True, metavar="METHOD", help=methods)
     add("--into", required=True, metavar="DIR", help="folder to write")
-    add(
-        "--last",
-        type=int,
-        metavar="N",
-        help="leave-last-out, users: number of last interactions per user in the ground truth "
-        "(default: 1)",
-    )
+    add("--last", type=int, metavar="N", help="leave-last-out: rows per user (default: 1)")
     add(
         "--at",
         metavar="TIME",
-        help="global-time: start of the ground truth, such as 2026-05-30 or a number in the unit "
-        "of the times",
+        help="global-time: start of the ground truth, such as 2026-05-30 or a number",
     )
     add(
         "--share",
         type=float,
         metavar="X",
-        help="global-time: share of interactions, instead of --at; users, cold-items: chance that "
-        "a user or item is held out; with --newest: share of items",
+        help="share of the ground truth: of all interactions, or of each user's (user-time)",
     )
     add(
         "--gap",
         metavar="SPAN",
-        help="global-time: time left out before the ground truth, such as 12h, 7d or a number in "
-        "the unit of the times",
+        help="global-time: time left out before the ground truth, such as 12h, 7d or a number",
     )
-    add(
-        "--newest",
-        action="store_true",
-        default=None,
-        help="cold-items: hold out the newest items instead of a random choice",
-    )
-    add("--seed", type=int, metavar="N", help="users, cold-items: random seed (default: 0)")
+    add("--seed", type=int, metavar="N", help="random: seed of the choice (default: 0)")
     add(
         "--repeats",
         default="first",
@@ -70,7 +77,107 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the files of a split and print their counts."""
-    from concord.pipeline.stages.split import split
+    """Write the files of a split and print their counts.
 
-    split(arguments)
+    Raises
+    ------
+    InputError
+        If an option or the table is invalid, the folder holds a split, or a side is empty.
+    """
+    from concord.metrics_core.analyses.split import parse_options
+    from concord.metrics_core.analyses.split_rows import split_rows
+    from concord.pipeline.running.connections import isolated_connection
+    from concord.pipeline.running.failures import refuse_unwritable
+    from concord.pipeline.running.messages import count_rows, print_line
+    from concord.pipeline.running.outputs import remove_stale_files
+    from concord.pipeline.stages.load import refuse_changes
+    from concord.pipeline.terminal.arguments import with_option_names
+    from concord.pipeline.terminal.table import print_blocks
+    from concord.reports.text.split import describe_manifest
+
+    folder = Path(arguments.into)
+    try:
+        options = parse_options(
+            arguments.method, **{name: getattr(arguments, name) for name in _NAMES}
+        )
+        table = _open_table(arguments.interactions, arguments.column)
+        _refuse_existing(folder, table, force=arguments.force)
+        refuse_unwritable(folder)
+        remove_stale_files(folder)
+        with isolated_connection() as connection:
+            with refuse_changes(table.path):
+                queries, manifest = split_rows(connection, table, options, progress=count_rows)
+            _write(connection, queries, manifest, folder)
+    except InputError as error:
+        raise with_option_names(error, _OPTIONS) from None
+    print_blocks(describe_manifest(manifest))
+    print_line(f"{folder / MANIFEST} has all counts; in params.yaml:")
+    for key in ("data: {truth", "background: {train"):
+        path = folder / f"{key.partition('{')[2]}.parquet"
+        print_line(f"  {key}: {{path: {path}, columns: {{time: time}}}}}}")
+
+
+def _open_table(path: str, columns: Sequence[str]) -> "InputTable":
+    from concord.metrics_core.data.arguments import INTERACTIONS
+    from concord.metrics_core.data.formats import check_path, detect_format
+    from concord.metrics_core.data.input_table import (
+        INTERACTIONS_COLUMNS,
+        InputTable,
+        resolve_columns,
+    )
+    from concord.metrics_core.data.paths import parse_path
+
+    location, settings = parse_path(path), _OptionNames(INTERACTIONS)
+    check_path(location, settings)
+    form = detect_format(location, None, settings)
+    resolved = resolve_columns(INTERACTIONS_COLUMNS, _parse_columns(columns))
+    return InputTable(path, form, *resolved, settings)
+
+
+def _parse_columns(columns: Sequence[str]) -> Mapping[str, str | None]:
+    """Return the column of the table for each name, from options such as `user=userId`."""
+    from concord.metrics_core.data.arguments import INTERACTIONS, check_columns
+
+    names = {}
+    for text in columns:
+        column, equals, name = text.partition("=")
+        if not equals or (not name and column != "grade"):
+            problem = f"{text!r} is not a column name"
+            raise refuse(f"{COMMAND_LINE}: --column", problem, "write it as user=userId")
+        names[column] = name or None
+    return check_columns({INTERACTIONS: names}, {INTERACTIONS: INTERACTIONS})[INTERACTIONS]
+
+
+def _refuse_existing(folder: Path, table: "InputTable", *, force: bool) -> None:
+    """Refuse to overwrite the input, and to overwrite a split without --force."""
+    existing = [name for name in FILES if (folder / name).exists()]
+    if isinstance(table.path, Path) and any(
+        table.path.samefile(folder / name) for name in existing
+    ):
+        problem = "would be overwritten by its own split"
+        raise refuse(table.name, problem, "name another folder by --into")
+    if existing and not force:
+        problem = f"contains {', '.join(existing)}"
+        fix = "name another folder, or add --force to overwrite them"
+        raise refuse(f"{folder}/", problem, fix)
+
+
+def _write(
+    connection: "DuckDBPyConnection",
+    queries: Mapping[str, str],
+    manifest: dict[str, Any],
+    folder: Path,
+) -> None:
+    """Write all files, then move them to their names, the manifest last."""
+    from concord.metrics_core.data.hashes import hash_content
+    from concord.pipeline.running.outputs import atomic_write, write_json
+    from concord.pipeline.stages.load import ROW_GROUP, write_rows
+
+    with ExitStack() as files:  # closed in reverse order
+        target, *sides = (files.enter_context(atomic_write(folder / name)) for name in FILES)
+        for query, path, name in zip(queries.values(), sides, FILES[1:], strict=True):
+            reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
+            write_rows(path, reader.schema, reader)
+            manifest["files"][name]["sha256"] = hash_content(path).sha256
+        write_json(target, manifest)
+        (folder / MANIFEST).unlink(missing_ok=True)

@@ -123,7 +123,7 @@ def _changed_files(params: Params, lock: DvcLock) -> Iterator[str]:
     Folders and addresses of inputs are not compared.
     """
     paths = [path for _, path in input_paths(params)]
-    loads = (lock.stage(name) for name in lock.stages if name.startswith("load"))
+    loads = (stage for name, stage in lock.stages.items() if name.startswith("load"))
     known = {path: entry for stage in loads for path, entry in stage.deps.items()}
     for path in dict.fromkeys(paths):
         if path in known and Path(path).is_file() and _differs(Path(path), known[path]):

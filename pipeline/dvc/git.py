@@ -47,13 +47,6 @@ def find_commit(revision: str, folder: Path | None = None) -> str | None:
     return None if process.returncode else process.stdout.strip()
 
 
-def find_commits(references: Sequence[str]) -> list[str | None]:
-    """Return the commit of each reference; None if it is not one of a commit."""
-    names = "".join(f"{name}^{{commit}}\n" for name in references)
-    answers = git("cat-file", "--batch-check=%(objectname)", stdin=names).split("\n")[:-1]
-    return [None if answer.endswith(" missing") else answer for answer in answers]
-
-
 def read_files(commits: Sequence[str], path: str, folder: Path | None = None) -> list[FileAtCommit]:
     """Return a file of a folder at each commit; in a partial clone, git fetches it."""
     return [

@@ -15,7 +15,6 @@ from concord.pipeline.dvc.git import (
     UNREADABLE,
     FileAtCommit,
     find_commit,
-    find_commits,
     git,
     read_files,
 )
@@ -47,21 +46,21 @@ def list_commits() -> list[Commit]:
     if find_commit("HEAD") is None:
         fix = "`git init`, and commit dvc.lock after `dvc repro`"
         raise refuse("git", "there is no commit here, so no history", fix)
-    options = (
-        "--no-show-signature",
-        "--no-follow",
-        "--encoding=UTF-8",
-        "--first-parent",
-        "--reverse",
-    )
-    output = git("log", "-z", *options, f"--format={'%x00'.join(_FIELDS)}", "HEAD", "--", LOCK)
-    fields = output.split("\0")[:-1]
-    rows = [fields[i : i + len(_FIELDS)] for i in range(0, len(fields), len(_FIELDS))]
+    rows = _log(_FIELDS, "HEAD", "--", LOCK)
     tags = _tags({name for name, *_ in rows})
     return [
-        Commit(name, short, date, subject, tuple(tags.get(name, ())))
+        Commit(name, short, date, subject, tuple(sorted(tags.get(name, ()))))
         for name, short, date, subject in rows
     ]
+
+
+def _log(fields: Sequence[str], *arguments: str) -> list[list[str]]:
+    """Return the fields of commits along first parents, the oldest first."""
+    options = ("-z", "--no-show-signature", "--no-follow", "--encoding=UTF-8")
+    form = f"--format={'%x00'.join(fields)}"
+    output = git("log", *options, "--first-parent", "--reverse", form, *arguments)
+    values = output.split("\0")[:-1]
+    return [values[i : i + len(fields)] for i in range(0, len(values), len(fields))]
 
 
 def commits_since(revision: str) -> set[str]:
@@ -85,19 +84,13 @@ def is_shallow() -> bool:
 
 def _tags(commits: Collection[str]) -> dict[str, list[str]]:
     """Return commit -> tags of it and of later commits before the next of `commits`."""
-    lines = git("for-each-ref", "refs/tags", "--sort=version:refname", "--format=%(refname)")
-    references = lines.split("\n")[:-1]
-    if not references:
-        return {}
-    previous: dict[str, str] = {}  # commit of the branch -> the last of `commits` up to it
-    last = ""
-    for branch_commit in git("rev-list", "--first-parent", "--reverse", "HEAD", "--").split():
-        last = branch_commit if branch_commit in commits else last
-        previous[branch_commit] = last
     tags: dict[str, list[str]] = {}
-    for name, commit in zip(references, find_commits(references), strict=True):
-        if commit is not None and commit in previous:
-            tags.setdefault(previous[commit], []).append(name.removeprefix("refs/tags/"))
+    last = ""
+    decorations = ("--decorate=full", "--decorate-refs=refs/tags/", "HEAD", "--")
+    for commit, names in _log(("%H", "%D"), *decorations):
+        last = commit if commit in commits else last
+        new = [name.removeprefix("tag: refs/tags/") for name in names.split(", ") if name]
+        tags.setdefault(last, []).extend(new)
     return tags
 
 

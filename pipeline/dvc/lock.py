@@ -14,19 +14,13 @@ from ruamel.yaml import YAML
 
 from concord.metrics_core.comparison.config import MAX_MISSING_LISTS
 from concord.metrics_core.comparison.replicate_config import ReplicateNames, match_replicates
-from concord.metrics_core.errors import InputError
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.yaml_files import check_size
 
 LOCK = "dvc.lock"
 RESULT_SUFFIXES = {"per_user": ".parquet", "summary": ".json", "lists": ".parquet"}
-_MAX_VALUES = 1_000_000  # of a stage, aliases expanded
 # Scalars stay text: a model may be called `no`, and a hash may look like a number.
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-# Revisions share most of their stages: a stage is parsed once, and only when it is needed.
-_STAGE = re.compile(r"^  (?! )(.+):\n((?:    .*\n|\n)*)", re.MULTILINE)
 _CONFLICT = re.compile(r"^(<{7}|>{7})", re.MULTILINE)
-_SCHEMA = re.compile(r"^schema:", re.MULTILINE)
 _BACKGROUND = "load-background@"
 _HASHES = ("md5", "etag", "checksum")
 
@@ -75,20 +69,23 @@ class Stage:
         return _hash(self.deps.get(str(path), {})) or next(copies, None)
 
 
+_NO_STAGE = Stage({}, {}, {}, "")
+
+
 @dataclass(frozen=True)
 class DvcLock:
-    """Content of dvc.lock; a stage that is not valid YAML, as in a merge conflict, is ignored."""
+    """Content of dvc.lock; without stages if it is not valid YAML, as in a merge conflict."""
 
     text: str
 
-    @cached_property
-    def stages(self) -> Mapping[str, str]:
-        """Lines of each stage, by name."""
-        return {_unquote(name): lines for name, lines in _STAGE.findall(self.text)}
+    @property
+    def stages(self) -> Mapping[str, Stage]:
+        """Stages by name."""
+        return _parse_stages(self.text)
 
     def stage(self, name: str) -> Stage:
         """Return a stage; an empty one if the name is unknown."""
-        return _stage(self.stages.get(name, ""))
+        return self.stages.get(name, _NO_STAGE)
 
     @property
     def conflict(self) -> str | None:
@@ -104,8 +101,8 @@ class DvcLock:
         """Reason why the comparison cannot be read; None if it can be, or there is none."""
         if self.conflict is not None:
             return self.conflict
-        is_lock = not self.text.strip() or _SCHEMA.search(self.text) is not None
-        if not is_lock or ("compare" in self.stages and self.comparison is None):
+        is_comparison_lost = "compare" in self.stages and self.comparison is None
+        if is_comparison_lost or (self.text.strip() and not self.stages):
             return f"is not a valid {LOCK}"
         return None
 
@@ -177,8 +174,7 @@ class DvcLock:
 
     def output(self, path: Path) -> str | None:
         """Return the hash of an output of any stage."""
-        stages = (self.stage(name) for name, lines in self.stages.items() if path.name in lines)
-        hashes = (stage.output_hashes().get(path.as_posix()) for stage in stages)
+        hashes = (stage.output_hashes().get(path.as_posix()) for stage in self.stages.values())
         return next(filter(None, hashes), None)
 
 
@@ -214,9 +210,13 @@ def to_lock_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return as_mapping(parse_yaml(text.getvalue()))
 
 
-@lru_cache(maxsize=20_000)
-def _stage(lines: str) -> Stage:
-    entry = as_mapping(parse_yaml(lines))
+@lru_cache(maxsize=1_000)
+def _parse_stages(text: str) -> Mapping[str, Stage]:
+    stages = as_mapping(as_mapping(parse_yaml(text)).get("stages"))
+    return {name: _stage(as_mapping(entry)) for name, entry in stages.items()}
+
+
+def _stage(entry: Mapping[str, Any]) -> Stage:
     command = entry.get("cmd") or ""
     return Stage(
         deps=dict(_files(entry.get("deps"))),
@@ -245,13 +245,8 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the content; None if it is not YAML, nested too deep or too large."""
+    """Return the content with every scalar as text; None if it is not YAML."""
     try:
-        check_size(yaml.parse(text, _LOADER), LOCK, max_values=_MAX_VALUES)
         return yaml.load(text, _LOADER)
-    except (yaml.YAMLError, InputError):
+    except yaml.YAMLError:
         return None
-
-
-def _unquote(key: str) -> str:
-    return str(parse_yaml(key)) if key[:1] in {"'", '"'} else key

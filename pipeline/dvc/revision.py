@@ -66,6 +66,64 @@ def list_owners(lists: Iterable[str], replicates: ReplicateNames) -> list[str]:
     return list(dict.fromkeys(owner.get(name, name) for name in lists))
 
 
+@dataclass(frozen=True)
+class ModelMatch:
+    """Models of a revision, and which of them the current models continue.
+
+    Attributes
+    ----------
+    models : list of str
+        Compared models, by their names at the revision.
+    lists : mapping
+        Current model -> its entries of `models` at the revision; models that it lacks are left out.
+    renamed : mapping
+        Entry of `models` -> the former entry that it continues (`renamed_lists`).
+    former_names : mapping
+        Current model -> its name at the revision, if it was another one.
+    """
+
+    models: list[str]
+    lists: Mapping[str, list[str]]
+    renamed: Mapping[str, str]
+    former_names: Mapping[str, str]
+
+
+def match_models(
+    current: Entries,
+    current_replicates: ReplicateNames,
+    previous: Entries,
+    replicates: ReplicateNames,
+) -> ModelMatch:
+    """Return which models of a revision the current ones continue.
+
+    A model has the replicates that the revision configured, or else those of the current ones
+    that existed. A model that the revision lacks may continue a renamed one.
+    """
+    renamed = renamed_lists(current, previous)
+
+    def former_lists(model: str, *, follow: bool = True) -> list[str]:
+        if model in replicates:
+            return list(replicates[model].values())
+        if model in previous:
+            return [model]
+        names = list(current_replicates.get(model, {model: model}).values())
+        if existing := [name for name in names if name in previous]:
+            return existing
+        owners = list_owners([renamed[name] for name in names if name in renamed], replicates)
+        return former_lists(owners[0], follow=False) if follow and len(owners) == 1 else []
+
+    models = model_names(previous, {**current_replicates, **replicates})
+    current_models = model_names(current, current_replicates)
+    lists = {model: names for model in current_models if (names := former_lists(model))}
+    owners = {model: list_owners(names, replicates) for model, names in lists.items()}
+    former_names = {
+        model: names[0]
+        for model, names in owners.items()
+        if len(names) == 1 and names[0] in models and names[0] not in current_models
+    }
+    return ModelMatch(models, lists, renamed, former_names)
+
+
 class RevisionFiles:
     """Files of a project at a revision: from git, DVC's cache or its remote.
 
@@ -276,9 +334,6 @@ def load_revision(
 ) -> Iterator[RevisionResults]:
     """Yield the results of a revision; their files exist until the end of the block.
 
-    A model has the replicates that the revision configured, or else those of the current ones
-    that existed. A model that the revision lacks may continue a renamed one (`renamed_lists`).
-
     Parameters
     ----------
     revision : str
@@ -301,80 +356,59 @@ def load_revision(
         files = RevisionFiles(revision, Path(copies))
         content, folders = files.read_params(RESULT_SUFFIXES)
         entries = as_mapping(content.get("models"))
-        replicates = replicates_of(
-            as_mapping(content.get("comparison")).get(REPLICATES), [*entries]
-        )
-        current_entries = {name: entry.model_dump() for name, entry in params.models.items()}
-        renamed = renamed_lists(current_entries, entries)
-        current_models = model_names(current_entries, config.replicates)
-        former_lists = {
-            model: lists
-            for model in current_models
-            if (lists := _former_lists(model, replicates, config, entries, renamed))
-        }
-        requested = {model: former_lists[model] for model in models if model in former_lists}
-        fetched: dict[str, dict[str, Path]] = {}
-        problems: list[Problem] = []
-        missing: list[Path] = []
-        for name, kind in product(chain(*requested.values()), RESULT_SUFFIXES):
-            if with_lists or kind != "lists":
-                path = folders[kind] / f"{name}{RESULT_SUFFIXES[kind]}"
-                try:
-                    file = files.find(path)
-                except InputError as error:
-                    problems += error.problems
-                    continue
-                if file is None:
-                    missing.append(path)
-                else:
-                    fetched.setdefault(name, {})[kind] = file
-        if missing:
-            problems.append(missing_results(revision, missing))
-        raise_problems(problems)
+        rules = as_mapping(content.get("comparison"))
+        replicates = replicates_of(rules.get(REPLICATES), [*entries])
+        current = {name: entry.model_dump() for name, entry in params.models.items()}
+        match = match_models(current, config.replicates, entries, replicates)
+        requested = {model: match.lists[model] for model in models if model in match.lists}
+        names = list(dict.fromkeys(chain(*requested.values())))
+        kinds = [kind for kind in RESULT_SUFFIXES if with_lists or kind != "lists"]
         fix = "evaluate that revision again"
         results = {
             name: read_list_result(paths, fix, as_mapping(entries[name]).get("fold"))
-            for name, paths in fetched.items()
+            for name, paths in _find_results(files, folders, names, kinds).items()
         }
-        compared = model_names(entries, {**config.replicates, **replicates})
-        owners = {model: list_owners(lists, replicates) for model, lists in former_lists.items()}
-        current_names = {former_name: current_name for current_name, former_name in renamed.items()}
+        current_names = {former: name for name, former in match.renamed.items()}
         yield RevisionResults(
             name=revision,
             params=content,
-            models=compared,
+            models=match.models,
             evaluations={
                 # These names differ from those of the current replicates.
-                model: combine_replicates({f"{n} at {revision}": results[n] for n in lists}, config)
-                for model, lists in requested.items()
+                model: combine_replicates({f"{n} at {revision}": results[n] for n in names}, config)
+                for model, names in requested.items()
             },
             lists={current_names.get(name, name): result for name, result in results.items()},
-            former_names={
-                model: names[0]
-                for model, names in owners.items()
-                if len(names) == 1 and names[0] in compared and names[0] not in current_models
-            },
+            former_names=match.former_names,
             replicates=replicates,
         )
 
 
-def _former_lists(
-    model: str,
-    replicates: ReplicateNames,
-    config: ComparisonConfig,
-    entries: Entries,
-    renamed: Mapping[str, str],
-) -> list[str]:
-    """Return a model's entries of `models` at a revision; empty if it did not exist."""
-    if model in replicates:
-        return list(replicates[model].values())
-    if model in entries:
-        return [model]
-    lists = list(config.replicates.get(model, {model: model}).values())
-    if existing := [name for name in lists if name in entries]:
-        return existing
-    owners = list_owners([renamed[name] for name in lists if name in renamed], replicates)
-    return _former_lists(owners[0], replicates, config, entries, {}) if len(owners) == 1 else []
+def _find_results(
+    files: RevisionFiles,
+    folders: Mapping[str, Path],
+    names: Iterable[str],
+    kinds: Collection[str],
+) -> dict[str, dict[str, Path]]:
+    """Return the file of each kind of result; raise InputError for all that are missing."""
+    found: dict[str, dict[str, Path]] = {}
+    problems: list[Problem] = []
+    missing: list[Path] = []
+    for name, kind in product(names, kinds):
+        path = folders[kind] / f"{name}{RESULT_SUFFIXES[kind]}"
+        try:
+            file = files.find(path)
+        except InputError as error:
+            problems += error.problems
+            continue
+        if file is None:
+            missing.append(path)
+        else:
+            found.setdefault(name, {})[kind] = file
+    if missing:
+        problems.append(missing_results(files.revision, missing))
+    raise_problems(problems)
+    return found
 
 
 def comparison_at(revision: str, folder: Path = Path()) -> Comparison:

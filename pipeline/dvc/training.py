@@ -69,8 +69,7 @@ class RepositoryStages:
             _LocatedStage(name, _join(folder, folders.get(name.partition("@")[0], ".")), stage)
             for folder, (lock_text, stages_text) in self.locks.items()
             for lock, folders in [(DvcLock(lock_text), _working_folders(stages_text))]
-            for name in lock.stages
-            for stage in [lock.stage(name)]
+            for name, stage in lock.stages.items()
         ]
 
     @cached_property

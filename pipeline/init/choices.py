@@ -4,14 +4,10 @@ import json
 import math
 import os
 import re
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import unquote
+from typing import Any
 
 from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.conventions.metric_conventions import MAX_GRADE
@@ -23,6 +19,7 @@ from concord.metrics_core.errors import ParamsKeys
 from concord.metrics_core.evaluation.warnings.data import STAR_MAXIMA, least_liked
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.results.text_format import join_names
+from concord.pipeline.dvc.settings import flatten
 from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.fill_in import comments
 from concord.pipeline.init.tables import (
@@ -72,141 +69,52 @@ def _input(table: Table) -> InputTable:
     return InputTable(str(table.path), table.file.format, *columns, ParamsKeys("models"))
 
 
-_ID = re.compile(r"[0-9a-f]{32}")
-_ID_KEYS = {"runid", "mlflowrunid", "runuuid"}  # letters only
-_MAX_BYTES, _MAX_FILES = 100_000, 100
-_DEFAULT_STORES = ("sqlite:///mlflow.db", "file:mlruns")  # MLflow's defaults
+Content = dict[str, Any]
+_RUN_ID = re.compile(r"[0-9a-f]{32}")
+_MAX_BYTES = 100_000  # of a file with the id of a run
+_STORE = "mlflow.db"
 
 
-class RunIdLocation(NamedTuple):
-    """The id of a run, its file, and its key if the file is JSON."""
+def run_id_file(table: Table, models: Collection[Table], project: Path) -> Content:
+    """Return the entry of the only file next to a model's lists that holds the id of its run.
 
-    file: Path
-    key: str | None
-    run_id: str
-
-    @property
-    def names_run(self) -> bool:
-        """True if file or key name a run: other texts, such as an MD5 sum, look like an id too."""
-        return "run" in f"{self.file.name} {self.key}".casefold()
-
-
-class RunStore(NamedTuple):
-    """The address of a store in params.yaml, and its database or folder; None for a server."""
-
-    uri: str
-    path: Path | None
-
-    def has_run(self, location: RunIdLocation) -> bool:
-        """True if the store has the run; a server is not queried."""
-        if self.path is None:
-            return location.names_run
-        if self.path.is_dir():
-            return any(self.path.glob(f"[!.]*/{location.run_id}/meta.yaml"))
-        return self.path.is_file() and _is_in_database(self.path, location.run_id)
+    Its name has `run`, after the name of the lists if there are several in the folder.
+    """
+    folder, stem = table.path.parent, table.path.name.partition(".")[0]
+    is_alone = [other.path.parent for other in models].count(folder) == 1
+    own_name = re.compile("" if is_alone else rf"{re.escape(stem)}[._-]*run")
+    entries = [
+        {"file": os.path.relpath(file, project), **key}
+        for file in sorted(folder.glob("*run*"))
+        if own_name.match(file.name) and (key := _run_id_key(file)) is not None
+    ]
+    return {"training_run_id": entries[0]} if len(entries) == 1 else {}
 
 
-class TrainingRuns(NamedTuple):
-    """A store, the runs of models in it, and run ids of models that no store has."""
-
-    uri: str
-    runs: dict[str, RunIdLocation]
-    unknown: dict[str, RunIdLocation]
-
-
-def training_runs(
-    models: Mapping[str, Table], outs: Mapping[Path, str], folders: Sequence[Path], project: Path
-) -> TrainingRuns:
-    """Return the store in `folders` that has the runs of most models; the first if none has any."""
-    locations = {name: _locations(table, outs) for name, table in models.items()}
-    stores = [*_stores(folders, project), RunStore(_DEFAULT_STORES[0], project / "mlflow.db")]
-    by_store = [(store.uri, _match_store(locations, store)) for store in stores]
-    uri, matched = max(by_store, key=lambda pair: sum(len(runs) == 1 for runs in pair[1].values()))
-    runs = {name: matches[0] for name, matches in matched.items() if len(matches) == 1}
-    unknown = {
-        name: candidates[0]
-        for name, possible in locations.items()
-        if not matched[name]
-        and (candidates := [location for location in possible if location.names_run])
-    }
-    return TrainingRuns(uri, runs, unknown)
+def _run_id_key(file: Path) -> Content | None:
+    """Return the key of the only run id in JSON; empty if the text is one, None without one."""
+    try:
+        if not file.is_file() or file.stat().st_size > _MAX_BYTES:
+            return None
+        text = file.read_text(encoding="utf-8")
+        if file.suffix != ".json":
+            return {} if _RUN_ID.fullmatch(text.strip()) else None
+        content = json.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return None
+    keys = [key for key, value in flatten("", content) if _RUN_ID.fullmatch(value)]
+    return {"key": keys[0]} if len(keys) == 1 else None
 
 
-def _match_store(
-    locations: Mapping[str, Sequence[RunIdLocation]], store: RunStore
-) -> dict[str, list[RunIdLocation]]:
-    """Return, by model, one location for each run that the store has."""
-    return {
-        name: [*{loc.run_id: loc for loc in reversed(candidates) if store.has_run(loc)}.values()]
-        for name, candidates in locations.items()
-    }
-
-
-def _stores(folders: Sequence[Path], project: Path) -> Iterator[RunStore]:
-    """Yield the store of the environment, then the default stores of each folder."""
+def tracking_uri(project: Path) -> str:
+    """Return the server of the environment, or else the nearest database of MLflow."""
     configured = os.environ.get("MLFLOW_TRACKING_URI", "")
     if configured.startswith(("http://", "https://")) and "@" not in configured:
-        yield RunStore(configured, None)
-    for address in (configured, *_DEFAULT_STORES):
-        scheme, _, path = address.partition(":")
-        if scheme in ("sqlite", "file"):
-            relative = unquote(re.sub("^///" if scheme == "sqlite" else "^//(?=/)", "", path))
-            paths = (Path(os.path.normpath(folder / relative)) for folder in folders)
-            yield from (RunStore(_address(scheme, p, project), p) for p in paths if p.exists())
-
-
-def _address(scheme: str, path: Path, project: Path) -> str:
-    """Return the address relative to params.yaml; absolute if it is outside the repository."""
-    is_inside = path.is_relative_to(repository(project))
-    text = os.path.relpath(path, project) if is_inside else str(path)
-    quoted = text.replace("%", "%25").replace("?", "%3F")
-    return f"{scheme}:{'///' if scheme == 'sqlite' else ''}{quoted}"
-
-
-def _is_in_database(database: Path, run_id: str) -> bool:
-    query = "SELECT 1 FROM runs WHERE run_uuid = ? AND lifecycle_stage = 'active'"
-    try:
-        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
-            return connection.execute(query, (run_id,)).fetchone() is not None
-    except sqlite3.Error:
-        return False
-
-
-def _locations(table: Table, outs: Mapping[Path, str]) -> list[RunIdLocation]:
-    """Return all texts like a run id in the outs of the stage that makes the recommendations."""
-    paths = [path for path, stage in outs.items() if stage and stage == table.stage]
-    files = [file for path in paths for file in _files(path) if file != table.path]
-    return [location for file in sorted(files) for location in _locations_in(file)]
-
-
-def _files(path: Path) -> list[Path]:
-    """Return an out, or the files in it; empty if there are too many."""
-    files = [path] if path.is_file() else list(islice(path.glob("*"), _MAX_FILES + 1))
-    return files if len(files) <= _MAX_FILES else []
-
-
-def _locations_in(file: Path) -> Iterator[RunIdLocation]:
-    if not file.is_file() or file.stat().st_size > _MAX_BYTES:
-        return
-    try:
-        text = file.read_text(encoding="utf-8")
-        content = json.loads(text) if file.suffix == ".json" else text.strip()
-    except (OSError, ValueError, RecursionError):
-        return
-    if file.suffix == ".json":
-        yield from (RunIdLocation(file, *pair) for pair in _id_keys(content))
-    elif _ID.fullmatch(content):
-        yield RunIdLocation(file, None, content)
-
-
-def _id_keys(content: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield keys with an id, those of nested mappings with dots, and the ids."""
-    for key, value in content.items() if isinstance(content, dict) else ():
-        letters = re.sub(r"[^a-z]", "", str(key).casefold())
-        if letters in _ID_KEYS and isinstance(value, str) and _ID.fullmatch(value):
-            yield f"{prefix}{key}", value
-        elif not prefix:
-            yield from _id_keys(value, f"{key}.")
+        return configured
+    root = repository(project)
+    folders = [folder for folder in project.parents if folder.is_relative_to(root)]
+    database = next((f / _STORE for f in folders if (f / _STORE).is_file()), project / _STORE)
+    return f"sqlite:///{os.path.relpath(database, project)}"
 
 
 CUTOFFS = (5, 10, 20, 50, 100)
@@ -240,26 +148,20 @@ SEGMENTS = (  # name, entry, comment
         "popularity of recommended items",
     ),
 )
-Content = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Choices:
-    """Content for the templates, and choices that the user should check, as sentences."""
+def choose(discovery: Discovery, project: Path, title: str) -> tuple[Content, tuple[str, ...]]:
+    """Return the content for the templates, and choices that the user should check, as sentences.
 
-    content: Content
-    assumptions: tuple[str, ...]
-
-
-def choose(discovery: Discovery, project: Path, title: str) -> Choices:
-    """Return the choices for the folder `project`; `title` is that of report and experiment."""
+    `project` is the folder to write; `title` is that of report and experiment.
+    """
     truth = discovery.tables["truth"]
     background = {name: table for name, table in discovery.tables.items() if name != "truth"}
     columns, unit = _common_columns(truth), shared_unit(discovery.models, truth)
     entries = {name: _entry(table, columns, project) for name, table in discovery.tables.items()}
-    training = training_runs(discovery.models, discovery.outs, discovery.folders, project)
+    lists = discovery.models.values()
     models = {
-        name: {**_entry(table, columns, project), **_run_id(training.runs.get(name), project)}
+        name: {**_entry(table, columns, project), **run_id_file(table, lists, project)}
         for name, table in discovery.models.items()
     }
     is_search = truth.file.format in UNNAMED or is_search_name("user", truth.columns["user"])
@@ -292,12 +194,11 @@ def choose(discovery: Discovery, project: Path, title: str) -> Choices:
         "highest": highest,
         "title": title,
         "experiment": title,
-        "tracking_uri": training.uri,
+        "tracking_uri": tracking_uri(project),
         "table_help": TABLE_HELP,
         "comments": comments(truth, discovery.models),
     }
-    preset, unlinked = [SEARCH_PRESET] * is_search, _unlinked_runs(training.unknown, project)
-    return Choices(content, (*_assumptions(content, truth), *preset, *unlinked))
+    return content, (*_assumptions(content, truth), *[SEARCH_PRESET] * is_search)
 
 
 def _common_columns(truth: Table) -> dict[str, str]:
@@ -318,13 +219,6 @@ def _entry(table: Table, common: Mapping[str, str], project: Path) -> Content:
         **({"columns": columns} if columns and table.file.format not in UNNAMED else {}),
         **({"order": table.order} if table.order else {}),
     }
-
-
-def _run_id(location: RunIdLocation | None, project: Path) -> Content:
-    if location is None:
-        return {}
-    key = {"key": location.key} if location.key else {}
-    return {"training_run_id": {"file": os.path.relpath(location.file, project), **key}}
 
 
 def _cutoffs(models: Mapping[str, Table], unit: Sequence[str], *, is_search: bool) -> list[int]:
@@ -357,15 +251,6 @@ def _is_repeated(truth: Table, unit: Sequence[str]) -> bool:
     """True if an item occurs several times for a user or session, as in repeated purchases."""
     columns = [truth.columns["user"], *unit, truth.columns["item"]]
     return truth.file.format not in UNNAMED and has_duplicates(truth.file, columns)
-
-
-def _unlinked_runs(unknown: Mapping[str, RunIdLocation], project: Path) -> Iterator[str]:
-    for model, location in unknown.items():
-        file = os.path.relpath(location.file, project)
-        yield (
-            f"MLflow run in {file}: no store has it; "
-            f"set mlflow.tracking_uri and models.{model}.training_run_id"
-        )
 
 
 def _replicates(models: Iterable[str]) -> dict[str, list[str]]:
@@ -401,6 +286,8 @@ def _assumptions(content: Content, truth: Table) -> Iterator[str]:
     ordered = [name for name, entry in content["models"].items() if entry.get("order")]
     if ordered:
         yield f"rows of {join_names(ordered)} are in rank order (models.{ordered[0]}.order)"
+    if any("training_run_id" in entry for entry in content["models"].values()):
+        yield f"{content['tracking_uri']} holds the training runs (mlflow.tracking_uri)"
     if content["repeated_grade"] != "error":
         yield (
             "of several rows of the ground truth with the same user and item, "

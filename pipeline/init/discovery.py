@@ -3,18 +3,18 @@
 import os
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from concord.metrics_core.data.column_names import guess_columns
-from concord.metrics_core.data.formats import format_by_name
+from concord.metrics_core.errors import refuse
 from concord.metrics_core.results.text_format import join_names
-from concord.pipeline.init.dvc_outs import list_outs, stage_of
-from concord.pipeline.init.json_start import first_queries
 from concord.pipeline.init.tables import (
     Role,
     Table,
@@ -22,14 +22,10 @@ from concord.pipeline.init.tables import (
     guess_role,
     has_duplicates,
     inspect_file,
-    json_by_query,
-    packed_column,
-    packed_problem,
     role_in_path,
-    users_of,
 )
 from concord.pipeline.params.checks import is_model_name
-from concord.pipeline.params.repository import is_concord_project, repository
+from concord.pipeline.params.repository import has_dvc, is_concord_project, repository
 from concord.pipeline.params.yaml_files import FILL_IN
 
 MAX_FILES = 20_000
@@ -43,6 +39,57 @@ _SKIPPED_FOLDERS = {
     "site-packages",
 }
 _PART = re.compile(r"(part|chunk|shard|block|data)?[-_.]?[0-9]", re.IGNORECASE)
+
+
+def stage_of(path: Path, outs: Mapping[Path, str]) -> str | None:
+    """Return the stage that makes a file or its folder; None if it is not an out."""
+    return next((outs[out] for out in (path, *path.parents) if out in outs), None)
+
+
+def list_outs(folder: Path, excluded: Path) -> dict[Path, str]:
+    """Return the outs below a folder with the stages that make them; none without DVC.
+
+    The stage is empty for `dvc add`. Metrics, plots, `excluded` and other evaluations of Concord
+    are left out.
+
+    Raises
+    ------
+    InputError
+        If DVC cannot read one of its own files.
+    """
+    stages: dict[Path, str] = {}
+    if not has_dvc(folder) or find_spec("dvc") is None:
+        return stages
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+
+    root = repository(folder)
+    try:
+        with Repo(str(root)) as repo:
+            for stage in repo.index.stages:
+                if is_concord_project(Path(stage.path).parent):
+                    continue
+                for output in filter(_is_local_data, stage.outs):
+                    path = Path(output.fs_path)
+                    if path.is_relative_to(folder) and not path.is_relative_to(excluded):
+                        stages[path] = "" if stage.is_data_source else str(stage.addressing)
+    except DvcException as error:
+        problem = f"DVC cannot read it: {_error_text(error)}"
+        raise refuse(str(root), problem, "fix that first; `dvc status` shows more") from None
+    return stages
+
+
+def _is_local_data(output: Any) -> bool:
+    return output.protocol == "local" and not output.metric and not output.plot
+
+
+def _error_text(error: BaseException) -> str:
+    """Return the messages of an error and of its causes, which DVC does not show."""
+    errors = [error]
+    while (cause := errors[-1].__cause__) is not None and len(errors) < 3:  # noqa: PLR2004
+        errors.append(cause)
+    texts = [" ".join(str(cause).split()) for cause in errors]
+    return ": ".join(dict.fromkeys(filter(None, texts)))[:500]
 
 
 def list_files(
@@ -175,12 +222,8 @@ class Discovery:
         Tables that may be the ground truth, if there are several; none of them is used.
     outs : mapping of Path to str
         Outs of all stages, with the names of the stages.
-    folders : sequence of Path
-        Folders in which training may run: this one, those of stages, and their parents.
     has_more : bool
         True if there are more files than are inspected.
-    other_json : dict of Path to str
-        JSON files whose names do not show a table, with their stages.
     """
 
     tables: dict[str, Table] = field(default_factory=dict)
@@ -189,9 +232,7 @@ class Discovery:
     missing: list[Path] = field(default_factory=list)
     truth_candidates: list[Path] = field(default_factory=list)
     outs: Mapping[Path, str] = field(default_factory=dict)
-    folders: Sequence[Path] = ()
     has_more: bool = False
-    other_json: dict[Path, str] = field(default_factory=dict)
 
 
 def discover(
@@ -219,11 +260,10 @@ def discover(
         If DVC cannot read one of its own files.
     """
     root = repository(folder)
-    outs, run_folders = list_outs(folder, excluded)
+    outs = list_outs(folder, excluded)
     files, has_more = list_files(folder, excluded, outs)
     missing = sorted(path for path in outs if not path.exists())
-    folders = _with_parents((folder, *sorted(run_folders)), root)
-    result = Discovery(outs=outs, folders=folders, missing=missing, has_more=has_more)
+    result = Discovery(outs=outs, missing=missing, has_more=has_more)
     tables: dict[Role, list[Table]] = {}
     unnamed = {
         path: stage for path, stage in files.items() if not {path, *path.parents} & {*named_files}
@@ -234,10 +274,7 @@ def discover(
         for path in unnamed
         if stage_of(path, outs) is None and not path.resolve().is_relative_to(root)
     }
-    json_files = {path for path in unnamed if format_by_name(path) == "json"} - outside
-    result.other_json = {path: unnamed[path] for path in sorted(json_files)}
     for table, role, problem in _tables(unnamed, folder, names):
-        result.other_json.pop(table.path, None)
         if table.path in outside:
             reason = "a link leads out of the repository"
             result.skipped.append(SkippedTable(table.path, reason))
@@ -263,26 +300,6 @@ def discover(
     return result
 
 
-def add_json_lists(discovery: Discovery, folder: Path) -> None:
-    """Add JSON by query as models, if its first queries occur in the ground truth."""
-    starts = {path: first_queries(path) for path in discovery.other_json}
-    truth = discovery.tables.get("truth")
-    users = users_of(truth) if truth and any(starts.values()) else set()
-    lists = [
-        as_table(json_by_query(path, "run"), "lists", {}, discovery.other_json[path])
-        for path, queries in starts.items()
-        if not users.isdisjoint(queries)
-    ]
-    if lists:
-        discovery.models = name_models([*discovery.models.values(), *lists], folder)
-
-
-def _with_parents(folders: Iterable[Path], root: Path) -> list[Path]:
-    """Return each folder and its parents up to the root, once."""
-    parents = (parent for folder in folders for parent in (folder, *folder.parents))
-    return list(dict.fromkeys(parent for parent in parents if parent.is_relative_to(root)))
-
-
 def _tables(
     files: Mapping[Path, str], folder: Path, names: Mapping[str, str]
 ) -> Iterator[tuple[Table, Role, str | None]]:
@@ -293,11 +310,7 @@ def _tables(
             continue
         role = guess_role(file, name, names)
         path_role: Role | None = role_in_path(name, ("truth", "lists"))  # type: ignore[assignment]
-        packed = packed_column(file) if role in (None, "truth", "lists", "unknown") else None
-        if packed is not None:
-            table = as_table(file, "unknown", names, stage)
-            yield table, "unknown", ": ".join(packed_problem(packed))
-        elif role is not None:
+        if role is not None:
             yield as_table(file, role, names, stage), role, None
         elif path_role is not None and len(file.columns) > 1:
             table = as_table(file, path_role, names, stage)

@@ -1,15 +1,19 @@
-"""Write a preset's values into params.yaml; other bytes stay."""
+"""Write a preset's values into params.yaml; values and comments of other sections stay."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 from typing import Any
 
 from concord.metrics_core.conventions.preset_table import PRESETS
 from concord.metrics_core.conventions.presets import differs_in_scale
-from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import Problem, raise_problems, refuse
+from concord.pipeline.init.render import flow, params_yaml
+from concord.pipeline.init.upgrade import (
+    add_missing,
+    dump_with_comments,
+    load_with_comments,
+    set_value,
+)
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import rerun_command, run_hint
@@ -21,10 +25,6 @@ from concord.pipeline.terminal.table import console
 from concord.reports.text.numbers import setting
 
 SECTION = "conventions"
-INDENT = "  "  # of a section that has no entry yet
-_HEAD = re.compile(rf"{SECTION}:\s*(#.*)?")
-# Key, space, quote and comment.
-_ENTRY = re.compile(r"(\s+[^:]+:)(?:(\s+)(['\"]?)[^#\s][^#]*?\3)?(\s*(?:#.*)?)")
 
 
 def pin(name: str) -> None:
@@ -40,7 +40,7 @@ def pin(name: str) -> None:
         for key, value in values.items()
         if key not in current or (current[key] != value and not _is_own_scale(key, current, value))
     }
-    problems = _write(_edit(text, changed, list(values))) if changed else []
+    problems = _write(_edit(text, changed)) if changed else []
     _print_changes(name, current, changed, problems)
 
 
@@ -55,8 +55,7 @@ def _read() -> str:
     if not PARAMS.is_file():
         problem = "there is no such file in this folder"
         raise refuse(str(PARAMS), problem, run_hint(PARAMS.parent))
-    with PARAMS.open(encoding="utf-8", newline="") as file:  # keeps line ends
-        return file.read()
+    return PARAMS.read_text(encoding="utf-8")
 
 
 def _load(text: str) -> dict[str, Any]:
@@ -67,73 +66,23 @@ def _load(text: str) -> dict[str, Any]:
     return content
 
 
-def _edit(text: str, changed: Mapping[str, Any], order: Sequence[str]) -> str:
-    """Return the text with the changed values; a new key follows its predecessor in `order`."""
-    end = "\r" if "\r\n" in text else ""
-    lines = text.split("\n")
-    if SECTION not in _load(text):
-        lines += [f"{SECTION}:{end}", end]
-    start = next((n for n, line in enumerate(lines, 1) if _HEAD.fullmatch(line)), len(lines))
-    for key in filter(changed.__contains__, order):
-        entries, value = _entries(lines, start), _yaml(changed[key])
-        if key in entries:
-            first, last = entries[key]
-            if entry := _ENTRY.fullmatch(lines[first]):
-                name, space, quote, comment = entry.groups()
-                quote = quote if quote and isinstance(changed[key], str) else ""
-                lines[first:last] = [f"{name}{space or ' '}{quote}{value}{quote}{comment}"]
-        else:
-            previous = [
-                entries[other] for other in takewhile(key.__ne__, order) if other in entries
-            ]
-            indent = next((_indent(lines[first]) for first, _ in entries.values()), INDENT)
-            line = f"{indent}{key}: {value}{_comment(key)}{end}"
-            lines.insert(previous[-1][1] if previous else start, line)
-    edited = "\n".join(lines)
-    result = _load(edited)[SECTION]
-    if wrong := [key for key, value in changed.items() if result.get(key) != value]:
-        location = f"{PARAMS}: {SECTION}.{wrong[0]}"
-        fix = "write one line for each convention, without & and *"
-        raise refuse(location, "cannot be edited in place", fix)
-    return edited
-
-
-def _entries(lines: Sequence[str], start: int) -> dict[str, tuple[int, int]]:
-    """Return key -> its first line and the line after its last, in the section at `start`."""
-    entries: dict[str, tuple[int, int]] = {}
-    key = indent = ""
-    for number, line in enumerate(lines[start:], start):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if not (depth := _indent(line)):
-            break
-        indent = indent or depth
-        if depth == indent:
-            key = line.strip().partition(":")[0]
-        entries[key] = (entries.get(key, (number, 0))[0], number + 1)
-    return entries
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
-
-
-def _yaml(value: Any) -> str:
-    """Return a convention's value as YAML on one line."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_yaml(part)}" for key, part in value.items()) + "}"
-    return "null" if value is None else str(value)
-
-
-def _comment(key: str) -> str:
-    """Return the allowed values as a comment."""
-    return f" # {CONVENTION[key].allowed_values()}" if key in CONVENTION else ""
+def _edit(text: str, changed: Mapping[str, Any]) -> str:
+    """Return the text with the changed values; a missing key is added with its comment."""
+    content = load_with_comments(text)
+    defaults = load_with_comments(params_yaml({}, None))[SECTION]
+    if content.get(SECTION):
+        add_missing(content[SECTION], defaults)
+    else:
+        content[SECTION] = defaults
+    for key, value in changed.items():
+        set_value(content[SECTION], key, load_with_comments(flow(value)))
+    return dump_with_comments(content)
 
 
 def _write(text: str) -> list[Problem]:
     """Write the text if its conventions are valid; return the problems of other sections."""
     with atomic_write(PARAMS) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="")
+        temporary.write_text(text, encoding="utf-8", newline="\n")
         params, error = check_params(temporary)
         problems = [
             replace(problem, location=problem.where.replace(str(temporary), str(PARAMS)))
@@ -163,4 +112,4 @@ def _print_changes(
 
 
 def _text(value: Any) -> str:
-    return _yaml(value) if isinstance(value, Mapping) else setting(value)
+    return flow(value) if isinstance(value, Mapping) else setting(value)

@@ -12,8 +12,7 @@ from subprocess import CompletedProcess
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.choices import choose, with_user_column
-from concord.pipeline.init.discovery import Discovery, add_json_lists, discover
-from concord.pipeline.init.dvc_outs import stage_of
+from concord.pipeline.init.discovery import Discovery, discover, stage_of
 from concord.pipeline.init.fill_in import (
     NamedColumns,
     add_missing_tables,
@@ -102,9 +101,9 @@ def init(
     if existing and not (is_concord_project(project) and (force or dry_run)):
         raise _exists_error(existing, is_own=is_concord_project(project))
     discovery = _discover(current, project, truth, models, parse_columns(columns))
-    choices = choose(discovery, project, title=current.name)
-    entries, mlflow = choices.content["models"], is_mlflow_installed()
-    files = {project / PARAMS: params_yaml(choices.content, version("concord-eval"))}
+    content, assumptions = choose(discovery, project, title=current.name)
+    entries, mlflow = content["models"], is_mlflow_installed()
+    files = {project / PARAMS: params_yaml(content, version("concord-eval"))}
     if dvc:
         stages = dvc_yaml(NamedFiles.of_params({"models": entries}), mlflow=mlflow)
         files |= {
@@ -113,7 +112,7 @@ def init(
         }
         if not (root / TEMPLATE).exists():
             files[root / TEMPLATE] = plot_template()
-    print_discovery(discovery, choices.assumptions, entries)
+    print_discovery(discovery, assumptions, entries)
     print_changes(files) if dry_run else _write(files)
     params = project / PARAMS
     places = fill_in_problems(Path(relative(params)), files[params])
@@ -217,8 +216,6 @@ def _discover(
         discovery.models = {
             name: _table(file, "lists", names, discovery) for name, file in lists.items()
         }
-    else:
-        add_json_lists(discovery, current)
     if problems := _missing_tables(discovery, current):
         print_discovery(discovery, (), {})
         raise InputError(problems)

@@ -1,19 +1,13 @@
 """dvc.yaml and params.yaml of a project, from their templates."""
 
 import json
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from concord.metrics_core.files import is_remote
-from concord.pipeline.init.dvc_outs import list_outs, stage_of
-from concord.pipeline.params.model import Params, RunIdFile
-from concord.pipeline.params.paths import input_paths
-from concord.pipeline.params.repository import repository
 from concord.pipeline.params.yaml_files import load_yaml
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -82,7 +76,6 @@ NO_FILES = NamedFiles()
 def dvc_yaml(
     files: NamedFiles = NO_FILES,
     *,
-    code: bool = False,
     mlflow: bool = True,
     acknowledge: bool = False,
     values: bool = False,
@@ -93,8 +86,6 @@ def dvc_yaml(
     ----------
     files : NamedFiles, optional
         Files that params.yaml names in places that no stage can refer to.
-    code : bool
-        Whether stages depend on Concord's own code instead of its version in params.yaml.
     mlflow : bool
         Whether there is a stage `log`.
     acknowledge : bool
@@ -107,7 +98,7 @@ def dvc_yaml(
         for name, each in files._asdict().items()
     }
     return _template("dvc.yaml.j2").render(
-        code=code, mlflow=mlflow, acknowledge=acknowledge, values=values, **paths
+        mlflow=mlflow, acknowledge=acknowledge, values=values, **paths
     )
 
 
@@ -158,41 +149,3 @@ def _template(name: str) -> Any:
     )
     environment.filters["flow"] = flow
     return environment.get_template(name)
-
-
-class MissingInput(NamedTuple):
-    """An input whose file is missing; its stage is empty if `dvc add` tracks the file."""
-
-    name: str
-    path: str
-    stage: str
-
-
-def missing_inputs(params: Params) -> list[MissingInput]:
-    """Return the missing input files that a stage makes or DVC tracks.
-
-    Raises
-    ------
-    InputError
-        If DVC cannot read one of its own files.
-    """
-    missing = [(name, path) for name, path in _inputs(params) if not os.path.lexists(path)]
-    if not missing:
-        return []
-    outs = list_outs(repository(), Path.cwd().resolve()).stages
-    stages = [stage_of(Path(os.path.abspath(path)), outs) for _, path in missing]  # noqa: PTH100
-    return [
-        MissingInput(name, path, stage)
-        for (name, path), stage in zip(missing, stages, strict=True)
-        if stage is not None
-    ]
-
-
-def _inputs(params: Params) -> Iterator[tuple[str, str]]:
-    """Yield the files of each input: lists may have a second one with a run id."""
-    for keys, path in input_paths(params):
-        if not is_remote(path):
-            yield keys[1], path
-    for model, entry in params.models.items():
-        if isinstance(entry.training_run_id, RunIdFile):
-            yield model, entry.training_run_id.file

@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 
 from concord.metrics_core.data.column_names import (
     COLUMN_NAMES,
-    PLURALS,
     guess_columns,
     is_beir,
     normalise_name,
@@ -28,7 +27,6 @@ from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.text_files import first_line, open_unpacked
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import refuse_special
-from concord.pipeline.init.json_start import first_queries
 from concord.pipeline.params.yaml_files import FILL_IN
 
 LIST_NAMES = "recs recommendations recommended prediction predictions labels"  # and names of items
@@ -43,9 +41,6 @@ ROLE_WORDS: Mapping[str, str] = {
     "users": "users user customers visitors members",
 }
 _WORD = re.compile(r"[a-z]+")
-_SEPARATOR, _MOST = r"[ ,;|]\s*", 0.5  # of ids in a text; share of the texts with several
-_WORDS = rf"^[^\s,;|]+{_SEPARATOR}[^\s,;|]"
-_WORDS_WITH_DIGITS = rf"^[^\s,;|]*\d[^\s,;|]*({_SEPARATOR}[^\s,;|]*\d[^\s,;|]*)+$"
 BASELINE_NAMES = (
     "popularity popular bm25 mostpopular pop toppop mostpop topsellers bestsellers baseline random"
 )
@@ -133,6 +128,11 @@ def _trec_columns(path: Path, format_: str) -> TableFile:
     return TableFile(path, format_, TREC["qrels" if ".qrels" in path.suffixes else "run"])
 
 
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+# The first query, and the start of its documents; or predictions of MTEB.
+_QUERY = rf'{_TEXT}\s*:\s*(?:\{{\s*(?:\}}|{_TEXT}\s*:\s*-?[0-9])|\[\s*(?:\]|"))'
+_BY_QUERY = re.compile(rf'\s*\{{\s*(?:"mteb_model_meta"|{_QUERY})'.encode())
+_START = 1 << 16  # bytes
 _JSON_KINDS = {"run": "run", "runs": "run", "predictions": "run", "qrels": "qrels"}
 _OTHER_JSON = {"config", "meta", "metadata", "metrics", "params", "report", "results", "summary"}
 
@@ -149,7 +149,9 @@ def _json_columns(path: Path, format_: str) -> TableFile:
 def json_by_query(path: Path, kind: str) -> TableFile:
     """Return the columns of a run or of qrels in JSON by query; none for other JSON."""
     names = tuple(name for name in TREC[kind] if name != "rank")
-    return TableFile(path, "json", names if first_queries(path) else ())
+    with open_unpacked(parse_path(str(path))) as file:
+        is_by_query = _BY_QUERY.match(file.read(_START))
+    return TableFile(path, "json", names if is_by_query else ())
 
 
 _READERS: dict[str, Callable[[Path, str], TableFile]] = {
@@ -187,29 +189,6 @@ def has_duplicates(file: TableFile, columns: Sequence[str]) -> bool:
     """True if two rows are equal in these columns."""
     row = _select_row(file, pl.len(), pl.struct(columns).n_unique().alias("different"))
     return row is not None and not file.list_columns and row[1] < row[0]
-
-
-def packed_column(file: TableFile) -> str | None:
-    """Return the column with several ids in one text, as in submissions to Kaggle.
-
-    Each user then has one row, and most texts are several words: with digits, so that they are no
-    titles, unless the column has a plural name.
-    """
-    user = guess_columns(file.columns).get("user")
-    plurals = {*PLURALS.split(), *LIST_NAMES.split()}
-    known = plurals | {*COLUMN_NAMES["item"].split()}
-    names = [name for name in file.columns if normalise_name(name) in known]
-    names = [name for name in names if name not in file.list_columns]
-    if user is None or not names or has_duplicates(file, [user]):
-        return None
-    patterns = (_WORDS if normalise_name(name) in plurals else _WORDS_WITH_DIGITS for name in names)
-    texts = (pl.col(name).cast(pl.String).fill_null("") for name in names)
-    matches = (text.str.contains(word) for text, word in zip(texts, patterns, strict=True))
-    row = _select_row(
-        file, *(match.mean().alias(n) for n, match in zip(names, matches, strict=True))
-    )
-    shares = zip(names, row or (), strict=False)
-    return next((name for name, share in shares if (share or 0) > _MOST), None)
 
 
 def has_times(file: TableFile, column: str) -> bool:
@@ -287,19 +266,6 @@ class Table:
         return self.file.path
 
 
-def users_of(table: Table) -> set[str]:
-    """Return the ids of users as text; none if the rows are not read."""
-    file = table.file
-    if file.format == "json":
-        return first_queries(file.path)
-    if file.format == "trec":
-        with open_unpacked(parse_path(str(file.path))) as lines:
-            ids = (id_ for line in lines for id_ in line.split(None, 1)[:1])
-            return {id_.decode(errors="replace") for id_ in ids}
-    row = _select_row(file, pl.col(table.columns["user"]).cast(pl.String).unique().implode())
-    return {*row[0]} if row else set()
-
-
 def guess_role(file: TableFile, path: str, names: Mapping[str, str]) -> Role | None:
     """Return the role of a table; `unknown` for users and items whose role nothing names.
 
@@ -363,7 +329,7 @@ def named_table(path: Path, role: Role, names: Mapping[str, str]) -> Table:
     Raises
     ------
     InputError
-        If the file cannot be read as a table, or has several ids in one text.
+        If the file cannot be read as a table.
     """
     location = os.path.relpath(path)
     if not path.exists():
@@ -376,20 +342,7 @@ def named_table(path: Path, role: Role, names: Mapping[str, str]) -> Table:
         file, fix = json_by_query(path, "run" if role == "lists" else "qrels"), FORM
     if file is None or not file.columns:
         raise refuse(location, "cannot be read as a table", fix)
-    if packed := packed_column(file):
-        raise refuse(location, *packed_problem(packed))
     return as_table(file, role, names)
-
-
-def packed_problem(column: str) -> tuple[str, str]:
-    """Return the problem and fix of a column with several ids in one text."""
-    problem = f"{column} has several ids in one text"
-    split = f'with_columns(pl.col({json.dumps(column)}).str.split(" "))'
-    fix = (
-        f"write them as lists: `pl.read_csv(…, infer_schema=False).{split}.write_parquet(…)`, "
-        "with the separator of the ids"
-    )
-    return problem, fix
 
 
 def _columns(file: TableFile, names: Mapping[str, str]) -> Columns:

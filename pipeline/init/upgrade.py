@@ -1,50 +1,26 @@
 """Upgrade of params.yaml and dvc.yaml from another version of Concord."""
 
-import re
-from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.representer import RoundTripRepresenter
 
 from concord.metrics_core.errors import refuse
-from concord.pipeline.init.choices import TABLE_HELP
 from concord.pipeline.init.messages import relative
-from concord.pipeline.init.render import NamedFiles, dvc_yaml, flow, params_yaml
+from concord.pipeline.init.render import NamedFiles, dvc_yaml, params_yaml
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concord_project, run_hint
 from concord.pipeline.params.values import has_values
 from concord.pipeline.params.yaml_files import read_yaml
 
+_WIDTH = 4096  # of a line: none is folded
 _USER_KEYS = {"segments", "background", "models", "gate"}  # sections whose keys the user chooses
-_DEFAULTS: Mapping[str, Any] = {
-    "columns": {},
-    "unit": [],
-    "truth": {"path": "truth.parquet", "columns": {}},
-    "background": {},
-    "models": {},
-    "rank_base": 1,
-    "repeated_grade": "error",
-    "allow_outside": False,
-    "metrics": [],
-    "ks": [],
-    "baseline": "",
-    "primary": [],
-    "min_effect": 0,
-    "segments": (),
-    "threshold": 1,
-    "highest": 1,
-    "title": "",
-    "experiment": "",
-    "tracking_uri": "sqlite:///mlflow.db",
-    "table_help": TABLE_HELP,
-    "comments": {},
-}
-_VERSION = re.compile(r"^concord:[^\r\n#]*?(?=[ \t]*(#|\r|$))", re.MULTILINE)
 
 
 def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> dict[Path, str]:
-    """Return the texts of params.yaml and, with DVC, dvc.yaml; the user's lines stay as they are.
+    """Return the texts of params.yaml and, with DVC, dvc.yaml; values and comments stay.
 
     Raises
     ------
@@ -56,10 +32,8 @@ def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> d
     models, of_values = content.get("models"), has_values(content)
     if not is_concord_project(project) or not isinstance(models, dict):
         raise refuse(str(path), "is not a params.yaml of `concord init`", run_hint(project))
-    text = path.read_bytes().decode("utf-8")
-    if not of_values:
-        text = _with_missing_keys(text, params_yaml(_DEFAULTS, version), str(path))
-    text = _VERSION.sub(f"concord: {flow(version)}", text, count=1)
+    old = path.read_bytes().decode("utf-8")
+    text = _upgraded_params(old, version, with_defaults=not of_values)
     if not dvc:
         return {path: text}
     acknowledge, files = "acknowledge" in content, NamedFiles.of_params(content)
@@ -67,48 +41,75 @@ def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> d
     return {path: text, path.with_name("dvc.yaml"): stages}
 
 
-def _with_missing_keys(text: str, defaults: str, source: str) -> str:
-    """Return the text with the lines of missing default keys."""
-    lines, new_lines = text.split("\n"), defaults.split("\n")
-    old, new = YAML().load(text.removeprefix("\ufeff")), YAML().load(defaults)
-    added: list[tuple[int, list[str]]] = []
-    for section, content in new.items():
-        if section not in old:
-            number = _line_number(lines, old, new, section)
-            added.append((number, [*_block(new_lines, new, section), ""]))
+def _upgraded_params(old: str, version: str, *, with_defaults: bool) -> str:
+    """Return the text with the version and the missing keys; unchanged if it has both."""
+    content, new = load_with_comments(old), load_with_comments(params_yaml({}, version))
+    missing = [(content, new)] if with_defaults else []
+    missing += [
+        (content[section], defaults)
+        for section, defaults in new.items()
+        if with_defaults and section not in _USER_KEYS and isinstance(content.get(section), dict)
+    ]
+    n_added = sum(add_missing(*sections) for sections in missing)
+    if not n_added and content.get("concord") == version:
+        return old
+    set_value(content, "concord", version)
+    return dump_with_comments(content)
+
+
+def add_missing(content: Any, defaults: Any) -> int:
+    """Add missing keys after their predecessor, with their comments; return how many."""
+    names = list(defaults)
+    missing = [name for name in names if name not in content]
+    for name in missing:
+        before = names[: names.index(name)][-1:]
+        position = list(content).index(before[0]) + 1 if before else 0
+        content.insert(position, name, defaults[name])
+        if content.fa.flow_style():
             continue
-        current = old[section]
-        is_section = isinstance(content, dict) and isinstance(old[section], dict)
-        if section in _USER_KEYS or not is_section:
-            continue
-        missing = [key for key in content if key not in current]
-        if missing and current.fa.flow_style():
-            problem = f"lacks {', '.join(missing)}, and is written in braces"
-            raise refuse(f"{source}: {section}", problem, "write one line for each of its keys")
-        for key in missing:
-            indent = " " * current.lc.col
-            block = [indent + line[2:] for line in _block(new_lines, content, key)]
-            added.append((_line_number(lines, current, content, key), block))
-    added.reverse()  # keeps the order of two blocks at the same line
-    end = "\r" if "\r\n" in text else ""
-    for number, block in sorted(added, key=lambda entry: entry[0], reverse=True):
-        lines[number:number] = [f"{line}{end}" for line in block]
-    return "\n".join(lines)
+        for key in (*before, name):  # a blank line after the last key is part of its comment
+            comments, own = defaults.ca.items.get(key), content.ca.items.get(key)
+            if comments and (key == name or _comment(own) == _comment(comments)):
+                content.ca.items[key] = comments
+    return len(missing)
 
 
-def _block(lines: list[str], mapping: Any, key: str) -> list[str]:
-    """Return the lines of a key and its value."""
-    start = mapping.lc.key(key)[0]
-    later = [line for other in mapping if (line := mapping.lc.key(other)[0]) > start]
-    end = min([*later, lines.index("", start)])
-    return lines[start:end]
+def set_value(content: Any, key: str, value: Any) -> None:
+    """Set a value; its comment follows after one space, unless a space aligns it."""
+    content[key] = value
+    for token in content.ca.items.get(key, ()):
+        if hasattr(token, "column"):
+            token.column = 0
 
 
-def _line_number(lines: list[str], old: Any, new: Any, key: str) -> int:
-    """Return the line where a key belongs: before the next existing key and its comments."""
-    names = list(new)
-    later = [name for name in names[names.index(key) :] if name in old]
-    number = int(old.lc.key((later or list(old))[0])[0])
-    while number and lines[number - 1].lstrip().startswith("#"):
-        number -= 1
-    return number
+def _comment(tokens: Any) -> list[str]:
+    return [token.value.rstrip() for token in tokens or () if hasattr(token, "value")]
+
+
+class _Representer(RoundTripRepresenter):
+    """Write None as null."""
+
+
+_Representer.add_representer(
+    type(None), lambda self, _: self.represent_scalar("tag:yaml.org,2002:null", "null")
+)
+
+
+def _parser() -> YAML:
+    parser = YAML()
+    parser.Representer = _Representer
+    parser.preserve_quotes, parser.width = True, _WIDTH
+    parser.indent(mapping=2, sequence=4, offset=2)
+    return parser
+
+
+def load_with_comments(text: str) -> Any:
+    """Return the content of a YAML text, with its comments and quotes."""
+    return _parser().load(text.removeprefix("\ufeff"))
+
+
+def dump_with_comments(content: Any) -> str:
+    """Return the text of a content with its comments and quotes."""
+    text = StringIO()
+    _parser().dump(content, text)
+    return text.getvalue()

@@ -29,12 +29,14 @@ from concord.metrics_core.evaluation.side_data import (
     refuse_missing,
     with_item_columns,
 )
+from concord.metrics_core.files import is_remote
 from concord.pipeline.dvc.lock import DvcLock
-from concord.pipeline.init.render import MissingInput, NamedFiles, dvc_yaml, missing_inputs
+from concord.pipeline.init.discovery import list_outs, stage_of
+from concord.pipeline.init.render import NamedFiles, dvc_yaml
 from concord.pipeline.mlflow.training_runs import training_run_ids
 from concord.pipeline.params.checks import is_model_name, problems_of
-from concord.pipeline.params.model import PARAMS, Params, Results
-from concord.pipeline.params.paths import dvc_problems
+from concord.pipeline.params.model import PARAMS, Params, Results, RunIdFile
+from concord.pipeline.params.paths import dvc_problems, input_paths
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import repository, rerun_command
 from concord.pipeline.params.result_files import side_data_file, truth_file
@@ -63,12 +65,12 @@ def validate() -> None:
     problems = [*(error.problems if error else ()), *_dvc_file_problems()]
     problems += _dvc_yaml_problems(params)
     problems += dvc_problems(params) if Path("dvc.yaml").is_file() else ()
-    missing = missing_inputs(params)
+    missing = _missing_inputs(params)
     problems += _unfetched_problems(missing)
     with spill_folder() as folder:  # the next run removes it even after a kill
         results = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
         copy = _with_valid_conventions(params.model_copy(update={"results": results}))
-        names = {entry.name for entry in missing}
+        names = {name for name, *_ in missing}
         names |= {"truth", *copy.models} if "exclude" in names else set()  # all of these read it
         files = [(name, load_file) for name, load_file in _files(copy) if name not in names]
         file_problems = [p for name, load_file in files for p in _load(copy, name, load_file)]
@@ -80,7 +82,35 @@ def validate() -> None:
     print(f"no problem found: `{rerun_command()}` evaluates{condition}")
 
 
-def _unfetched_problems(missing: Sequence[MissingInput]) -> Iterator[Problem]:
+def _missing_inputs(params: Params) -> list[tuple[str, str, str]]:
+    """Return name, path and stage of missing inputs that DVC tracks; no stage for `dvc add`.
+
+    Raises
+    ------
+    InputError
+        If DVC cannot read one of its own files.
+    """
+    missing = [(name, path) for name, path in _inputs(params) if not os.path.lexists(path)]
+    outs = list_outs(repository(), Path.cwd().resolve()) if missing else {}
+    stages = [stage_of(Path(os.path.abspath(path)), outs) for _, path in missing]  # noqa: PTH100
+    return [
+        (name, path, stage)
+        for (name, path), stage in zip(missing, stages, strict=True)
+        if stage is not None
+    ]
+
+
+def _inputs(params: Params) -> Iterator[tuple[str, str]]:
+    """Yield the files of each input: lists may have a second one with a run id."""
+    for keys, path in input_paths(params):
+        if not is_remote(path):
+            yield keys[1], path
+    for model, entry in params.models.items():
+        if isinstance(entry.training_run_id, RunIdFile):
+            yield model, entry.training_run_id.file
+
+
+def _unfetched_problems(missing: Sequence[tuple[str, str, str]]) -> Iterator[Problem]:
     """Yield a problem for missing files that DVC tracks; print those that a stage will make."""
     for name, path, stage in missing:
         if stage:
@@ -127,22 +157,20 @@ def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
         return
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
     files = NamedFiles.of_params(params.model_dump(include={"models", "data"}))
-    rendered = dvc_yaml(files, values=params.has_values)
-    for stage, section in (("log", "models"), ("load-truth", "data"), ("load", "data.exclude")):
-        actual, expected = (
-            {*_items(parsed, stage, "deps")} for parsed in (content, load_yaml(rendered, ""))
-        )
+    acknowledge = "acknowledge" in params.model_fields_set
+    rendered = load_yaml(dvc_yaml(files, acknowledge=acknowledge, values=params.has_values), "")
+    for stage, key, section in (
+        ("log", "deps", "models"),
+        ("load-truth", "deps", "data"),
+        ("load", "deps", "data.exclude"),
+        ("compare", "params", "acknowledge"),
+    ):
+        actual, expected = ({*_items(parsed, stage, key)} for parsed in (content, rendered))
         if actual and actual != expected:
             sides = {"lacks": expected - actual, "names": actual - expected}
             parts = [f"{verb} {', '.join(sorted(deps))}" for verb, deps in sides.items() if deps]
             problem = f"{' and '.join(parts)}, unlike `{section}` of {PARAMS}"
-            yield Problem(f"{path}: stages.{stage}.deps", problem, _REWRITE_FIX)
-    keys = _items(content, "compare", "params")
-    has_key, is_named = "acknowledge" in params.model_fields_set, "acknowledge" in keys
-    if keys and has_key != is_named:
-        verb, other = ("lacks", "has") if has_key else ("names", "lacks")
-        problem = f"{verb} acknowledge, which {PARAMS} {other}"
-        yield Problem(f"{path}: stages.compare.params", problem, _REWRITE_FIX)
+            yield Problem(f"{path}: stages.{stage}.{key}", problem, _REWRITE_FIX)
 
 
 def _items(content: Any, stage: str, key: str) -> list[str]:

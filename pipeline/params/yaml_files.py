@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
 from ruamel.yaml import YAML, events
 from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -21,11 +20,6 @@ MAX_DEPTH = 30
 MAX_VALUES = 50_000  # aliases expanded
 _PLAIN = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null")}
 _PLAIN |= {"!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
-
-_ALIAS = (events.AliasEvent, yaml.AliasEvent)
-_START = (events.CollectionStartEvent, yaml.CollectionStartEvent)
-_END = (events.CollectionEndEvent, yaml.CollectionEndEvent)
-_SCALAR = (events.ScalarEvent, yaml.ScalarEvent)
 
 
 def load_yaml(text: str, source: str) -> Any:
@@ -82,7 +76,7 @@ def _too_large_error(source: str) -> InputError:
     return refuse(source, f"is larger than {MAX_BYTES:,} bytes", fix)
 
 
-def check_size(parsed: Iterable[Any], source: str, *, max_values: int = MAX_VALUES) -> None:
+def check_size(parsed: Iterable[Any], source: str) -> None:
     """Raise InputError for too many values, too deep nesting and tags.
 
     Nothing is built before the check.
@@ -90,30 +84,27 @@ def check_size(parsed: Iterable[Any], source: str, *, max_values: int = MAX_VALU
     Parameters
     ----------
     parsed : iterable
-        Events of ruamel.yaml or PyYAML.
+        Events of ruamel.yaml.
     source : str
         Name of the file, for messages.
-    max_values : int
-        Largest number of values, aliases expanded.
     """
-    count = _ValueCount(source, max_values)
+    count = _ValueCount(source)
     for event in parsed:
-        if isinstance(event, _SCALAR):
+        if isinstance(event, events.ScalarEvent):
             count.value(event, opens=False)
-        elif isinstance(event, _START):
+        elif isinstance(event, events.CollectionStartEvent):
             count.value(event, opens=True)
-        elif isinstance(event, _END):
+        elif isinstance(event, events.CollectionEndEvent):
             count.end()
-        elif isinstance(event, _ALIAS):
+        elif isinstance(event, events.AliasEvent):
             count.alias(event)
 
 
 class _ValueCount:
     """Number of values, aliases expanded."""
 
-    def __init__(self, source: str, max_values: int) -> None:
+    def __init__(self, source: str) -> None:
         self._source = source
-        self._max_values = max_values
         self._total = 0
         self._open: list[tuple[str | None, int]] = []  # anchor, total at its start
         self._size: dict[str, int] = {}
@@ -147,8 +138,8 @@ class _ValueCount:
 
     def _add(self, values: int) -> None:
         self._total += values
-        if self._total > self._max_values:
-            problem = f"has more than {self._max_values:,} values, aliases expanded"
+        if self._total > MAX_VALUES:
+            problem = f"has more than {MAX_VALUES:,} values, aliases expanded"
             raise refuse(self._source, problem, "keep data in separate files, and name them")
 
 

@@ -20,6 +20,7 @@ from concord.pipeline.running.outputs import write_json
 from concord.pipeline.stages.specs import StageSpec
 
 PACKAGE = Path(concord.__file__).parent
+CODE = ("metrics_core", "pipeline", "reports")
 STATE = "concord-run.json"  # beside the folder of the comparison
 _FORMAT = 2  # of that file
 
@@ -88,7 +89,7 @@ class RunState:
     def _inputs(self, spec: StageSpec) -> dict[str, Any]:
         return {
             "version": version("concord-eval"),
-            "code": _digest([_hash_code(path) for path in spec.code]),
+            "code": _hash_code(),
             "params": spec.params,
             "files": {path: self._hash(path) for path in spec.files},
         }
@@ -130,10 +131,9 @@ def _outermost(names: Sequence[str], separator: str) -> list[str]:
 
 
 @cache
-def _hash_code(path: str) -> str:
-    """Return the hash of a file or folder of this package."""
-    root = PACKAGE / path
-    files = _files_in(root) if root.is_dir() else [root]
+def _hash_code() -> str:
+    """Return the hash of all code of this package."""
+    files = [file for folder in CODE for file in _files_in(PACKAGE / folder)]
     return _digest([(os.path.relpath(file, PACKAGE), _hash_bytes(file)) for file in files])
 
 

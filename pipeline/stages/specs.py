@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from concord.metrics_core.conventions.validation import suggest
@@ -31,8 +30,8 @@ class StageSpec:
     ----------
     words : tuple of str
         Its name, and the table or model of a stage of one.
-    files, code : tuple of str
-        Paths that it reads: of data, and of Concord's code inside the package.
+    files : tuple of str
+        Paths that it reads.
     params : dict
         The keys of params.yaml that it reads, with their values as in JSON.
     outs : tuple of str
@@ -41,7 +40,6 @@ class StageSpec:
 
     words: tuple[str, ...]
     files: tuple[str, ...]
-    code: tuple[str, ...]
     params: Mapping[str, Any]
     outs: tuple[str, ...]
 
@@ -64,16 +62,15 @@ def stage_specs(content: Mapping[str, Any]) -> list[StageSpec]:
         Content of params.yaml.
     """
     paths, values = NamedFiles.of_params(content), has_values(content)
-    text = dvc_yaml(paths, code=True, mlflow=is_mlflow_installed(), acknowledge=True, values=values)
-    files = [*chain(*paths)]
+    text = dvc_yaml(paths, mlflow=is_mlflow_installed(), acknowledge=True, values=values)
     specs = []
     for name, stage in load_yaml(text, "dvc.yaml")["stages"].items():
         if "foreach" not in stage:
-            specs.append(_spec((name,), stage, content, files))
+            specs.append(_spec((name,), stage, content))
             continue
         entries = value_at(content, stage["foreach"].strip("${}")) or {}
         specs += [
-            _spec((name, key), stage["do"], {**content, "key": key, "item": item}, files)
+            _spec((name, key), stage["do"], {**content, "key": key, "item": item})
             for key, item in entries.items()
         ]
     return specs
@@ -99,13 +96,7 @@ def select_stages(specs: Sequence[StageSpec], names: Collection[str]) -> list[St
     return selected[::-1]
 
 
-def _spec(
-    words: tuple[str, ...],
-    stage: Mapping[str, Any],
-    values: Mapping[str, Any],
-    files: Collection[str],
-) -> StageSpec:
-    code = [dep for dep in stage["deps"] if "$" not in dep and dep not in files]
+def _spec(words: tuple[str, ...], stage: Mapping[str, Any], values: Mapping[str, Any]) -> StageSpec:
     keys = [_resolve(key, values) for key in stage["params"]]
     outs = [
         _path(out if isinstance(out, str) else next(iter(out)), values)
@@ -113,8 +104,7 @@ def _spec(
     ]
     return StageSpec(
         words,
-        tuple(_path(dep, values) for dep in stage["deps"] if dep not in code),
-        tuple(code),
+        tuple(_path(dep, values) for dep in stage["deps"]),
         json.loads(json.dumps({key: value_at(values, key) for key in keys}, default=str)),
         tuple(outs),
     )

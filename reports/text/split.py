@@ -31,7 +31,7 @@ def describe_manifest(manifest: Mapping[str, Any]) -> Iterator[Block]:
         for reason, rows in manifest["excluded"].items()
         if rows
     ]
-    lines += manifest_notes(manifest)
+    lines += _notes(manifest)
     if lines:
         yield ""
     yield from lines
@@ -51,17 +51,12 @@ def _time(time: float | None) -> str:
     return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def manifest_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Yield `notes` of manifest.json: shares by hash, ties, leaks, cold items and repeats."""
-    method, counts = manifest["method"], manifest["counts"]
-    for kind in ("user", "item"):
-        if f"held_out_{kind}s" in counts:
-            yield _hash_share_note(kind, method["share"], counts)
+def _notes(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield ties, leaks, cold users and items, and repeats."""
+    counts = manifest["counts"]
     if few := counts.get("users_with_too_few"):
-        side = "training set" if method["how"] == "leave-last-out" else "history"
-        most = format_count(method["last"], "interaction")
         users = format_count(few, "user")
-        yield f"{users} with at most {most} have no ground truth: all of it is in the {side}"
+        yield f"{users} without ground truth: too few interactions, all in the training set"
     if tied := counts.get("users_tied_at_the_cut"):
         yield (
             f"{format_count(tied, 'user')} have interactions with the same time on both sides of "
@@ -75,10 +70,8 @@ def manifest_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
         )
     if users := counts["truth_users_without_history"]:
         rows = format_count(counts["truth_rows_of_these_users"], "row")
-        yield (
-            f"{format_count(users, 'user')} of the ground truth ({rows}) have no earlier "
-            "interaction: kept"
-        )
+        n_users = format_count(users, "user")
+        yield f"{n_users} of the ground truth ({rows}) are not in the training set: kept"
     if items := counts["truth_items_unknown_to_train"]:
         rows = format_count(counts["truth_rows_of_these_items"], "row")
         n_items = format_count(items, "item")
@@ -89,19 +82,3 @@ def manifest_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
             "models that never recommend known items cannot find them; acknowledge the warning "
             "`truth_in_train` if that is intended, or set `--repeats first`"
         )
-    if tied := counts.get("items_tied_at_the_cut"):
-        order = manifest["ties"].partition(": ")[2]
-        yield (
-            f"{format_count(tied, 'item')} of the training set first occur at the same time as the "
-            f"oldest of the ground truth: {order}"
-        )
-
-
-def _hash_share_note(kind: str, share: float, counts: Mapping[str, Any]) -> str:
-    n_held_out, total = counts[f"held_out_{kind}s"], counts[f"{kind}s"]
-    share_held_out = f"{100 * n_held_out / total:.3g}{PERCENT}"
-    return (
-        f"{n_held_out:,} of {format_count(total, kind)} ({share_held_out}) are held "
-        f"out: the share {share:g} is the probability of each {kind}, by a hash of seed and id, so "
-        f"that no {kind} changes sides when data grow"
-    )

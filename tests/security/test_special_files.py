@@ -9,9 +9,9 @@ import pytest
 from concord.metrics_core.data.text_rows import read_text_rows
 from concord.metrics_core.metrics import custom_metric
 from concord.pipeline.dvc.study import Project, read_comparisons
-from concord.pipeline.init.choices import RunIdLocation, RunStore
+from concord.pipeline.init.choices import run_id_file
 from concord.pipeline.init.messages import read_text
-from concord.pipeline.init.tables import inspect_file, named_table
+from concord.pipeline.init.tables import Table, TableFile, inspect_file, named_table
 from concord.pipeline.params.repository import is_concord_project
 from tests.pipeline.refusals import refusal_of
 
@@ -50,11 +50,11 @@ def test_a_special_file_is_refused_before_it_is_opened(
 def test_a_special_file_is_passed_by_where_files_are_looked_for(
     tmp_path: Path, special: Callable[[Path], None]
 ) -> None:
-    for name in ("params.yaml", "parts/0.parquet", "mlflow.db"):
+    for name in ("params.yaml", "parts/0.parquet", "run.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         special(tmp_path / name)
-    run = RunIdLocation(tmp_path / "run.txt", None, "0" * 32)
+    table = Table(TableFile(tmp_path / "als.csv", "csv", ()), {})
 
     assert not is_concord_project(tmp_path)
     assert inspect_file(tmp_path / "parts") is None
-    assert not RunStore("sqlite:///mlflow.db", tmp_path / "mlflow.db").has_run(run)
+    assert run_id_file(table, [table], tmp_path) == {}

@@ -22,8 +22,8 @@ def sort_rows(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (row[0], row[2], tie(row[1])))
 
 
-def is_selected(id_: Id, share: float, seed: int) -> bool:
-    number = int(hashlib.sha256(f"{seed}:{id_}".encode()).hexdigest()[:13], 16)
+def is_selected(user: Id, item: Id, share: float, seed: int) -> bool:
+    number = int(hashlib.sha256(f"{seed}:{user}:{item}".encode()).hexdigest()[:13], 16)
     return number < Fraction(str(share)) * 16**13
 
 
@@ -59,8 +59,7 @@ def split(
 ) -> tuple[Sides, Counter[str]]:
     """Return the sorted rows of each side, and the counts of excluded rows by reason."""
     unique, excluded = deduplicate(rows, repeats)
-    names = ("train", "truth", "history") if method == "users" else ("train", "truth")
-    sides: Sides = {name: [] for name in names}
+    sides: Sides = {"train": [], "truth": []}
     for row, side in zip(unique, assign(unique, method, options), strict=True):
         if side == "gap":
             excluded["gap"] += 1
@@ -80,29 +79,19 @@ def assign(rows: list[Row], method: str, options: Mapping[str, Any]) -> list[str
             at = sorted(row[2] for row in rows)[len(rows) - n_truth]
         train_end = at - options.get("gap", 0.0)
         return ["truth" if t >= at else "train" if t < train_end else "gap" for _, _, t, _ in rows]
-    if method == "cold-items":
-        cold = cold_items(rows, **options)
-        return ["truth" if row[1] in cold else "train" for row in rows]
+    if method == "random":
+        share, seed = options["share"], options.get("seed", 0)
+        return ["truth" if is_selected(*row[:2], share, seed) else "train" for row in rows]
     by_user: dict[Id, list[Row]] = defaultdict(list)
     for row in sort_rows(rows):
         by_user[row[0]].append(row)
-    last, seed = options.get("last", 1), options.get("seed", 0)
     sides = []
     for row in rows:
         user_rows = by_user[row[0]]
-        is_last = len(user_rows) > last and row in user_rows[-last:]
-        is_test_user = method == "users" and is_selected(row[0], options["share"], seed)
-        if method == "users" and not is_test_user:
-            sides.append("train")
-        else:
-            sides.append("truth" if is_last else "history" if is_test_user else "train")
+        last = options.get("last", 1)
+        if method == "user-time":
+            n_truth = ceil(Fraction(str(options["share"])) * len(user_rows))
+            last = min(n_truth, len(user_rows) - 1)
+        is_last = len(user_rows) > last and row in user_rows[len(user_rows) - last :]
+        sides.append("truth" if is_last else "train")
     return sides
-
-
-def cold_items(rows: list[Row], share: float, newest: bool = False, seed: int = 0) -> set[Id]:
-    items = {row[1] for row in rows}
-    if not newest:
-        return {item for item in items if is_selected(item, share, seed)}
-    first = {item: min(row[2] for row in rows if row[1] == item) for item in items}
-    newest_first = sorted(items, key=lambda item: (first[item], tie(item)), reverse=True)
-    return set(newest_first[: ceil(Fraction(str(share)) * len(items))])

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concord as cc
-from concord.metrics_core.analyses.split_methods import Repeats, SplitMethodName
+from concord.metrics_core.analyses.split_rows import Repeats, SplitMethodName
 from concord.metrics_core.errors import InputError
 from tests.metrics_core.analyses import split_reference as reference
 from tests.metrics_core.analyses.split_reference import Row
@@ -34,8 +34,8 @@ def frame(rows: Sequence[Row]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=NAMES, orient="row")
 
 
-def rows_of(actual: pl.DataFrame | None) -> list[Row]:
-    return [] if actual is None else actual.select(NAMES).rows()
+def rows_of(actual: pl.DataFrame) -> list[Row]:
+    return actual.select(NAMES).rows()
 
 
 def test_leave_last_out_by_hand() -> None:
@@ -44,7 +44,6 @@ def test_leave_last_out_by_hand() -> None:
 
     assert rows_of(split.truth) == [(1, 12, 3.0, 4.0), (2, 13, 4.0, 2.0)]
     assert rows_of(split.train) == [SHOP[0], SHOP[1], SHOP[3], SHOP[5]]
-    assert split.history is None
     counts = split.manifest["counts"]
     assert counts["users_with_too_few"] == 1
     assert counts["truth_items_unknown_to_train"] == 2  # 12 and 13
@@ -80,27 +79,32 @@ def test_a_share_includes_all_rows_of_its_first_time() -> None:
     assert rows_of(split.train) == [SHOP[0]]
 
 
-def test_held_out_users_by_hand() -> None:
-    """SHA-256 of `24:1`, `24:2` and `24:3` start with 7d, ac and 8b: only user 1 is below 80."""
-    split = cc.split(frame(SHOP), "users", share=0.5, seed=24)
+def test_the_last_share_of_each_user_by_hand() -> None:
+    """Half of 3, rounded up, is 2; half of 2 is 1; of one interaction none is left out."""
+    split = cc.split(frame(SHOP), "user-time", share=0.5)
 
-    assert rows_of(split.train) == SHOP[3:]
-    assert rows_of(split.history) == SHOP[:2]
-    assert rows_of(split.truth) == [SHOP[2]]
+    assert rows_of(split.truth) == [SHOP[1], SHOP[2], SHOP[4]]
+    assert rows_of(split.train) == [SHOP[0], SHOP[3], SHOP[5]]
+    assert split.manifest["counts"]["users_with_too_few"] == 1
+    assert "1 user without ground truth: too few interactions" in split.summary
 
 
-@pytest.mark.parametrize(("method", "kind"), [("users", "user"), ("cold-items", "item")])
-def test_a_share_by_hash_is_described_as_a_probability(method: SplitMethodName, kind: str) -> None:
-    """80 users or items, of which about a quarter is held out."""
-    rows = [(n, n, t, 1.0) for n in range(80) for t in range(3)]
-    split = cc.split(frame(rows), method, share=0.25, repeats="keep")
-    counts = split.manifest["counts"]
-    assert counts[f"{kind}s"] == 80
-    assert counts[f"held_out_{kind}s"] == split.truth[kind].n_unique()
-    (note,) = (line for line in split.summary.splitlines() if "held out" in line)
-    assert note.startswith(f"{split.truth[kind].n_unique()} of 80")
-    assert f"the share 0.25 is the probability of each {kind}" in note
-    assert f"no {kind} changes sides when data grow" in note
+def test_random_pairs_by_hand() -> None:
+    """SHA-256 of `0:1:11` and `0:1:12` start with d0 and bc: the others are below 80."""
+    split = cc.split(frame(SHOP), "random", share=0.5)
+
+    assert rows_of(split.train) == SHOP[1:3]
+    assert rows_of(split.truth) == [SHOP[0], *SHOP[3:]]
+
+
+def test_no_pair_changes_sides_when_data_grow() -> None:
+    rows = [(user, item, 1.0, 1.0) for user in range(50) for item in range(8)]
+    more = [*rows, *((user, item, 0.0, 1.0) for user in range(90) for item in range(8, 11))]
+    before, after = (cc.split(frame(each), "random", share=0.2) for each in (rows, more))
+
+    pairs = {*before.truth.select("user", "item").rows()}
+    assert pairs == {row for row in after.truth.select("user", "item").rows() if row[1] < 8}
+    assert 50 < len(pairs) < 110  # each of 400 with probability 0.2
 
 
 def test_text_frame_and_dict_show_sides_and_excluded_rows() -> None:
@@ -112,7 +116,7 @@ def test_text_frame_and_dict_show_sides_and_excluded_rows() -> None:
         "truth  2     2      2      4     5",
         "",
         "3 rows left out: in the gap between training set and ground truth",
-        "2 users of the ground truth (2 rows) have no earlier interaction: kept",
+        "2 users of the ground truth (2 rows) are not in the training set: kept",
         "2 items of the ground truth (2 rows) are not in the training set: kept",
     ]
     assert split._repr_html_().count("<tr>") == 3
@@ -122,12 +126,6 @@ def test_text_frame_and_dict_show_sides_and_excluded_rows() -> None:
     ]
     content = json.loads(json.dumps(split.to_dict()))
     assert content["truth"][0] == {"user": 2, "item": 13, "time": 4.0, "grade": 2.0}
-    assert content["history"] is None
-
-
-def test_fix_does_not_suggest_fewer_than_one_interaction() -> None:
-    with pytest.raises(InputError, match=r"too few interactions: use global-time$"):
-        cc.split(frame(SHOP[3:4]), "leave-last-out")
 
 
 def test_a_share_may_be_a_numpy_number() -> None:
@@ -137,15 +135,6 @@ def test_a_share_may_be_a_numpy_number() -> None:
 def test_interactions_may_have_a_column_of_predictions() -> None:
     rows = frame(SHOP).rename({"grade": "predicted"})
     assert cc.split(rows, "leave-last-out").truth["item"].to_list() == [12, 13]
-
-
-def test_the_newest_items_are_cold() -> None:
-    """Items 10 to 13 first occur at 1 to 4: the newest half is 12 and 13."""
-    split = cc.split(frame(SHOP), "cold-items", share=0.5, newest=True)
-
-    assert set(split.truth["item"]) == {12, 13}
-    assert set(split.train["item"]) == {10, 11}
-    assert split.manifest["method"]["seed"] is None
 
 
 def test_duplicates_and_repeats_by_hand() -> None:
@@ -197,19 +186,9 @@ METHODS = st.one_of(
     ),
     st.fixed_dictionaries({"method": st.just("global-time"), "share": SHARES}),
     st.fixed_dictionaries(
-        {
-            "method": st.just("users"),
-            "share": SHARES,
-            "last": st.integers(1, 3),
-            "seed": st.integers(0, 3),
-        }
+        {"method": st.just("random"), "share": SHARES, "seed": st.integers(0, 3)}
     ),
-    st.fixed_dictionaries(
-        {"method": st.just("cold-items"), "share": SHARES, "seed": st.integers(0, 3)}
-    ),
-    st.fixed_dictionaries(
-        {"method": st.just("cold-items"), "share": SHARES, "newest": st.just(True)}
-    ),
+    st.fixed_dictionaries({"method": st.just("user-time"), "share": SHARES}),
 )
 
 
@@ -231,7 +210,6 @@ def test_split_equals_the_reference(
 
     assert rows_of(split.train) == sides["train"]
     assert rows_of(split.truth) == sides["truth"]
-    assert rows_of(split.history) == sides.get("history", [])
     assert {name: n for name, n in split.manifest["excluded"].items() if n} == +excluded
     assert _all_rows(split) == len(rows)
     assert _counts_hold(split)
@@ -258,10 +236,9 @@ def _leaks(actual: cc.Split) -> list[Row]:
 
 
 def _counts_hold(actual: cc.Split) -> bool:
-    train, truth, history = map(rows_of, (actual.train, actual.truth, actual.history))
-    earlier = train + history
-    users, items = {row[0] for row in earlier}, {row[1] for row in train}
-    previous = {row[:2] for row in earlier}
+    train, truth = rows_of(actual.train), rows_of(actual.truth)
+    users, items = {row[0] for row in train}, {row[1] for row in train}
+    previous = {row[:2] for row in train}
     counts = actual.manifest["counts"]
     cold = [row for row in truth if row[1] not in items]
     without_history = [row for row in truth if row[0] not in users]
@@ -279,17 +256,6 @@ def _counts_hold(actual: cc.Split) -> bool:
         assert file["first"] == min(row[2] for row in side)
         assert file["last"] == max(row[2] for row in side)
     return True
-
-
-def test_no_user_changes_sides_when_data_grow() -> None:
-    rows = [(user, item, float(item), 1.0) for user in range(200) for item in range(3)]
-    more = [(user, item, float(item), 1.0) for user in range(400) for item in range(5)]
-    before, after = (
-        set(cc.split(frame(each), "users", share=0.2).truth["user"]) for each in (rows, more)
-    )
-
-    assert before == {user for user in after if user < 200}
-    assert 20 < len(before) < 60  # each of 200 with probability 0.2
 
 
 def test_dates_and_durations_are_in_seconds_since_1970() -> None:
@@ -324,15 +290,10 @@ def test_dates_and_durations_are_in_seconds_since_1970() -> None:
             "share: is not an option of leave-last-out\n"
             "  fix: remove it; the options of leave-last-out are: last",
         ),
-        ("users", {}, "share: is missing: users requires it"),
-        ("users", {"share": 1.0}, "share: is 1.0\n  fix: write a number between 0 and 1"),
-        ("users", {"share": 0.1, "seed": 1.5}, "seed: is 1.5"),
-        ("cold-items", {"share": float("nan")}, "share: is nan"),
-        (
-            "cold-items",
-            {"share": 0.1, "newest": True, "seed": 1},
-            "seed: is not used with newest\n  fix: remove one of them",
-        ),
+        ("random", {}, "share: is missing: random requires it"),
+        ("random", {"share": 1.0}, "share: is 1.0\n  fix: write a number between 0 and 1"),
+        ("random", {"share": 0.1, "seed": 1.5}, "seed: is 1.5"),
+        ("user-time", {"share": float("nan")}, "share: is nan"),
         (
             "global-time",
             {},
@@ -343,10 +304,10 @@ def test_dates_and_durations_are_in_seconds_since_1970() -> None:
             {"at": 3, "share": 0.1},
             "at: cannot be combined with share\n  fix: remove one of them",
         ),
-        ("global-time", {"at": "tomorrow"}, "at: 'tomorrow' is not a time"),
-        ("global-time", {"at": "nan"}, "at: 'nan' is not a time"),
-        ("global-time", {"at": 3, "gap": -1}, "gap: -1 is not a duration"),
-        ("global-time", {"at": 3, "gap": "7 days"}, "gap: '7 days' is not a duration"),
+        ("global-time", {"at": "tomorrow"}, "at: is 'tomorrow'"),
+        ("global-time", {"at": "nan"}, "at: is 'nan'"),
+        ("global-time", {"at": 3, "gap": -1}, "gap: is -1"),
+        ("global-time", {"at": 3, "gap": "7 days"}, "gap: is '7 days'"),
         (
             "global-time",
             {"at": "2026-05-30"},
@@ -356,14 +317,13 @@ def test_dates_and_durations_are_in_seconds_since_1970() -> None:
         (
             "global-time",
             {"at": 0.5},
-            "interactions: global-time leaves no rows for train\n  fix: move the cut",
+            "interactions: global-time leaves no rows for train\n  fix: choose another cut",
         ),
         ("global-time", {"at": 6}, "interactions: global-time leaves no rows for truth"),
         (
             "leave-last-out",
             {"last": 3},
-            "leave-last-out leaves no rows for truth\n"
-            "  fix: every user has too few interactions: use global-time, or lower `last`",
+            "leave-last-out leaves no rows for truth\n  fix: choose another cut; leave-last-out",
         ),
     ],
 )
@@ -378,7 +338,7 @@ def test_invalid_arguments_are_refused(
 
 def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(InputError) as refused:
-        cc.split(frame(SHOP), "users", last=0, seed="x", at=1, repeats="never")  # type: ignore[arg-type]
+        cc.split(frame(SHOP), "random", last=0, seed="x", at=1, repeats="never")  # type: ignore[arg-type]
 
     assert {each.where for each in refused.value.problems} == {
         "last",
@@ -419,8 +379,8 @@ def test_grades_may_be_negative_or_none() -> None:
     [
         ("leave-last-out", {}),
         ("global-time", {"share": 0.2}),
-        ("users", {"share": 0.2}),
-        ("cold-items", {"share": 0.2}),
+        ("random", {"share": 0.2}),
+        ("user-time", {"share": 0.2}),
     ],
 )
 def test_defaults_cause_no_serious_warning(

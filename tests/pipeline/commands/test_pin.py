@@ -1,4 +1,4 @@
-"""`concord pin` on copies of the real params.yaml: values change, all other bytes stay."""
+"""`concord pin` on copies of the real params.yaml: values change, comments stay."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -83,11 +83,9 @@ def test_pin_changes_only_values_and_pinning_back_restores_all_bytes(
     assert params_text() == REAL
 
 
-def test_line_ends_lists_spaces_and_quotes_stay(start: Start) -> None:
-    text = replace_once(REAL, "  ks: [1, 3, 5, 10, 20]", "  ks:\n  - 1\n  - 5")
-    text = replace_once(text, "title: Demo shop", "title:   'Demo shop'")
-    text = replace_once(text, "  gain: linear #", '  gain:   "linear"   #')
-    text = replace_once(text, "  round: null #", "  round: ~ #").replace("\n", "\r\n")
+def test_comments_quotes_and_lists_of_other_sections_stay(start: Start) -> None:
+    text = replace_once(REAL, "  ks: [1, 3, 5, 10, 20]", "  ks:\n    - 1\n    - 5")
+    text = replace_once(text, "title: Demo shop", "title: 'Demo shop' # ours")
     start(text)
 
     pin("wikipedia_exp")
@@ -95,20 +93,7 @@ def test_line_ends_lists_spaces_and_quotes_stay(start: Start) -> None:
     expected = replace_once(text, "preset: standard", "preset: wikipedia_exp")
     expected = replace_once(expected, "ties: item_asc", "ties: given")
     expected = replace_once(expected, "duplicates: error", "duplicates: keep")
-    assert params_text() == replace_once(expected, '"linear"', '"exp2"')
-
-
-def test_a_file_without_a_last_line_end_gets_none(start: Start) -> None:
-    head, section, remainder = REAL.partition("conventions:\n")
-    conventions, _, others = remainder.partition("\n\nreport:")
-    start(f"{head}report:{others}\n{section}{conventions}")
-
-    pin("recbole")
-
-    assert params_text().endswith(
-        "# per metric, such as {RR: {rr_cutoff: none}}; RR@k: for its labels with a cutoff"
-    )
-    assert read_params().parsed_conventions.preset == "recbole"
+    assert params_text() == replace_once(expected, "gain: linear", "gain: exp2")
 
 
 def test_empty_values_and_null_are_replaced(start: Start) -> None:
@@ -141,7 +126,7 @@ def test_null_of_the_project_stays(start: Start) -> None:
     assert read_params().parsed_conventions.relevance_threshold is None
 
 
-def test_missing_conventions_are_added_in_order_with_allowed_values(
+def test_missing_conventions_are_added_in_order_with_comments(
     start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
     without = ("  hlu_norm:", "  ties:", "  overrides:")
@@ -150,12 +135,7 @@ def test_missing_conventions_are_added_in_order_with_allowed_values(
 
     pin("standard")
 
-    new = [line for line in params_text().splitlines() if line.startswith(without)]
-    ties = f"  ties: item_asc # {CONVENTION['ties'].allowed_values()}"
-    assert new == [ties, "  hlu_norm: ideal # ideal | none", "  overrides: {}"]
-    assert [
-        line for line in params_text().splitlines(keepends=True) if line.rstrip() not in new
-    ] == remaining
+    assert params_text() == REAL
     assert list(read_params().conventions) == ["preset", *STANDARD, "overrides"]
     assert "hlu_norm: (was missing) → ideal" in capsys.readouterr().out
 
@@ -182,7 +162,7 @@ def test_overrides_over_several_lines_are_replaced(start: Start) -> None:
 
     pin("standard")
 
-    assert "  overrides: {} # mine\n\nreport:" in params_text()
+    assert "  overrides: {} # mine\nreport:" in params_text()
     assert read_params().parsed_conventions.overrides == {}
 
 
@@ -226,7 +206,6 @@ def test_a_change_of_the_name_alone_is_reported(
         ("engine: duckdb #", "engine: pandas #", "ranx", "evaluation.engine: is 'pandas'"),
         ("  gain: linear", "  gian: linear", "ranx", "conventions.gian: is not a conven"),
         ("report:\n", "models:\n", "ranx", "key 'models' occurs more than once"),
-        ("conventions:\n", "'conventions':\n", "ranx", "cannot be edited in place"),
     ],
 )
 def test_refused_change_leaves_the_file_unchanged(

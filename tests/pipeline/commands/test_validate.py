@@ -7,7 +7,7 @@ import pytest
 
 from concord.pipeline.init.project import init
 from concord.pipeline.init.validation import validate
-from tests.pipeline.init.repository import ITEMS, USUAL, repository, write, write_runs
+from tests.pipeline.init.repository import ITEMS, USUAL, repository, write
 from tests.pipeline.refusals import refusal_of
 from tests.project import attempt, change_params, copied, run_stages
 
@@ -217,7 +217,7 @@ def test_fix_of_a_repeated_item_names_all_changes(small_project: Path) -> None:
 
 
 OUT_OF_STAGES = """stages:
-  train: {cmd: x, outs: [out/als.csv, out/als.json]}
+  train: {cmd: x, outs: [out/als.csv, out/als.run.json]}
   prepare: {cmd: x, outs: [data/items.csv]}
 """
 
@@ -225,15 +225,14 @@ OUT_OF_STAGES = """stages:
 @pytest.fixture
 def untrained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an evaluation in a repository whose training has not run in this clone."""
-    ids = {"out/als.json": '{"run_id": "' + "0" * 32 + '"}'}
+    ids = {"out/als.run.json": '{"run_id": "' + "0" * 32 + '"}'}
     root = repository(
         tmp_path, {**USUAL, **ids, "dvc.yaml": OUT_OF_STAGES, "data/items.csv": ITEMS}
     )
-    write_runs(root / "mlflow.db", "0" * 32)
     monkeypatch.chdir(root)
     init("evaluation", None, (), dry_run=False, force=False)
     monkeypatch.chdir(root / "evaluation")
-    for name in ("out/als.csv", "out/als.json", "data/items.csv"):
+    for name in ("out/als.csv", "out/als.run.json", "data/items.csv"):
         (root / name).unlink()
     return root
 
@@ -249,7 +248,8 @@ def test_output_of_a_later_stage_is_not_missing(
         "items: ../data/items.csv does not exist yet; stage ../dvc.yaml:prepare of `dvc "
         "repro` makes it",
         "als: ../out/als.csv does not exist yet; stage ../dvc.yaml:train of `dvc repro` makes it",
-        "als: ../out/als.json does not exist yet; stage ../dvc.yaml:train of `dvc repro` makes it",
+        "als: ../out/als.run.json does not exist yet; stage ../dvc.yaml:train of `dvc repro` "
+        "makes it",
         "truth: 3 rows, 3 users",
         "popular: 4 rows, 3 users",
         "no problem found: `dvc repro` evaluates once the missing files exist",

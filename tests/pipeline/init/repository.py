@@ -1,9 +1,8 @@
 """Small DVC repositories: tables of three users, and stages that are never run."""
 
-import sqlite3
 import subprocess
 from collections.abc import Mapping
-from contextlib import chdir, closing
+from contextlib import chdir
 from pathlib import Path
 
 from dvc.repo import Repo
@@ -34,15 +33,6 @@ def write(root: Path, files: Mapping[str, str]) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-
-
-def write_runs(database: Path, *run_ids: str) -> None:
-    """Write a database with MLflow's table of runs."""
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("CREATE TABLE runs (run_uuid TEXT, lifecycle_stage TEXT)")
-        rows = [*((run_id, "active") for run_id in run_ids), ("d" * 32, "deleted")]
-        connection.executemany("INSERT INTO runs VALUES (?, ?)", rows)
-        connection.commit()
 
 
 def commit(root: Path) -> None:

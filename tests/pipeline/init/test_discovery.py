@@ -7,18 +7,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from mlflow import MlflowClient
 
 from concord.metrics_core.errors import InputError
 from concord.pipeline.init import discovery
-from concord.pipeline.init.choices import RunIdLocation, TrainingRuns, training_runs
-from concord.pipeline.init.discovery import (
-    Discovery,
-    add_json_lists,
-    discover,
-    name_models,
-)
-from concord.pipeline.init.dvc_outs import list_outs
+from concord.pipeline.init.choices import run_id_file, tracking_uri
+from concord.pipeline.init.discovery import Discovery, discover, list_outs, name_models
 from concord.pipeline.init.tables import Table, TableFile, as_table, guess_role, inspect_file
 from concord.pipeline.params.checks import is_model_name
 from tests.pipeline.init.repository import (
@@ -29,7 +22,6 @@ from tests.pipeline.init.repository import (
     USUAL,
     repository,
     write,
-    write_runs,
 )
 
 ID, OTHER = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
@@ -49,15 +41,7 @@ stages:
 
 def discovered(root: Path) -> Discovery:
     with chdir(root):  # names of stages are relative to it
-        found = discover(root, root / "evaluation" / "results")
-        add_json_lists(found, root)
-        return found
-
-
-def trained(root: Path) -> TrainingRuns:
-    """Return the training runs of the models in `root`."""
-    observed = discovered(root)
-    return training_runs(observed.models, observed.outs, observed.folders, root / "evaluation")
+        return discover(root, root / "evaluation" / "results")
 
 
 def paths(discovery_result: Discovery, root: Path) -> dict[str, tuple[str, str]]:
@@ -89,7 +73,7 @@ def test_files_of_dvc_add_and_plain_files_belong_to_no_stage(tmp_path: Path) -> 
     )
     root = repository(tmp_path, {**USUAL, "data/test.csv.dvc": remaining})
 
-    assert list_outs(root, root / "evaluation").stages == {root / "data/test.csv": ""}
+    assert list_outs(root, root / "evaluation") == {root / "data/test.csv": ""}
     assert paths(discovered(root), root)["truth"] == ("data/test.csv", "")
 
 
@@ -157,12 +141,9 @@ DISCOVERIES: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[st
             **{f"qrels/{name}.tsv": BEIR for name in ("train", "dev", "test")},
             "bm25.test.run.json": RUN,
             "runs/dense.json": RUN,
-            "data/tfidf.json": RUN,
-            "data/fused.json": '{"q0": {}, "q": ["d"]}',
             "data/other.json": '{"x": {"d": 0.5}}',
             "runs/metrics.json": '{"bm25": {"map": 0.5}}',
             "package.json": '{"name": "q", "q": {"d": 1}}',
-            "runs/status.json": "{}",
             "queries.jsonl": '{"_id": "q", "text": "x"}\n',
             "corpus.jsonl": '{"_id": "d", "title": "x", "text": "x"}\n',
         },
@@ -170,8 +151,6 @@ DISCOVERIES: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[st
             "truth": ("qrels/test.tsv", ""),
             "bm25": ("bm25.test.run.json", ""),
             "dense": ("runs/dense.json", ""),
-            "fused": ("data/fused.json", ""),
-            "tfidf": ("data/tfidf.json", ""),
         },
         ["qrels/dev.tsv: for validation", "qrels/train.tsv: judgements for training"],
     ),
@@ -204,33 +183,6 @@ def test_grades_of_beir_are_its_scores_and_a_run_has_scores(tmp_path: Path) -> N
         "bm25": ["user", "item", "score"],
         "dense": ["user", "item", "score"],
     }
-
-
-def test_qrels_that_are_not_utf_8_do_not_end_the_search(tmp_path: Path) -> None:
-    root = repository(tmp_path / "shop", {"bm25.json": RUN})
-    (root / "test.qrels").write_bytes(b"caf\xe9 0 d1 1\nq 0 d 1\n")
-    assert set(paths(discovered(root), root)) == {"truth", "bm25"}
-
-
-@pytest.mark.parametrize(
-    ("name", "truth"),
-    [
-        ("judgements.qrels", "q 0 d 1\n"),
-        ("qrels.json", RUN),
-        ("truth.parquet", None),
-        ("test.csv", "user,item\nq,d\n"),
-    ],
-)
-def test_json_is_a_run_if_its_queries_are_those_of_the_truth(
-    tmp_path: Path, name: str, truth: str | None
-) -> None:
-    root = repository(tmp_path / "shop", {"bm25.json": RUN, "other.json": '{"x": {"d": 0.5}}'})
-    if truth is None:
-        pl.DataFrame({"user": ["q"], "item": ["d"]}).write_parquet(root / name)
-    else:
-        write(root, {name: truth})
-
-    assert paths(discovered(root), root) == {"truth": (name, ""), "bm25": ("bm25.json", "")}
 
 
 @pytest.mark.parametrize(
@@ -327,115 +279,65 @@ def test_a_link_that_leads_out_is_followed_for_outs_alone(tmp_path: Path, output
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "location"),
+    ("file", "text", "entry"),
     [
-        ("run.json", f'{{"run_id": "{ID}", "loss": 1}}', "run_id"),
-        ("run.json", f'{{"mlflow": {{"run_id": "{ID}"}}}}', "mlflow.run_id"),
-        ("run_id.txt", f"{ID}\n", None),
-        ("run.json", '{"run_id": "7"}', "no"),
-        ("run.json", f'{{"seed": "{ID}"}}', "no"),
-        ("run.json", f'{{"run_id": "{ID}", "mlflow_run_id": "{OTHER}"}}', "no"),
-        ("run.json", f'{{"run_id": "{ID}", "mlflow_run_id": "{ID}"}}', "run_id"),
-        ("run.json", "{", "no"),
-        ("weights.bin", "\0", "no"),
+        ("als.run.json", f'{{"run_id": "{ID}", "loss": 1}}', {"key": "run_id"}),
+        ("als.run.json", f'{{"mlflow": {{"run_id": "{ID}"}}}}', {"key": "mlflow.run_id"}),
+        ("als_run_id.txt", f"{ID}\n", {}),
+        ("als.run.json", '{"run_id": "7"}', None),
+        ("als.run.json", f'{{"run_id": "{ID}", "data": "{OTHER}"}}', None),
+        ("als.run.json", "{", None),
+        ("als.run.txt", "\0", None),
+        ("als.md5", ID, None),
+        ("run.txt", ID, None),  # of which model?
     ],
 )
-def test_the_file_with_the_id_of_the_training_run_is_recognised(
-    tmp_path: Path, file: str, text: str, location: str | None
+def test_a_run_file_of_a_model_with_one_id_is_its_training_run(
+    tmp_path: Path, file: str, text: str, entry: dict[str, str] | None
 ) -> None:
-    stages = (
-        f"stages:\n  train: {{cmd: x, outs: [als.csv, {file}]}}\n  other: {{cmd: x, outs: "
-        f"[bpr.csv]}}\n"
-    )
-    root = repository(
-        tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "bpr.csv": LISTS, file: text}
-    )
-    write_runs(root / "mlflow.db", ID, OTHER)
-    expected = {} if location == "no" else {"als": RunIdLocation(root / file, location, ID)}
+    root = repository(tmp_path, {"als.csv": LISTS, "bpr.csv": LISTS, file: text})
+    models = discovered(root).models
+    linked = {
+        name: run_id_file(table, models.values(), root / "evaluation")
+        for name, table in models.items()
+    }
 
-    assert trained(root) == ("sqlite:///../mlflow.db", expected, {})
+    expected = {} if entry is None else {"training_run_id": {"file": f"../{file}", **entry}}
+    assert linked == {"als": expected, "bpr": {}}
+
+
+@pytest.mark.parametrize("files", [{"run.txt": ID}, {"run.txt": ID, "run.json": f'["{ID}"]'}])
+def test_the_only_run_file_next_to_one_model_needs_no_name(
+    tmp_path: Path, files: dict[str, str]
+) -> None:
+    root = repository(tmp_path, {f"als/{name}": text for name, text in files.items()})
+    write(root, {"als/recs.csv": LISTS, "bpr/recs.csv": LISTS})
+    models = discovered(root).models
+
+    entry = run_id_file(models["als"], models.values(), root / "evaluation")
+    assert entry == {"training_run_id": {"file": "../als/run.txt"}}
 
 
 @pytest.mark.parametrize(
     ("store", "environment", "uri"),
     [
         ("services/rec/mlflow.db", "", "sqlite:///../mlflow.db"),
-        ("services/rec/src/mlflow.db", "", "sqlite:///../src/mlflow.db"),
         ("mlflow.db", "", "sqlite:///../../../mlflow.db"),
         ("other/mlflow.db", "", "sqlite:///mlflow.db"),
-        ("services/rec/src/my runs.db", "sqlite:///my%20runs.db", "sqlite:///../src/my runs.db"),
-        (
-            "services/rec/runs?.db",
-            "sqlite:///ROOT/services/rec/runs%3F.db",
-            "sqlite:///../runs%3F.db",
-        ),
-        ("../runs.db", "sqlite:///ABOVE/runs.db", "sqlite:///ABOVE/runs.db"),
-        ("services/rec/mlflow.db", "http://tracking:5000", "http://tracking:5000"),
-        ("services/rec/mlflow.db", "http://me:secret@tracking", "sqlite:///../mlflow.db"),
-        ("services/rec/mlflow.db", "sqlite:///nowhere.db", "sqlite:///../mlflow.db"),
+        ("../mlflow.db", "", "sqlite:///mlflow.db"),
+        ("mlflow.db", "http://tracking:5000", "http://tracking:5000"),
+        ("mlflow.db", "http://me:secret@tracking", "sqlite:///../../../mlflow.db"),
     ],
 )
-def test_the_store_of_the_training_is_found_where_its_stages_run(
+def test_the_store_is_the_server_or_the_nearest_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str, environment: str, uri: str
 ) -> None:
     root = repository(tmp_path / "repository", {})
-    local = root / "services/rec"
-    stage = "{wdir: src, cmd: x, outs: [../als.csv, ../run.txt]}"
-    write(local, {"dvc.yaml": f"stages:\n  train: {stage}\n", "als.csv": LISTS, "run.txt": ID})
-    for folder in (local / "src", root / "other"):
-        folder.mkdir()
-    write_runs(root / "decoy.db")
-    write_runs(root / store, ID)
-    for marker, folder in {"ROOT": root, "ABOVE": tmp_path}.items():
-        environment, uri = (text.replace(marker, str(folder)) for text in (environment, uri))
+    write(root, {store: ""})
     monkeypatch.setenv("MLFLOW_TRACKING_URI", environment)
-    linked = {"als": RunIdLocation(local / "run.txt", None, ID)}
+    monkeypatch.chdir(root)
 
-    assert trained(local) == TrainingRuns(
-        uri, *([{}, linked] if "other" in store else [linked, {}])
-    )
-
-
-def test_runs_in_files_are_found(tmp_path: Path) -> None:
-    stages = "stages:\n  train: {cmd: x, outs: [als.csv, run.txt]}\n"
-    root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "run.txt": ID})
-    write(root, {f"mlruns/0/{ID}/meta.yaml": "lifecycle_stage: active\n"})
-    training = trained(root)
-
-    assert (training.uri, list(training.runs), training.unknown) == (
-        "file:../mlruns",
-        ["als"],
-        {},
-    )
-
-
-def test_active_mlflow_runs_are_read_and_deleted_ones_are_not(tmp_path: Path) -> None:
-    root = repository(tmp_path, {f"{name}.csv": LISTS for name in ("als", "bpr")})
-    client = MlflowClient(f"sqlite:///{root / 'mlflow.db'}")
-    remaining, gone = (client.create_run("0").info.run_id for _ in range(2))
-    client.delete_run(gone)
-    files = {
-        "als.run.json": f'{{"run_id": "{remaining}"}}',
-        "bpr.run.json": f'{{"run_id": "{gone}"}}',
-    }
-    stage = "{cmd: x, outs: [NAME.csv, NAME.run.json]}"
-    stages = "".join(f"  {name}: {stage.replace('NAME', name)}\n" for name in ("als", "bpr"))
-    write(root, {"dvc.yaml": f"stages:\n{stages}", **files})
-    training = trained(root)
-
-    assert (list(training.runs), list(training.unknown)) == (["als"], ["bpr"])
-
-
-@pytest.mark.parametrize("server", ["", "http://tracking:5000"])
-def test_checksum_is_no_run_id(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
-) -> None:
-    stages = "stages:\n  train: {cmd: x, outs: [recs/2024.csv, recs/2024.md5]}\n"
-    root = repository(tmp_path, {"dvc.yaml": stages, "recs/2024.csv": LISTS, "recs/2024.md5": ID})
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
-    write_runs(root / "mlflow.db", "f" * 32)
-
-    assert trained(root)[1:] == ({}, {})
+    assert tracking_uri(root / "services/rec/evaluation") == uri
 
 
 @pytest.mark.parametrize(
@@ -455,125 +357,47 @@ def test_a_dvc_yaml_that_dvc_cannot_read_is_refused(
         discovered(root)
 
 
-RATINGS = ("userId", "movieId", "rating", "timestamp")
-
-
 @pytest.mark.parametrize(
-    ("path", "columns", "role", "expected"),
+    ("path", "names", "role", "columns"),
     [
-        (
-            "data/test.csv",
-            RATINGS,
-            "truth",
-            {"user": "userId", "item": "movieId", "grade": "rating", "time": "timestamp"},
-        ),
-        (
-            "data/train.csv",
-            RATINGS,
-            "train",
-            {"user": "userId", "item": "movieId", "time": "timestamp"},
-        ),
-        ("data/u1.base", ("user_id", "item_id"), "unknown", {"user": "user_id", "item": "item_id"}),
+        ("data/test.csv", "userId movieId rating timestamp", "truth", "user item grade time"),
+        ("data/train.csv", "userId movieId rating timestamp", "train", "user item - time"),
+        ("data/u1.base", "user_id item_id", "unknown", "user item"),
         (
             "training/output/test_predictions.csv",
-            RATINGS,
+            "userId movieId rating",
             "lists",
-            {"user": "userId", "item": "movieId", "score": "rating"},
+            "user item score",
         ),
-        (
-            "data/holdout.csv",
-            ("customer_id", "article_id"),
-            "truth",
-            {"user": "customer_id", "item": "article_id"},
-        ),
-        ("data/held_out.csv", ("uid", "asin"), "truth", {"user": "uid", "item": "asin"}),
-        ("data/valid.csv", ("user", "item"), "validation", {"user": "user", "item": "item"}),
-        (
-            "als.csv",
-            ("USER_ID", "ItemID", "Prediction"),
-            "lists",
-            {"user": "USER_ID", "item": "ItemID", "score": "Prediction"},
-        ),
-        (
-            "recs/train_als.csv",
-            ("user", "item", "rank"),
-            "lists",
-            {"user": "user", "item": "item", "rank": "rank"},
-        ),
-        (
-            "training/out/als.csv",
-            ("user", "item", "rank"),
-            "lists",
-            {"user": "user", "item": "item", "rank": "rank"},
-        ),
-        (
-            "data/train.csv",
-            ("userId", "movieId", "score"),
-            "train",
-            {"user": "userId", "item": "movieId"},
-        ),
-        (
-            "data/test.csv",
-            ("session_id", "item_id", "position"),
-            "truth",
-            {"user": "session_id", "item": "item_id"},
-        ),
-        (
-            "data/test/0.csv",
-            ("session_id", "item_id", "position"),
-            "truth",
-            {"user": "session_id", "item": "item_id"},
-        ),
-        (
-            "preds/als_val.csv",
-            ("user", "item", "score"),
-            "validation lists",
-            {"user": "user", "item": "item", "score": "score"},
-        ),
-        (
-            "val/recs_als.csv",
-            ("user", "item", "rating"),
-            "validation lists",
-            {"user": "user", "item": "item", "score": "rating"},
-        ),
-        (
-            "preds/als_test.csv",
-            ("user", "item", "score"),
-            "lists",
-            {"user": "user", "item": "item", "score": "score"},
-        ),
-        (
-            "data/test.csv",
-            ("user", "item", "rating", "score"),
-            "truth",
-            {"user": "user", "item": "item", "grade": "rating"},
-        ),
-        (
-            "recs/als.csv",
-            ("visitor_id", "track_id"),
-            "lists",
-            {"user": "visitor_id", "item": "track_id"},
-        ),
-        (
-            "data/movies.csv",
-            ("movieId", "title", "genres"),
-            "items",
-            {"item": "movieId", "categories": "genres", "title": "title"},
-        ),
-        ("data/prices.csv", ("item_id", "price"), None, {}),
-        ("data/customers.csv", ("customer_id", "plan"), "users", {"user": "customer_id"}),
-        ("data/logins.csv", ("customer_id", "plan"), None, {}),
-        ("metrics/scores.csv", ("epoch", "loss"), None, {}),
+        ("data/holdout.csv", "customer_id article_id", "truth", "user item"),
+        ("data/held_out.csv", "uid asin", "truth", "user item"),
+        ("data/valid.csv", "user item", "validation", "user item"),
+        ("als.csv", "USER_ID ItemID Prediction", "lists", "user item score"),
+        ("recs/train_als.csv", "user item rank", "lists", "user item rank"),
+        ("training/out/als.csv", "user item rank", "lists", "user item rank"),
+        ("data/train.csv", "userId movieId score", "train", "user item -"),
+        ("data/test.csv", "session_id item_id position", "truth", "user item -"),
+        ("data/test/0.csv", "session_id item_id position", "truth", "user item -"),
+        ("preds/als_val.csv", "user item score", "validation lists", "user item score"),
+        ("val/recs_als.csv", "user item rating", "validation lists", "user item score"),
+        ("preds/als_test.csv", "user item score", "lists", "user item score"),
+        ("data/test.csv", "user item rating score", "truth", "user item grade -"),
+        ("recs/als.csv", "visitor_id track_id", "lists", "user item"),
+        ("data/movies.csv", "movieId title genres", "items", "item title categories"),
+        ("data/prices.csv", "item_id price", None, "- -"),
+        ("data/customers.csv", "customer_id plan", "users", "user -"),
+        ("data/logins.csv", "customer_id plan", None, "- -"),
+        ("metrics/scores.csv", "epoch loss", None, "- -"),
     ],
 )
-def test_role_of_a_table(
-    path: str, columns: tuple[str, ...], role: str | None, expected: dict[str, str]
-) -> None:
-    observed = TableFile(Path(path), "csv", columns)
+def test_role_of_a_table(path: str, names: str, role: str | None, columns: str) -> None:
+    observed = TableFile(Path(path), "csv", tuple(names.split()))
+    pairs = zip(columns.split(), observed.columns, strict=True)
     result = guess_role(observed, path, {})
 
     assert result == role
     if result is not None:
+        expected = {column: name for column, name in pairs if column != "-"}
         assert as_table(observed, result, {}).columns == expected
 
 

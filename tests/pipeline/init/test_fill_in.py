@@ -1,16 +1,13 @@
 """`concord init` where names help little: columns of the command line, values to fill in."""
 
 import shutil
-from contextlib import chdir
 from pathlib import Path
 
 import pytest
 
 from concord.metrics_core.data.column_names import guess_columns
-from concord.metrics_core.errors import InputError
 from concord.pipeline.init.fill_in import NamedColumns, parse_columns
 from concord.pipeline.init.project import init
-from concord.pipeline.init.tables import inspect_file, packed_column
 from tests.pipeline.init.repository import evaluation, repository, valid_evaluation, write
 from tests.pipeline.refusals import refusal_of
 from tests.project import attempt
@@ -166,38 +163,3 @@ def test_usual_names_of_users_and_items_are_known(names: str, expected: str) -> 
     columns = guess_columns(names.split())
 
     assert [columns["user"], columns["item"]] == expected.split()
-
-
-@pytest.mark.parametrize(
-    ("text", "column"),
-    [
-        ("customer_id,prediction\nu1,07 08 09\nu2,07 09\n", "prediction"),
-        ('user,items\nu1,"a,b"\nu2,"b, c"\n', "items"),
-        ("user,item\nu1,a1|b2\nu2,b2|c3\n", "item"),
-        ("user,item\nu1,Toy Story\nu2,Big Night 2\n", None),
-        ("user,items\nu1,a b\nu1,b c\n", None),  # a row for each item
-        ("user,prediction\nu1,0.5\nu2,0.7\n", None),
-    ],
-)
-def test_several_ids_in_one_text_are_recognised(
-    tmp_path: Path, text: str, column: str | None
-) -> None:
-    (tmp_path / "x.csv").write_text(text)
-    file = inspect_file(tmp_path / "x.csv")
-
-    assert file is not None
-    assert packed_column(file) == column
-
-
-def test_several_ids_in_one_text_are_refused_or_left_out_with_the_conversion(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write(root, {"recs/kaggle.csv": "customer_id,prediction\nu1,07 08 09\nu2,07 09\n"})
-    message = "prediction has several ids in one text"
-
-    with chdir(root), pytest.raises(InputError, match=message):
-        places(*NAMES, models="k=recs/kaggle.csv")
-    assert places(*NAMES) == 0
-    assert f"  recs/kaggle.csv: {message}: write them as lists: `pl.read_csv(" in (
-        capsys.readouterr().out
-    )

@@ -1,9 +1,7 @@
 """`concord init` in other repositories: files that it writes, keeps and refuses."""
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,6 @@ from tests.pipeline.init.repository import (
     tree,
     valid_evaluation,
     write,
-    write_runs,
 )
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT, movielens
@@ -119,30 +116,6 @@ def test_written_project_is_valid_and_read_by_dvc(
     )
 
 
-def test_report_and_experiment_have_the_name_of_the_service(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = repository(tmp_path / "company", {f"shop/{name}": text for name, text in USUAL.items()})
-    monkeypatch.chdir(root / "shop")
-    run()
-    params = evaluation(root / "shop" / "evaluation")
-
-    assert (params.report.title, params.mlflow.experiment) == ("shop", "shop")
-
-
-def test_names_of_columns_are_given_once(root: Path) -> None:
-    write(root, {"out/bpr.csv": LISTS.replace("user_id", "user")})
-    run()
-    params = evaluation(root / "evaluation")
-
-    assert params.data.columns == {"user": "user_id", "item": "item_id"}
-    assert {name: model.columns for name, model in params.models.items()} == {
-        "als": {},
-        "bpr": {"user": "user"},
-        "popular": {},
-    }
-
-
 @pytest.mark.parametrize(
     ("times", "has_users"),
     [
@@ -214,10 +187,9 @@ def test_cutoffs_are_at_most_the_length_of_lists(root: Path) -> None:
 
 def trained(root: Path) -> None:
     """Write a training of als whose outs include the id of its run."""
-    stages = "stages:\n  train: {cmd: x, outs: [out/als.csv, out/als.json]}\n"
-    ids = {"out/als.json": f'{{"run_id": "{ID}"}}'}
-    write_runs(root / "mlflow.db", ID)
-    write(root, {"dvc.yaml": stages, **ids, "out/run.json": ids["out/als.json"]})
+    stages = "stages:\n  train: {cmd: x, outs: [out/als.csv, out/als.run.json]}\n"
+    run_id = f'{{"run_id": "{ID}"}}'
+    write(root, {"dvc.yaml": stages, "out/als.run.json": run_id, "out/run.json": run_id})
 
 
 def test_training_run_is_at_its_model_and_in_deps_of_log(
@@ -229,42 +201,28 @@ def test_training_run_is_at_its_model_and_in_deps_of_log(
     stage = load_yaml((root / "evaluation/dvc.yaml").read_text(), "")["stages"]["log"]
 
     assert content["models"]["als"]["training_run_id"] == {
-        "file": "../out/als.json",
+        "file": "../out/als.run.json",
         "key": "run_id",
     }
-    assert stage["deps"][-1] == "../out/als.json"
-    assert "out of train   MLflow run in ../out/als.json: run_id" in capsys.readouterr().out
-
-
-def test_unknown_training_run_is_reported_and_not_linked(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trained(root)
-    (root / "mlflow.db").unlink()
-    run()
-    content = load_yaml((root / "evaluation/params.yaml").read_text(), "")
-
-    assert content["models"]["als"] == {"path": "../out/als.csv"}
-    assert content["mlflow"]["tracking_uri"] == "sqlite:///mlflow.db"
-    assert (
-        "  MLflow run in ../out/als.json: no store has it;"
-        " set mlflow.tracking_uri and models.als.training_run_id\n"
-    ) in capsys.readouterr().out
+    assert stage["deps"][-1] == "../out/als.run.json"
+    output = capsys.readouterr().out
+    assert "out of train   MLflow run in ../out/als.run.json: run_id" in output
+    assert "  sqlite:///mlflow.db holds the training runs (mlflow.tracking_uri)\n" in output
 
 
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
         (
-            ", training_run_id: {file: ../out/als.json, key: run_id}",
+            ", training_run_id: {file: ../out/als.run.json, key: run_id}",
             "",
-            "names ../out/als.json, unlike",
+            "names ../out/als.run.json, unlike",
         ),
         ("  als: {", "  als2: {", ""),
         (
-            "../out/als.json",
+            "../out/als.run.json",
             "../out/run.json",
-            "lacks ../out/run.json and names ../out/als.json, unlike",
+            "lacks ../out/run.json and names ../out/als.run.json, unlike",
         ),
     ],
 )
@@ -290,18 +248,6 @@ def test_dvc_works_after_a_model_loses_its_training_run_or_name(
         assert f"dvc.yaml: stages.log.deps: {message}" in str(refused.value)
         upgrade(".", dry_run=False)
     validate()
-
-
-def test_lists_and_truth_may_be_named(root: Path) -> None:
-    write(root, {"a b/x.csv": TRUTH, "a b/y.csv": LISTS, "out/bpr.csv": LISTS})
-    run(truth="a b/x.csv", models=("mine=a b/y.csv", "2024=out/bpr.csv"))
-    params = evaluation(root / "evaluation")
-
-    assert params.data.truth.path == "../a b/x.csv"
-    assert {name: model.path for name, model in params.models.items()} == {
-        "mine": "../a b/y.csv",
-        "2024": "../out/bpr.csv",
-    }
 
 
 @pytest.mark.parametrize(
@@ -353,10 +299,13 @@ def test_several_ground_truths_need_an_argument(root: Path) -> None:
 
 def test_named_file_has_no_other_role(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(root, {"data/train.csv": TRAIN, "data/movies.csv": ITEMS, "data/old/train.csv": TRAIN})
-    run(truth="data/train.csv", models=("als=out/als.csv", "truths=data/test.csv"))
+    write(root, {"a b/y.csv": LISTS})
+    run(truth="data/train.csv", models=("mine=a b/y.csv", "2024=data/test.csv"))
     params = evaluation(root / "evaluation")
 
     assert params.data.truth.path == "../data/train.csv"
+    assert params.models["mine"].path == "../a b/y.csv"
+    assert params.models["2024"].path == "../data/test.csv"
     assert params.background["train"].path == "../data/old/train.csv"
     assert "not used" not in capsys.readouterr().out
 
@@ -502,8 +451,10 @@ def test_only_the_current_folder_of_a_monorepo_is_searched(
     root = repository(tmp_path, files)
     monkeypatch.chdir(root / "shop")
     run()
+    params = evaluation(root / "shop/evaluation")
 
-    assert set(evaluation(root / "shop/evaluation").models) == {"als", "popular"}
+    assert set(params.models) == {"als", "popular"}
+    assert (params.report.title, params.mlflow.experiment) == ("shop", "shop")
 
 
 def test_missing_and_not_yet_made_inputs_are_reported_together(
@@ -541,21 +492,6 @@ def test_a_parent_gitignore_does_not_hide_results_in_git(root: Path) -> None:
     )
 
     assert known.stdout.split() == ["evaluation/results/report/primary.json"]
-
-
-@pytest.mark.parametrize(
-    ("end", "unbuffered"),
-    [("| head -n 1", ""), ("| head -n 1", "1"), (">&-", ""), (">/dev/full", "1")],
-)
-def test_failed_output_writes_all_files_or_none(root: Path, end: str, unbuffered: str) -> None:
-    command = f"{sys.executable} -m concord init {end}"
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
-    done = subprocess.run(
-        ["bash", "-c", command], env=env, capture_output=True, text=True, check=False
-    )
-
-    assert NEW & set(tree(root)) in ([NEW] if end == ">&-" else [set(), NEW])
-    assert done.stderr == "" or end == ">/dev/full"
 
 
 def test_the_users_own_params_lead_to_those_of_concord(root: Path) -> None:

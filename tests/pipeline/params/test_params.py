@@ -58,29 +58,12 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "comparison.min_effect: is 1e+308 | write a number such as 0.005, or a share of "
             "the baseline's mean such as 2%; at most 1,000,000,000 or 1000%",
         ),
-        (
-            "min_effect: 0.005",
-            "min_effect: {default: 1e308}",
-            "comparison.min_effect.default: is 1e+308",
-        ),
         ("min_effect: 0.005", "min_effect: 1001%", "comparison.min_effect: is '1001%'"),
-        ("min_effect: 0.005", f"min_effect: {MANY}%", "at most 1,000,000,000 or 1000%"),
-        ("min_effect: 0.005", f"min_effect: {MANY}", "at most 1,000,000,000 or 1000%"),
-        (
-            "confidence: 0.95",
-            "confidence: 0.99999999999",
-            "write a number above 0.5, at most 0.9999",
-        ),
         ("resamples: 2000", "resamples: 2000000000", "write a whole number from 99 to 1,000,000"),
         (
             "seed: 20261121",
             f"seed: {MANY}",
             "write a whole number from 0 to 9,223,372,036,854,775,807",
-        ),
-        (
-            "rows_per_partition: 5000000",
-            f"rows_per_partition: {MANY}",
-            "write at most 1,000,000,000,000",
         ),
         ("edges: [0, 20, 50]", f"edges: [0, {MANY}]", "write at most 1,000,000,000,000"),
         (
@@ -91,11 +74,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         (
             "relevance_threshold: 1 #",
             "relevance_threshold: 1e308 #",
-            "numbers go up to 1,000,000,000,000,000",
-        ),
-        (
-            "relevance_threshold: 1 #",
-            f"relevance_threshold: {MANY} #",
             "numbers go up to 1,000,000,000,000,000",
         ),
         ("err_max_grade: 3 #", "err_max_grade: 1e6 #", "number > 0, up to 1000"),
@@ -124,17 +102,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ),
         (
             "  overrides: {}",
-            "  overrides: {RR: }",
-            "conventions.overrides.RR: is empty | write a mapping such as {rr_cutoff: none}",
-        ),
-        (
-            "  overrides: {}",
-            "  overrides: {RR: {1: 2}}",
-            "conventions.overrides.RR.1: is not a convention",
-        ),
-        ("  overrides: {}", "  overrides: [RR]", "conventions.overrides: is ['RR'] | write {}"),
-        (
-            "  overrides: {}",
             "  overrides: {map: {ap_denominator: k}}",
             "'map' is not a metric | did you mean 'AP'?",
         ),
@@ -149,19 +116,9 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "'recall@21' is not evaluated | did you mean one of R@1, R@3, R@5, R@10, R@20?",
         ),
         (
-            "primary: [nDCG@10,",
-            "primary: [nDCG@10, ndcg_cut_10,",
-            "comparison.primary: names nDCG@10 more than once | name each label once",
-        ),
-        (
             "  seed: 20261121",
             "  cases: [als, eas]\n  seed: 20261121",
             "comparison.cases: 'eas' is not among the models | did you mean 'ease'?",
-        ),
-        (
-            "  seed: 20261121",
-            "  cases: [als, als]\n  seed: 20261121",
-            "comparison.cases: 'als' is named twice",
         ),
         (
             "  seed: 20261121",
@@ -174,16 +131,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "Coverage@10 is one number over all users",
         ),
         (
-            "min_effect: 0.005",
-            "min_effect: {ndgc@10: 0.1, default: 0}",
-            "comparison.min_effect: 'ndgc@10' is not evaluated",
-        ),
-        (
-            "min_effect: 0.005",
-            "min_effect: {ndcg@10: 0.1, nDCG@10: 0.2, default: 0}",
-            "comparison.min_effect: names nDCG@10 more than once",
-        ),
-        (
             "  gain: linear",
             "  gain: exponential",
             "conventions.gain: is 'exponential' | choose one of: binary | linear",
@@ -193,7 +140,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "  gian: linear",
             "conventions.gian: is not a convention | did you mean 'gain'?",
         ),
-        ("  attach: both", "  attach: below", "mlflow.attach: is 'below' | input should be"),
         ("  required: true", "", "mlflow.required: is missing | add `required:` there"),
         (
             "  als: {path: data/demo/als.run.gz}",
@@ -207,23 +153,7 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "but preset 'standard' has 'linear' | set it to 'linear', or `preset: custom`; "
             "`concord pin standard` sets all",
         ),
-        (
-            "  round: null",
-            "  round: {mean: 4}",
-            "but preset 'standard' has null | set it to null, or `preset: custom`; "
-            "`concord pin standard` sets all",
-        ),
         ("  preset: standard", "  preset: standart", "did you mean 'standard'?"),
-        (
-            "  overrides: {}",
-            "  overrides: {RR: {ties: item_best}}",
-            "overrides.RR.ties: is 'item_best'",
-        ),
-        (
-            "  overrides: {}",
-            "  overrides: {NDCG: {gain: exp2}}",
-            "conventions.overrides.NDCG: 'NDCG' is not a metric | did you mean 'nDCG'?",
-        ),
         (
             "  overrides: {}",
             "  overrides: {RR: {gain: exp2}}",
@@ -271,11 +201,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ("report:\n", "models:\n", "key 'models' occurs more than once | keep one of them"),
         (
             "gate: {}",
-            "gate:\n  guardrails: {nDCG@11: 2%}",
-            "gate.guardrails: 'nDCG@11' is not evaluated",
-        ),
-        (
-            "gate: {}",
             "gate:\n  guardrails: {Entropy@10: 2%}",
             "'Entropy@10' is not evaluated | add it to evaluation.metrics and evaluation.ks",
         ),
@@ -283,11 +208,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "gate: {}",
             "gate:\n  guardrails: {nDCG@10: 0.0001, nDCG@010: 0.9}",
             "names nDCG@10 as 'nDCG@10' and 'nDCG@010'",
-        ),
-        (
-            "gate: {}",
-            "gate:\n  guardrails: {nDCG@10: -0.1}",
-            "gate.guardrails.nDCG@10: is -0.1 | write min_effect, a number",
         ),
         ("gate: {}", "gate:\n  gaurdrails: {nDCG@10: 2%}", "did you mean 'guardrails'?"),
         (
@@ -307,9 +227,9 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "acknowledge.short_lists.up_to: is 25 | write a share from 0% to 100%, such as 25%",
         ),
         (
-            "gate: {}",
-            "acknowledge: {short_lists: {reasn: known}}",
-            "acknowledge.short_lists.reasn: is not a key that Concord knows | did you mean",
+            "primary: [nDCG@10,",
+            "primary: [nDCG@10, ndcg_cut_10,",
+            "comparison.primary: names nDCG@10 more than once | name each label once",
         ),
         (
             "gate: {}",
@@ -417,33 +337,6 @@ def line_number(start: str) -> int:
             marks=pytest.mark.bad_input(52, "error: did you mean 'ks'?"),
             id="unknown key",
         ),
-        (
-            "  als: {path",
-            "  als: {pth",
-            "als: {path",
-            "models.als.pth: is not a key that Concord knows\n  fix: did you mean 'path'?",
-        ),
-        (
-            "by: activity, edges",
-            "by: activity, edgs",
-            "activity: {by",
-            "segments.activity.activity.edgs: is not a key that Concord knows\n  fix: did you "
-            "mean 'edges'?",
-        ),
-        (
-            "  confidence: 0.95",
-            "  confidnce: 0.95",
-            "confidence:",
-            "comparison.confidnce: is not a key that Concord knows\n  fix: did you mean "
-            "'confidence'?",
-        ),
-        (
-            "engine: duckdb #",
-            "engine: duckbd #",
-            "engine:",
-            "evaluation.engine: is 'duckbd'\n  fix: input should be 'duckdb', 'polars' or "
-            "'spark'; did you mean 'duckdb'?",
-        ),
         *(
             pytest.param(
                 "ks: [1, 3,",
@@ -453,15 +346,7 @@ def line_number(start: str) -> int:
                 marks=pytest.mark.bad_input(53, "an error with the line"),
                 id=f"k = {k}",
             )
-            for k, items in {
-                "0": "0",
-                "-1": "-1",
-                "2.5": "2.5",
-                "ten": "'ten'",
-                "yes": "'yes'",
-                "010": "'010'",
-            }.items()
-            if k != "010"
+            for k, items in {"0": "0", "2.5": "2.5", "ten": "'ten'"}.items()
         ),
         pytest.param(
             "  confidence: 0.95",
@@ -470,14 +355,6 @@ def line_number(start: str) -> int:
             "comparison.confidence: is 95",
             marks=pytest.mark.bad_input(56, "an error with the line"),
             id="confidence",
-        ),
-        pytest.param(
-            "  confidence: 0.95",
-            "  confidence: .nan",
-            "confidence:",
-            "comparison.confidence: is nan",
-            marks=pytest.mark.bad_input(56, "an error with the line"),
-            id="NaN",
         ),
         pytest.param(
             "  baseline: popularity",
@@ -495,22 +372,6 @@ def line_number(start: str) -> int:
             "evaluation.metrics: ",
             marks=pytest.mark.bad_input(56, "an error with the line"),
             id="metric",
-        ),
-        (
-            "metrics: [nDCG,",
-            "metrics: [nDCG, NRBP,",
-            "metrics:",
-            "evaluation.metrics: NRBP(alpha=0.5,beta=0.5) reads subtopics, and the ground truth "
-            "names none\n  fix: name the column of the subtopics, `iteration` in TREC qrels: "
-            "`data.truth.columns: {subtopic: …}`",
-        ),
-        pytest.param(
-            "relevance_threshold: 1 #",
-            "relevance_threshold: .nan #",
-            "relevance_threshold:",
-            "conventions.relevance_threshold: is nan",
-            marks=pytest.mark.bad_input(56, "an error with the line"),
-            id="threshold",
         ),
         pytest.param(
             "  als: {path",
