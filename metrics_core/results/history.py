@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers
 from concord.metrics_core.results.comparison_parts import Severity, Verdict
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ Kind = Literal["models", "lists", "truth", "background", "conventions", "rules",
 
 
 @dataclass(frozen=True)
-class Change:
+class Change(FiniteNumbers):
     """A model on a label, now minus then; None if a number does not exist.
 
     Attributes

@@ -155,7 +155,7 @@ def test_runs_are_evaluated_and_compared_with_their_times() -> None:
     }
 
     comparison = cc.compare(runs, TRUTH, metrics=["RR@10"], baseline="poor", panel=False)
-    means = {row["model"]: row["mean"] for row in comparison.to_dict()["leaderboard"]}
+    means = {row["model"]: row["mean"] for row in comparison.to_dict()["scores"]}
     assert means == {"good": 1.0, "poor": (1 / 2 + 0) / 2}
     assert comparison.words == {"user": "query", "item": "document"}
     assert cc.evaluate(runs["good"], TRUTH, metrics=["RR@10"]).words == comparison.words

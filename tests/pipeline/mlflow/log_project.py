@@ -121,13 +121,13 @@ def _comparison(means: Mapping[str, Mapping[str, float | None]]) -> dict[str, An
         "models": list(means),
         "metrics": [_metric("nDCG@10", primary=True), _metric("Rprec", primary=False)],
         "ks": [5, 10],
-        "leaderboard": [
+        "scores": [
             _score(model, label, values.get(label), best=model == best)
             for label in ("nDCG@10", "Rprec")
             for model, values in means.items()
         ],
         "quality": {"truth": TRUTH, **dict.fromkeys(means, LISTS)},
-        "differences": [
+        "pairs": [
             _difference(
                 "nDCG@10",
                 primary=True,
