@@ -13,6 +13,7 @@ from concord.metrics_core.comparison.config import (
     MAX_MISSING_LISTS,
     Adjustment,
     ComparisonConfig,
+    ComparisonOptions,
     is_list_of_text,
     model_problems,
 )
@@ -163,12 +164,9 @@ def compare_values(
         acknowledgements = parse_acknowledgements(acknowledge or {}, VALUE_CODES)
     except InputError as error:
         problems += error.problems
-    config = ComparisonConfig(
-        labels=labels,
-        ks=value_cutoffs(labels),
-        conventions=VALUE_CONVENTIONS,
+    options = ComparisonOptions(
         baseline=baseline or "",
-        primary=tables.metrics[:1] if primary is None else primary,
+        primary=primary,
         min_effect=min_effect,
         title=title,
         confidence=confidence,
@@ -178,6 +176,12 @@ def compare_values(
         seed=seed,
         max_missing_lists=max_missing_lists,
         acknowledge=acknowledgements,
+    )
+    config = ComparisonConfig.of(
+        labels,
+        options,
+        conventions=VALUE_CONVENTIONS,
+        ks=value_cutoffs(labels),
         settings=_ValueNames("values"),
     ).validated(list(values), problems=problems)
     models = with_missing_users(

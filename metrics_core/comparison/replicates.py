@@ -124,9 +124,9 @@ class _ReplicatedLabel:
                     label=score.label,
                     model=score.model,
                     means=tuple(map(or_none, values.means)),
-                    sd_replicates=or_none(math.sqrt(values.replicate_variance)),
-                    ci_low=or_none(low),
-                    ci_high=or_none(high),
+                    sd_replicates=math.sqrt(values.replicate_variance),
+                    ci_low=low,
+                    ci_high=high,
                 )
 
     def pairs(self, pairs: Sequence[Difference]) -> Iterator[ReplicatedDifference]:
@@ -195,17 +195,17 @@ class _ReplicatedLabel:
             n_replicates_a=a.n,
             n_replicates_b=b.n,
             over_users=self.has_user_values,
-            replicates_df=or_none(estimate.replicate_variance.n - 1),
+            replicates_df=estimate.replicate_variance.n - 1,
             difference=pair.difference,
-            ci_low=or_none(low),
-            ci_high=or_none(high),
-            p=or_none(estimate.p),
+            ci_low=low,
+            ci_high=high,
+            p=estimate.p,
             p_adjusted=None,
             verdict="no_interval",
-            share=or_none(estimate.replicate_share),
+            share=estimate.replicate_share,
             n_reversed=reversals.count,
             n_pairs=reversals.n_pairs,
-            chance=or_none(reversals.probability),
+            chance=reversals.probability,
             users_needed=users_needed(estimate, self.config.confidence) if is_open else None,
             replicates_needed=replicates_needed(estimate, self.config.confidence)
             if is_open
@@ -268,4 +268,4 @@ def _with_verdicts(
                 significant=p_adjusted < config.alpha,
                 min_effect=or_nan(pair.min_effect),
             )
-            yield replace(each, p_adjusted=or_none(p_adjusted), verdict=verdict)
+            yield replace(each, p_adjusted=p_adjusted, verdict=verdict)

@@ -24,7 +24,7 @@ from concord.metrics_core.results.comparison_parts import (
     Gap,
     Segment,
     SegmentCell,
-    or_none,
+    or_nan,
 )
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.adjustment import benjamini_hochberg
@@ -68,16 +68,8 @@ def _segment_cells(
     tests = [test for each in labels for test in _cell_tests(config, each, unlisted)]
     p = np.array([t.paired.p if t.paired else math.nan for t in tests], dtype=np.float64)
     return [
-        replace(
-            _build_cell(
-                config, test, float(p_adjusted), overall.get((test.group_values.text, test.model))
-            ),
-            n_without_list=test.group_values.count_users(
-                test.segment, without_list.get(test.model, False)
-            )
-            or None,
-        )
-        for test, p_adjusted in zip(tests, benjamini_hochberg(p), strict=True)
+        _build_cell(config, test, p_adjusted, overall, without_list)
+        for test, p_adjusted in zip(tests, benjamini_hochberg(p).tolist(), strict=True)
     ]
 
 
@@ -101,17 +93,21 @@ def _cell_tests(
 
 
 def _build_cell(
-    config: ComparisonConfig, test: _CellTest, p_adjusted: float, overall: Difference | None
+    config: ComparisonConfig,
+    test: _CellTest,
+    p_adjusted: float,
+    overall: Mapping[tuple[str, str], Difference],
+    without_list: Mapping[str, Bools],
 ) -> SegmentCell:
     low, high = test.column.interval(config.confidence)
-    paired, label = test.paired, test.group_values.label
+    group_values, paired = test.group_values, test.paired
     cell = SegmentCell(
-        label=test.group_values.text,
+        label=group_values.text,
         segment=test.segment,
         model=test.model,
-        mean=or_none(test.column.mean),
-        ci_low=or_none(low),
-        ci_high=or_none(high),
+        mean=test.column.mean,
+        ci_low=low,
+        ci_high=high,
         n_users=test.column.n_defined,
         difference=None,
         diff_low=None,
@@ -120,28 +116,30 @@ def _build_cell(
         p_adjusted=None,
         verdict=None,
         is_reversed=False,
+        n_without_list=group_values.count_users(test.segment, without_list.get(test.model, False))
+        or None,
     )
     if paired is None:
         return cell
-    overall_difference = None if overall is None else overall.difference
-    is_reversed = overall_difference is not None and overall_difference * paired.difference < 0
+    pair = overall.get((group_values.text, test.model))
+    has_other_sign = pair is not None and or_nan(pair.difference) * paired.difference < 0
     return replace(
         cell,
-        difference=or_none(paired.difference),
-        diff_low=or_none(paired.ci_low),
-        diff_high=or_none(paired.ci_high),
+        difference=paired.difference,
+        diff_low=paired.ci_low,
+        diff_high=paired.ci_high,
         n_nonzero=paired.n_nonzero,
-        p_adjusted=or_none(p_adjusted),
+        p_adjusted=p_adjusted,
         verdict=None
-        if label is None
+        if group_values.label is None
         else verdict(
             paired,
             p_adjusted,
             alpha=config.alpha,
             min_effect=_min_effect(config, test),
-            higher_is_better=label.metric.higher_is_better,
+            higher_is_better=group_values.label.metric.higher_is_better,
         ),
-        is_reversed=p_adjusted < config.alpha and is_reversed,
+        is_reversed=p_adjusted < config.alpha and has_other_sign,
     )
 
 
@@ -181,7 +179,7 @@ def _compute_gaps(
     ]
     p = np.array([math.nan if gap.p is None else gap.p for gap in gaps], dtype=np.float64)
     return [
-        replace(gap, p_adjusted=or_none(float(p_adjusted)))
+        replace(gap, p_adjusted=float(p_adjusted))
         for gap, p_adjusted in zip(gaps, benjamini_hochberg(p), strict=True)
     ]
 
@@ -230,8 +228,8 @@ def _compare_gaps(
         yield replace(
             gap,
             difference=gap.gap - baseline.gap,
-            diff_low=or_none(low),
-            diff_high=or_none(high),
+            diff_low=low,
+            diff_high=high,
             p=bootstrap_p(differences) if n_differing >= MIN_DIFFERING_USERS else None,
         )
 

@@ -26,6 +26,7 @@ from concord.metrics_core.comparison.config import (
     MIN_RESAMPLES,
     Adjustment,
     ComparisonConfig,
+    ComparisonOptions,
     in_report_order,
 )
 from concord.metrics_core.comparison.gate_config import parse_gate
@@ -321,6 +322,9 @@ Replicates = Annotated[
 ]
 
 
+_NO_OPTIONS = {"replicates", "cases"}  # keys of `comparison` that are no `ComparisonOptions`
+
+
 class Comparison(_Section):
     """Options of the comparison.
 
@@ -610,31 +614,24 @@ class Params(_Section):
         InputError
             If it is invalid.
         """
-        comparison = self.comparison
-        return ComparisonConfig(
-            labels=[*labels] if self.has_values else in_report_order(labels),
-            ks=value_cutoffs(labels) if self.has_values else sorted(self.evaluation.ks),
-            conventions=conventions,
-            baseline=comparison.baseline,
-            primary=comparison.primary,
-            min_effect=comparison.min_effect,
+        options = ComparisonOptions(
+            **{key: value for key, value in self.comparison if key not in _NO_OPTIONS},
             title=self.report.title,
-            confidence=comparison.confidence,
-            adjustment=comparison.adjustment,
-            wilcoxon=comparison.wilcoxon,
-            resamples=comparison.resamples,
-            seed=comparison.seed,
-            max_missing_lists=comparison.max_missing_lists,
             panel=self.evaluation.panel,
             segments=self.segmentations,
             gate=self.gate_config,
-            replicates={model: lists for model, lists in self.replicate_names.items() if lists},
-            paired_replicates=comparison.paired_replicates,
             acknowledge=parse_acknowledgements(
                 {code: entry.model_dump() for code, entry in self.acknowledge.items()},
                 VALUE_CODES if self.has_values else CODES,
             ),
+        )
+        return ComparisonConfig.of(
+            labels if self.has_values else in_report_order(labels),
+            options,
+            conventions=conventions,
+            ks=value_cutoffs(labels) if self.has_values else sorted(self.evaluation.ks),
             settings=(ValuesKeys if self.has_values else ParamsKeys)("comparison"),
+            replicates={model: lists for model, lists in self.replicate_names.items() if lists},
         ).validated(
             self.compared_models,
             lists=self.models,
