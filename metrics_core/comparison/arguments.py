@@ -84,11 +84,6 @@ class ListArguments:
         return [str(label) for label in self.labels]
 
     @property
-    def ks(self) -> list[int]:
-        """Cutoffs of the labels, ascending."""
-        return sorted({label.k for label in self.labels if label.k is not None})
-
-    @property
     def folds(self) -> set[str]:
         """Folds with a ground truth of their own."""
         return {*self.truths} - {NO_FOLD} if self.lists else set()
@@ -113,7 +108,6 @@ class ListArguments:
             in_report_order(self.labels),
             replace(options, primary=primary),
             conventions=self.conventions,
-            ks=self.ks,
             settings=ArgumentNames("truth"),
             replicates=self.replicates,
         )

@@ -17,7 +17,11 @@ from concord.metrics_core.comparison.config import (
     is_list_of_text,
     model_problems,
 )
-from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.inputs import (
+    ComparisonInput,
+    no_lists_data,
+    with_missing_users,
+)
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.user_values import (
     ValueTables,
@@ -25,7 +29,6 @@ from concord.metrics_core.comparison.user_values import (
     load_values,
     unknown_metric,
 )
-from concord.metrics_core.comparison.value_models import no_lists_data, with_missing_users
 from concord.metrics_core.comparison.warnings.acknowledge import (
     VALUE_CODES,
     parse_acknowledgements,
@@ -37,7 +40,7 @@ from concord.metrics_core.errors import ArgumentNames, InputError, Problem, rais
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.value_summary import VALUE_CONVENTIONS, summarise_values
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
-from concord.metrics_core.metrics.value_metric import value_cutoffs, value_label
+from concord.metrics_core.metrics.value_metric import value_label
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Acknowledgement
 
@@ -181,7 +184,6 @@ def compare_values(
         labels,
         options,
         conventions=VALUE_CONVENTIONS,
-        ks=value_cutoffs(labels),
         settings=_ValueNames("values"),
     ).validated(list(values), problems=problems)
     models = with_missing_users(

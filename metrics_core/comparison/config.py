@@ -113,7 +113,6 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
         options: ComparisonOptions,
         *,
         conventions: Conventions,
-        ks: Sequence[int],
         settings: SettingNames,
         replicates: ReplicateNames | None = None,
     ) -> "ComparisonConfig":
@@ -124,7 +123,6 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
             **vars(options),
             labels=[*labels],
             conventions=conventions,
-            ks=[*ks],
             settings=settings,
             replicates=replicates or {},
         )

@@ -1,15 +1,18 @@
 """Inputs of a comparison: configuration, results of each model, and the data behind them."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align, no_progress
 from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.data.relations import connect
 from concord.metrics_core.data.tables import Table, create_view, file_paths, read_column
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.files import NO_FOLD
@@ -113,3 +116,28 @@ class ComparisonInput:
             create_view(connection, "lists", lists)
             users = connection.sql("SELECT DISTINCT CAST(user AS VARCHAR) AS user FROM lists")
             return pl.DataFrame(users.to_arrow_table())["user"]
+
+
+def with_missing_users(models: Models) -> dict[str, ModelResult]:
+    """Return the models with the number of users of all models, and of those that each lacks."""
+    users = {model: read_column(result.values, "user") for model, result in models.items()}
+    n_users = pl.concat(users.values()).n_unique()
+    return {
+        model: replace(
+            result,
+            summary={
+                **result.summary,
+                "users": {"evaluated": n_users, "missing": n_users - len(users[model])},
+            },
+        )
+        for model, result in models.items()
+    }
+
+
+def no_lists_data() -> EvaluationData:
+    """Return the data behind values of another tool: none."""
+    return EvaluationData(pl.DataFrame(), None, None, None, truth_quality={}, connect=_connect)
+
+
+def _connect(files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnection]:
+    return connect(reads=files)

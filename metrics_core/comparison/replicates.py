@@ -186,7 +186,7 @@ class _ReplicatedLabel:
         low, high = estimate.interval(self.config.confidence)
         reversals = order_reversals(a, b, difference, paired=is_paired)
         is_open = low <= 0 <= high
-        return ReplicatedDifference(
+        replicated = ReplicatedDifference(
             label=pair.label,
             a=pair.a,
             b=pair.b,
@@ -211,6 +211,18 @@ class _ReplicatedLabel:
             if is_open
             else None,
         )
+        if pair.verdict != "not_comparable":
+            return replicated
+        return replace(
+            replicated,
+            ci_low=None,
+            ci_high=None,
+            p=None,
+            share=None,
+            chance=None,
+            users_needed=None,
+            replicates_needed=None,
+        )
 
     def _user_variance(
         self, error: float | None, n_users: int, *values: ReplicateValues
@@ -232,31 +244,11 @@ def _with_verdicts(
     """
     pair_of = {(pair.label, pair.a, pair.b): pair for pair in pairs}
     primary = np.array([each.primary for each in differences], dtype=bool)
-    p = np.array(
-        [
-            math.nan
-            if pair_of[each.label, each.a, each.b].verdict == "not_comparable"
-            else or_nan(each.p)
-            for each in differences
-        ],
-        dtype=np.float64,
-    )
+    p = np.array([or_nan(each.p) for each in differences], dtype=np.float64)
     labels = {str(label): label for label in config.labels}
     for each, p_adjusted in zip(differences, adjust(p, primary).tolist(), strict=True):
         pair = pair_of[each.label, each.a, each.b]
-        if pair.verdict == "not_comparable":
-            yield replace(
-                each,
-                ci_low=None,
-                ci_high=None,
-                p=None,
-                share=None,
-                chance=None,
-                users_needed=None,
-                replicates_needed=None,
-                verdict="not_comparable",
-            )
-        elif each.ci_low is None or each.ci_high is None:
+        if each.ci_low is None or each.ci_high is None:
             yield replace(each, verdict=pair.verdict) if pair.ci_low is None else each
         else:
             sign = 1 if labels[each.label].metric.higher_is_better else -1

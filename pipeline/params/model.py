@@ -62,7 +62,7 @@ from concord.metrics_core.metrics.label import (
     with_own_metrics,
 )
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
-from concord.metrics_core.metrics.value_metric import are_bounds, value_cutoffs, value_label
+from concord.metrics_core.metrics.value_metric import are_bounds, value_label
 from concord.metrics_core.results.gate import Gate as GateConfig
 from concord.metrics_core.results.gate import Margin
 from concord.pipeline.params.repository import PARAMS as PARAMS
@@ -629,7 +629,6 @@ class Params(_Section):
             labels if self.has_values else in_report_order(labels),
             options,
             conventions=conventions,
-            ks=value_cutoffs(labels) if self.has_values else sorted(self.evaluation.ks),
             settings=(ValuesKeys if self.has_values else ParamsKeys)("comparison"),
             replicates={model: lists for model, lists in self.replicate_names.items() if lists},
         ).validated(
