@@ -1,11 +1,16 @@
 """params.yaml: errors and their messages, parsed values, and folders of results."""
 
+import inspect
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
 
+import concord as cc
+from concord.metrics_core.comparison.config import ComparisonOptions
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.gate import Gate
+from concord.pipeline.params.model import Comparison
 from concord.pipeline.params.read import check_params, read_params
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT
@@ -721,3 +726,24 @@ def test_a_catalogue_of_candidates_needs_its_table(tmp_path: Path) -> None:
         "conventions.candidates.catalogue: is items, and `background` has no items | name the "
         "table under `background.items`, or write the number of items"
     ) in refused
+
+
+def test_arguments_and_keys_are_the_options_of_a_comparison() -> None:
+    options = {name: value or None for name, value in vars(ComparisonOptions()).items()}
+    of_lists = {"panel", "paired_replicates", "segments", "gate"}
+    elsewhere = {"title", "panel", "segments", "gate", "acknowledge"}  # sections of params.yaml
+    keys = Comparison.model_fields
+
+    assert _defaults(cc.compare, options) == options
+    assert _defaults(cc.compare_values, options) == {
+        name: value for name, value in options.items() if name not in of_lists
+    }
+    assert keys.keys() - {"replicates", "cases"} == options.keys() - elsewhere
+    for name in ("paired_replicates", "max_missing_lists"):
+        assert (keys[name].default or None) == options[name]
+
+
+def _defaults(function: Callable[..., object], options: Collection[str]) -> dict[str, object]:
+    """Return the arguments that are options, with their defaults."""
+    arguments = inspect.signature(function).parameters
+    return {name: arguments[name].default or None for name in options if name in arguments}
