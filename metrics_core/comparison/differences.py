@@ -20,7 +20,7 @@ from concord.metrics_core.evaluation.item_lists import number_items
 from concord.metrics_core.evaluation.join_truth import fetch
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
 from concord.metrics_core.metrics.items import Items
-from concord.metrics_core.metrics.judged import Bools, Floats
+from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import Difference, or_nan
 from concord.metrics_core.stats.adjustment import adjust, max_t
@@ -184,32 +184,35 @@ def compute_differences(inputs: ComparisonInput) -> list[Difference]:
     """Return one difference per label and pair of models.
 
     With many models, labels that are not primary have differences to the baseline only.
-    p-values of pairs on primary labels are adjusted by Holm or, if requested, by joint sign flips,
-    and are then never below the p-value that belongs to the interval.
-    All others are adjusted by Benjamini and Hochberg.
     """
-    config = inputs.config
-    order = {str(label): position for position, label in enumerate(config.labels)}
+    order = {str(label): position for position, label in enumerate(inputs.config.labels)}
     tests = sorted(
         [*_test_users(inputs), *_test_lists(inputs)], key=lambda test: order[str(test.label)]
     )
-    adjusted = adjusted_p(config, tests)
-    if config.adjustment == "max_t":
-        primary = _are_primary(config, tests)
-        family = [test for test, is_primary in zip(tests, primary, strict=True) if is_primary]
-        p = [test.paired.p for test in family]
-        adjusted[primary] = np.maximum(_joint_p(config, family, inputs.aligned), p)
-    return build_differences(config, tests, adjusted)
+    return adjusted_differences(inputs.config, tests, inputs.aligned)
 
 
-def adjusted_p(config: ComparisonConfig, tests: Sequence[PairTest]) -> Floats:
-    """Return p-values: of primary labels adjusted by Holm, others by Benjamini and Hochberg."""
+def adjusted_differences(
+    config: ComparisonConfig, tests: Sequence[PairTest], aligned: AlignedValues | None = None
+) -> list[Difference]:
+    """Return one difference per test, with adjusted p-value and verdict.
+
+    p-values on primary labels are adjusted by Holm or, if requested and `aligned` has the values,
+    by joint sign flips, and are then never below the p-value that belongs to the interval.
+    All others are adjusted by Benjamini and Hochberg.
+    """
+    primary = np.array([str(test.label) in config.primary for test in tests], dtype=bool)
     p = np.array([test.paired.p for test in tests], dtype=np.float64)
-    return adjust(p, _are_primary(config, tests))
-
-
-def _are_primary(config: ComparisonConfig, tests: Sequence[PairTest]) -> Bools:
-    return np.array([str(test.label) in config.primary for test in tests], dtype=bool)
+    adjusted = adjust(p, primary)
+    n_tests = int(np.count_nonzero(~np.isnan(adjusted[primary])))
+    if aligned is not None and config.adjustment == "max_t":
+        family = [test for test, is_primary in zip(tests, primary, strict=True) if is_primary]
+        adjusted[primary] = np.maximum(_joint_p(config, family, aligned), p[primary])
+        n_tests = 1  # joint sign flips multiply no p-value
+    return [
+        _difference(config, test, p_adjusted, n_tests)
+        for test, p_adjusted in zip(tests, adjusted.tolist(), strict=True)
+    ]
 
 
 def _test_users(inputs: ComparisonInput) -> Iterator[PairTest]:
@@ -294,22 +297,10 @@ def _test_lists(inputs: ComparisonInput) -> Iterator[PairTest]:
             yield PairTest(label, model, config.baseline, paired, effect)
 
 
-def build_differences(
-    config: ComparisonConfig, tests: Sequence[PairTest], p_adjusted: Floats
-) -> list[Difference]:
-    """Return one difference per test, with its verdict."""
-    primary = _are_primary(config, tests)
-    n_tested = int(np.count_nonzero(~np.isnan(p_adjusted[primary])))
-    return [
-        _difference(config, test, p, n_tested if config.adjustment == "holm" else 1)
-        for test, p in zip(tests, p_adjusted.tolist(), strict=True)
-    ]
-
-
 def _difference(
     config: ComparisonConfig, test: PairTest, p_adjusted: float, n_tests: int
 ) -> Difference:
-    """Return the difference of a pair; `n_tests` is the number of tests in the primary family."""
+    """Return the difference of a pair; `n_tests` is the factor of Holm for primary labels."""
     paired, upwards = test.paired, test.label.metric.higher_is_better
     primary = str(test.label) in config.primary
     return Difference(

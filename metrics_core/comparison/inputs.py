@@ -136,7 +136,9 @@ def with_missing_users(models: Models) -> dict[str, ModelResult]:
 
 def no_lists_data() -> EvaluationData:
     """Return the data behind values of another tool: none."""
-    return EvaluationData(pl.DataFrame(), None, None, None, truth_quality={}, connect=_connect)
+    return EvaluationData(
+        truth=pl.DataFrame(), train=None, items=None, users=None, truth_quality={}, connect=_connect
+    )
 
 
 def _connect(files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnection]:

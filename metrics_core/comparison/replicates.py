@@ -8,7 +8,6 @@ import numpy as np
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.warnings.values import ReplicateOutlier, outlier_warnings
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import (
     DataWarning,
@@ -47,7 +46,7 @@ def compute_replicates(
         return None, []
     replicated_scores: list[ReplicatedScore] = []
     differences: list[ReplicatedDifference] = []
-    outliers: list[ReplicateOutlier] = []
+    outliers: list[DataWarning] = []
     is_nested = False
     for label in config.labels:  # only the values of one label are in memory at a time
         replicated_label = _ReplicatedLabel(label, config, _replicate_values(inputs, label))
@@ -64,7 +63,7 @@ def compute_replicates(
         scores=tuple(replicated_scores),
         pairs=tuple(_with_verdicts(config, differences, pairs)),
     )
-    return over_replicates, list(outlier_warnings(outliers))
+    return over_replicates, _one_per_replicate(outliers)
 
 
 def _replicate_values(inputs: ComparisonInput, label: Label) -> dict[str, ReplicateValues]:
@@ -135,8 +134,8 @@ class _ReplicatedLabel:
             if max(a.n, b.n) > 1:
                 yield self._replicated_difference(pair, a, b)
 
-    def outliers(self, digits: int) -> Iterator[ReplicateOutlier]:
-        """Yield the replicates that are far from the others of their model on a primary label.
+    def outliers(self, digits: int) -> Iterator[DataWarning]:
+        """Warn of replicates that are far from the others of their model on a primary label.
 
         A training that fails has a worse mean, so only that side is tested.
         In the difference to the baseline of paired replicates, effects of the common seed or fold
@@ -157,16 +156,16 @@ class _ReplicatedLabel:
             )
             if position is not None:
                 others = [mean for other, mean in enumerate(values.means) if other != position]
-                yield ReplicateOutlier(
-                    label=label,
-                    model=model,
-                    lists=list(lists.values())[position],
-                    baseline=baseline if is_paired else None,
-                    value=values.means[position],
-                    low=min(others),
-                    high=max(others),
-                    digits=digits,
-                )
+                details = {
+                    "lists": list(lists.values())[position],
+                    "labels": [label],
+                    "baseline": baseline if is_paired else None,
+                    "value": values.means[position],
+                    "low": min(others),
+                    "high": max(others),
+                    "digits": digits,
+                }
+                yield DataWarning("outlying_training", "notice", (model,), details)
 
     def _is_paired(self, a: str, b: str) -> bool:
         return self.config.paired_replicates and self.values[a].n == self.values[b].n
@@ -231,6 +230,19 @@ class _ReplicatedLabel:
         if not self.has_user_values or any(each.is_nested for each in values):
             return _FIXED_USERS
         return VarianceEstimate(or_nan(error) ** 2, n_users)
+
+
+def _one_per_replicate(outliers: Sequence[DataWarning]) -> list[DataWarning]:
+    """Return one warning per replicate with all its labels; numbers are those of the first."""
+    warnings: dict[str, DataWarning] = {}
+    for each in outliers:
+        lists = each.details["lists"]
+        if lists in warnings:
+            first = warnings[lists].details
+            labels = [*first["labels"], *each.details["labels"]]
+            each = replace(each, details={**first, "labels": labels})
+        warnings[lists] = each
+    return list(warnings.values())
 
 
 def _with_verdicts(

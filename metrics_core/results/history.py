@@ -1,12 +1,12 @@
 """The history of a project: its comparison at each revision, and changes between revisions."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers
-from concord.metrics_core.results.comparison_parts import Severity, Verdict
+from concord.metrics_core.results.comparison_parts import Difference, Severity, Verdict
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,6 +45,13 @@ class Change(FiniteNumbers):
     verdict: Verdict
     segmentation: str | None = field(default=None, metadata=OMIT_IF_NONE)
     segment: str | None = field(default=None, metadata=OMIT_IF_NONE)
+
+    @classmethod
+    def of(cls, pair: Difference) -> "Change":
+        """Return the change of model a, whose results now are a and those then are b."""
+        shared = {each.name for each in fields(cls)} & vars(pair).keys()
+        values = {name: getattr(pair, name) for name in shared}
+        return cls(model=pair.a, now=pair.mean_a, then=pair.mean_b, **values)
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,11 @@
 """Changes since an earlier revision: what is comparable, and how per-user values changed."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from concord.metrics_core.comparison.aligned import align
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.differences import (
-    PairTest,
-    adjusted_p,
-    build_differences,
-)
+from concord.metrics_core.comparison.differences import PairTest, adjusted_differences
 from concord.metrics_core.comparison.inputs import unlisted_models
 from concord.metrics_core.comparison.min_effect import to_absolute
 from concord.metrics_core.comparison.replicated_models import with_replicates
@@ -241,7 +237,6 @@ def changes(
 
     P-values are adjusted by Holm over models x primary labels, by Benjamini-Hochberg over others.
     """
-    config = replace(config, adjustment="holm")
     order = list(dict.fromkeys([*config.primary, *map(str, config.labels)]))
     tests = sorted(
         (
@@ -251,27 +246,7 @@ def changes(
         ),
         key=lambda test: order.index(str(test.label)),
     )
-    differences = build_differences(config, tests, adjusted_p(config, tests))
-    return [
-        Change(
-            label=each.label,
-            model=each.a,
-            primary=each.primary,
-            then=each.mean_b,
-            now=each.mean_a,
-            difference=each.difference,
-            ci_low=each.ci_low,
-            ci_high=each.ci_high,
-            relative=each.relative,
-            n_users=each.n_users,
-            n_nonzero=each.n_nonzero,
-            p=each.p,
-            p_adjusted=each.p_adjusted,
-            min_effect=each.min_effect,
-            verdict=each.verdict,
-        )
-        for each in differences
-    ]
+    return [Change.of(each) for each in adjusted_differences(config, tests)]
 
 
 def _model_tests(
