@@ -53,23 +53,6 @@ def test_a_comparison_of_replicates_is_read_back() -> None:
     assert from_content(to_content(replicate_sample())) == replicate_sample()
 
 
-def test_optional_parts_may_be_absent() -> None:
-    content = sample.five_models()
-    parts = (
-        "panel", "distributions", "best", "tradeoffs", "segments", "warnings", "checked",
-        "gate", "quality", "conventions", "provenance",
-    )  # fmt: skip
-    for part in parts:
-        del content[part]
-
-    written = to_content(from_content(content))
-
-    assert [*written, "unit", "words"] == list(json_schema()["properties"])
-    assert written["gate"] is None
-    assert written["panel"] == written["segments"] == written["warnings"] == []
-    assert from_content(written) == from_content(content)
-
-
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_nan_and_infinity_are_written_as_null(value: float) -> None:
     comparison = from_content(sample.two_models())

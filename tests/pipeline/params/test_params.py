@@ -63,20 +63,7 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "comparison.min_effect: is 1e+308 | write a number such as 0.005, or a share of "
             "the baseline's mean such as 2%; at most 1,000,000,000 or 1000%",
         ),
-        (
-            "min_effect: 0.005",
-            "min_effect: {default: 1e308}",
-            "comparison.min_effect.default: is 1e+308",
-        ),
-        ("min_effect: 0.005", "min_effect: 1001%", "comparison.min_effect: is '1001%'"),
-        ("min_effect: 0.005", f"min_effect: {MANY}%", "at most 1,000,000,000 or 1000%"),
         ("min_effect: 0.005", f"min_effect: {MANY}", "at most 1,000,000,000 or 1000%"),
-        (
-            "confidence: 0.95",
-            "confidence: 0.99999999999",
-            "write a number above 0.5, at most 0.9999",
-        ),
-        ("resamples: 2000", "resamples: 2000000000", "write a whole number from 99 to 1,000,000"),
         (
             "seed: 20261121",
             f"seed: {MANY}",
@@ -96,11 +83,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         (
             "relevance_threshold: 1 #",
             "relevance_threshold: 1e308 #",
-            "numbers go up to 1,000,000,000,000,000",
-        ),
-        (
-            "relevance_threshold: 1 #",
-            f"relevance_threshold: {MANY} #",
             "numbers go up to 1,000,000,000,000,000",
         ),
         ("err_max_grade: 3 #", "err_max_grade: 1e6 #", "number > 0, up to 1000"),
@@ -145,11 +127,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ),
         (
             "primary: [nDCG@10,",
-            "primary: [ndgc@10,",
-            "comparison.primary: 'ndgc@10' is not evaluated | did you mean 'nDCG@10'?",
-        ),
-        (
-            "primary: [nDCG@10,",
             "primary: [recall@21,",
             "'recall@21' is not evaluated | did you mean one of R@1, R@3, R@5, R@10, R@20?",
         ),
@@ -180,11 +157,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ),
         (
             "min_effect: 0.005",
-            "min_effect: {ndgc@10: 0.1, default: 0}",
-            "comparison.min_effect: 'ndgc@10' is not evaluated",
-        ),
-        (
-            "min_effect: 0.005",
             "min_effect: {ndcg@10: 0.1, nDCG@10: 0.2, default: 0}",
             "comparison.min_effect: names nDCG@10 more than once",
         ),
@@ -212,12 +184,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "but preset 'standard' has 'linear' | set it to 'linear', or `preset: custom`; "
             "`concord pin standard` sets all",
         ),
-        (
-            "  round: null",
-            "  round: {mean: 4}",
-            "but preset 'standard' has null | set it to null, or `preset: custom`; "
-            "`concord pin standard` sets all",
-        ),
         ("  preset: standard", "  preset: standart", "did you mean 'standard'?"),
         (
             "  overrides: {}",
@@ -226,29 +192,13 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ),
         (
             "  overrides: {}",
-            "  overrides: {NDCG: {gain: exp2}}",
-            "conventions.overrides.NDCG: 'NDCG' is not a metric | did you mean 'nDCG'?",
-        ),
-        (
-            "  overrides: {}",
             "  overrides: {RR: {gain: exp2}}",
             "conventions.overrides.RR.gain: does not change RR | remove it; gain concerns CG, "
             "DCG, nDCG",
         ),
-        (
-            "  baseline: popularity",
-            "  baseline: pop",
-            "comparison.baseline: 'pop' is not among the models",
-        ),
         ("  ks: [1, 3, 5, 10, 20]", "  ks: [5, 5]", "evaluation.ks: repeats a cutoff: [5, 5]"),
         ("  ks: [1, 3, 5, 10, 20]", "  ks: [0]", "evaluation.ks.0: is 0"),
         ("  rank_base: 1", "  rank_base: 2", "input.rank_base: is 2"),
-        (
-            "  min_effect: 0.005",
-            "  min_effect: lots",
-            "comparison.min_effect: is 'lots' | write a number such as 0.005, or a share of "
-            "the baseline's mean such as 2%",
-        ),
         ("  popularity:\n", "  als.v1:\n", "'als.v1' cannot be the name of a model"),
         ("  popularity:\n", "  2024:\n", "2024 cannot be the name of a model"),
         ("  popularity:\n", "  truth:\n", "'truth' cannot be the name of a model"),
@@ -271,36 +221,14 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "  # users: {path",
             "segments.channel: needs users, which background does not name",
         ),
-        ("adjustment: holm", "adjustment: none", "comparison.adjustment: is 'none'"),
         ("report:\n", "reprot:\n", "reprot: is not a key that Concord knows"),
         ("report:\n", "models:\n", "key 'models' occurs more than once | keep one of them"),
-        (
-            "gate: {}",
-            "gate:\n  guardrails: {nDCG@11: 2%}",
-            "gate.guardrails: 'nDCG@11' is not evaluated",
-        ),
         (
             "gate: {}",
             "gate:\n  guardrails: {Entropy@10: 2%}",
             "'Entropy@10' is not evaluated | add it to evaluation.metrics and evaluation.ks",
         ),
-        (
-            "gate: {}",
-            "gate:\n  guardrails: {nDCG@10: 0.0001, nDCG@010: 0.9}",
-            "names nDCG@10 as 'nDCG@10' and 'nDCG@010'",
-        ),
-        (
-            "gate: {}",
-            "gate:\n  guardrails: {nDCG@10: -0.1}",
-            "gate.guardrails.nDCG@10: is -0.1 | write min_effect, a number",
-        ),
         ("gate: {}", "gate:\n  gaurdrails: {nDCG@10: 2%}", "did you mean 'guardrails'?"),
-        (
-            "gate: {}",
-            "gate:\n  segments: {activity: {ERR@3: 2%, mapp@10: 2%}}",
-            "gate.segments.activity: 'mapp@10' is not evaluated",
-        ),
-        ("gate: {}", "gate:\n  success: nDCG@10", "gate.success: is 'nDCG@10'"),
         (
             "gate: {}",
             "acknowledge: {short_list: {reason: known}}",
@@ -308,18 +236,8 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ),
         (
             "gate: {}",
-            "acknowledge: {short_lists: {reason: known, up_to: 25}}",
-            "acknowledge.short_lists.up_to: is 25 | write a share from 0% to 100%, such as 25%",
-        ),
-        (
-            "gate: {}",
             "acknowledge: {short_lists: {reasn: known}}",
             "acknowledge.short_lists.reasn: is not a key that Concord knows | did you mean",
-        ),
-        (
-            "gate: {}",
-            "gate: {undecided: pass}",
-            "gate: names nothing that must not get worse, and nothing that must get better",
         ),
     ],
 )
@@ -436,13 +354,6 @@ def line_number(start: str) -> int:
             "mean 'edges'?",
         ),
         (
-            "  confidence: 0.95",
-            "  confidnce: 0.95",
-            "confidence:",
-            "comparison.confidnce: is not a key that Concord knows\n  fix: did you mean "
-            "'confidence'?",
-        ),
-        (
             "engine: duckdb #",
             "engine: duckbd #",
             "engine:",
@@ -475,14 +386,6 @@ def line_number(start: str) -> int:
             "comparison.confidence: is 95",
             marks=pytest.mark.bad_input(56, "an error with the line"),
             id="confidence",
-        ),
-        pytest.param(
-            "  confidence: 0.95",
-            "  confidence: .nan",
-            "confidence:",
-            "comparison.confidence: is nan",
-            marks=pytest.mark.bad_input(56, "an error with the line"),
-            id="NaN",
         ),
         pytest.param(
             "  baseline: popularity",
