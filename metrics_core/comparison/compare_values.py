@@ -169,7 +169,7 @@ def compare_values(
         problems += error.problems
     options = ComparisonOptions(
         baseline=baseline or "",
-        primary=primary,
+        primary=tables.metrics[:1] if primary is None else primary,
         min_effect=min_effect,
         title=title,
         confidence=confidence,

@@ -56,7 +56,7 @@ class ComparisonOptions:
     baseline : str
         The model that the others are compared with.
     primary : list of str or None
-        Labels that decide, the most important first; None for the first label.
+        Labels that decide, the most important first; by default the first of all labels.
     min_effect : float, str or dict
         Minimum relevant difference: a number, a share of the baseline's mean ("2%"),
         or one per label.
@@ -117,8 +117,6 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
         replicates: ReplicateNames | None = None,
     ) -> "ComparisonConfig":
         """Return the configuration of a comparison of these labels; `validated` checks it."""
-        if options.primary is None:
-            options = replace(options, primary=[str(label) for label in labels[:1]])
         return cls(
             **vars(options),
             labels=[*labels],

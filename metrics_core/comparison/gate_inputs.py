@@ -161,6 +161,16 @@ def _measured(
     sides: tuple[UserValues, UserValues] | None,
 ) -> MeasuredDifference:
     """Return a tested difference to the baseline; no sides for a metric over all users."""
+    return replace(
+        measured_difference(label, test),
+        n_lost=_count_lost(*sides) if sides else 0,
+        n_requests=_shared_requests(*sides) if sides else None,
+        n_unlisted=_count_unlisted(inputs, model),
+    )
+
+
+def measured_difference(label: Label, test: Difference | PairedTest) -> MeasuredDifference:
+    """Return a tested difference over all users who have a value with both."""
     return MeasuredDifference(
         label=str(label),
         higher_is_better=label.metric.higher_is_better,
@@ -173,11 +183,9 @@ def _measured(
         ci_high=test.ci_high,
         n_users=test.n_users,
         n_nonzero=test.n_nonzero,
-        n_lost=_count_lost(*sides) if sides else 0,
+        n_lost=0,
         test=_TEST[test.test],
         p=test.p,
-        n_requests=_shared_requests(*sides) if sides else None,
-        n_unlisted=_count_unlisted(inputs, model),
     )
 
 

@@ -29,20 +29,20 @@ from concord.metrics_core.results.comparison_parts import (
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.adjustment import benjamini_hochberg
 from concord.metrics_core.stats.bootstrap import bootstrap_p, percentile_interval, weighted_means
-from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_tests
+from concord.metrics_core.stats.paired_test import UNTESTED, PairedTest, UserValues, paired_tests
 from concord.metrics_core.stats.tolerance import differences as rounded_differences
 from concord.metrics_core.stats.verdict import verdict
 
 
 @dataclass(frozen=True)
 class _CellTest:
-    """A model in a group, and its test against the baseline; None for the baseline itself."""
+    """A model in a group, and its test against the baseline."""
 
     group_values: GroupValues
     segment: str
     model: str
     column: UserValues
-    paired: PairedTest | None
+    paired: PairedTest
 
 
 def _segment_cells(
@@ -66,7 +66,7 @@ def _segment_cells(
         Model -> users without a list of it.
     """
     tests = [test for each in labels for test in _cell_tests(config, each, unlisted)]
-    p = np.array([t.paired.p if t.paired else math.nan for t in tests], dtype=np.float64)
+    p = np.array([test.paired.p for test in tests], dtype=np.float64)
     return [
         _build_cell(config, test, p_adjusted, overall, without_list)
         for test, p_adjusted in zip(tests, benjamini_hochberg(p).tolist(), strict=True)
@@ -89,7 +89,7 @@ def _cell_tests(
         paired = dict(zip(others, results, strict=True))
         for model in values:
             column = group_values.column(segment, model)
-            yield _CellTest(group_values, segment, model, column, paired.get(model))
+            yield _CellTest(group_values, segment, model, column, paired.get(model, UNTESTED))
 
 
 def _build_cell(
@@ -101,7 +101,10 @@ def _build_cell(
 ) -> SegmentCell:
     low, high = test.column.interval(config.confidence)
     group_values, paired = test.group_values, test.paired
-    cell = SegmentCell(
+    is_tested = test.model != config.baseline
+    pair = overall.get((group_values.text, test.model))
+    has_other_sign = pair is not None and or_nan(pair.difference) * paired.difference < 0
+    return SegmentCell(
         label=group_values.text,
         segment=test.segment,
         model=test.model,
@@ -109,37 +112,23 @@ def _build_cell(
         ci_low=low,
         ci_high=high,
         n_users=test.column.n_defined,
-        difference=None,
-        diff_low=None,
-        diff_high=None,
-        n_nonzero=None,
-        p_adjusted=None,
-        verdict=None,
-        is_reversed=False,
-        n_without_list=group_values.count_users(test.segment, without_list.get(test.model, False))
-        or None,
-    )
-    if paired is None:
-        return cell
-    pair = overall.get((group_values.text, test.model))
-    has_other_sign = pair is not None and or_nan(pair.difference) * paired.difference < 0
-    return replace(
-        cell,
         difference=paired.difference,
         diff_low=paired.ci_low,
         diff_high=paired.ci_high,
-        n_nonzero=paired.n_nonzero,
+        n_nonzero=paired.n_nonzero if is_tested else None,
         p_adjusted=p_adjusted,
-        verdict=None
-        if group_values.label is None
-        else verdict(
+        verdict=verdict(
             paired,
             p_adjusted,
             alpha=config.alpha,
             min_effect=_min_effect(config, test),
             higher_is_better=group_values.label.metric.higher_is_better,
-        ),
+        )
+        if is_tested and group_values.label is not None
+        else None,
         is_reversed=p_adjusted < config.alpha and has_other_sign,
+        n_without_list=group_values.count_users(test.segment, without_list.get(test.model, False))
+        or None,
     )
 
 

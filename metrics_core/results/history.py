@@ -15,7 +15,7 @@ WORKING_TREE = "working tree"
 Kind = Literal["models", "lists", "truth", "background", "conventions", "rules", "version"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Change(FiniteNumbers):
     """A model on a label, now minus then; None if a number does not exist.
 
@@ -36,12 +36,12 @@ class Change(FiniteNumbers):
     difference: float | None
     ci_low: float | None
     ci_high: float | None
-    relative: float | None
+    relative: float | None = None
     n_users: int
     n_nonzero: int
-    p: float | None
+    p: float | None = None
     p_adjusted: float | None
-    min_effect: float | None
+    min_effect: float | None = None
     verdict: Verdict
     segmentation: str | None = field(default=None, metadata=OMIT_IF_NONE)
     segment: str | None = field(default=None, metadata=OMIT_IF_NONE)

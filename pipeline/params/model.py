@@ -63,7 +63,6 @@ from concord.metrics_core.metrics.label import (
 )
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.metrics.value_metric import are_bounds, value_label
-from concord.metrics_core.results.gate import Gate as GateConfig
 from concord.metrics_core.results.gate import Margin
 from concord.pipeline.params.repository import PARAMS as PARAMS
 from concord.pipeline.params.repository import rerun_command
@@ -583,19 +582,6 @@ class Params(_Section):
         )
 
     @property
-    def gate_config(self) -> GateConfig | None:
-        """Configuration of the gate; None if there is no gate.
-
-        Raises
-        ------
-        InputError
-            If a rule of the gate is invalid.
-        """
-        if self.gate is None:
-            return None
-        return parse_gate({key: value for key, value in self.gate if key != "new_models"})
-
-    @property
     def comparison_config(self) -> ComparisonConfig:
         """Configuration of the comparison.
 
@@ -619,7 +605,9 @@ class Params(_Section):
             title=self.report.title,
             panel=self.evaluation.panel,
             segments=self.segmentations,
-            gate=self.gate_config,
+            gate=None
+            if self.gate is None
+            else parse_gate({key: rule for key, rule in self.gate if key != "new_models"}),
             acknowledge=parse_acknowledgements(
                 {code: entry.model_dump() for code, entry in self.acknowledge.items()},
                 VALUE_CODES if self.has_values else CODES,
