@@ -605,9 +605,7 @@ class Params(_Section):
             title=self.report.title,
             panel=self.evaluation.panel,
             segments=self.segmentations,
-            gate=None
-            if self.gate is None
-            else parse_gate({key: rule for key, rule in self.gate if key != "new_models"}),
+            gate=self.gate and parse_gate({k: v for k, v in self.gate if k != "new_models"}),
             acknowledge=parse_acknowledgements(
                 {code: entry.model_dump() for code, entry in self.acknowledge.items()},
                 VALUE_CODES if self.has_values else CODES,
