@@ -1,14 +1,12 @@
 """Inputs of a comparison: configuration, results of each model, and the data behind them."""
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align, no_progress
 from concord.metrics_core.comparison.config import ComparisonConfig
@@ -137,9 +135,10 @@ def with_missing_users(models: Models) -> dict[str, ModelResult]:
 def no_lists_data() -> EvaluationData:
     """Return the data behind values of another tool: none."""
     return EvaluationData(
-        truth=pl.DataFrame(), train=None, items=None, users=None, truth_quality={}, connect=_connect
+        truth=pl.DataFrame(),
+        train=None,
+        items=None,
+        users=None,
+        truth_quality={},
+        connect=lambda files: connect(reads=files),
     )
-
-
-def _connect(files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnection]:
-    return connect(reads=files)

@@ -605,7 +605,9 @@ class Params(_Section):
             title=self.report.title,
             panel=self.evaluation.panel,
             segments=self.segmentations,
-            gate=self.gate and parse_gate({k: v for k, v in self.gate if k != "new_models"}),
+            gate=parse_gate({k: v for k, v in self.gate if k != "new_models"})
+            if self.gate
+            else None,
             acknowledge=parse_acknowledgements(
                 {code: entry.model_dump() for code, entry in self.acknowledge.items()},
                 VALUE_CODES if self.has_values else CODES,
