@@ -305,8 +305,6 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
         "propensity.normalised: over_all"),
     "primary_missing": ({"a": _FRAME.with_columns(P=0.5)}, {},
         "primary: is missing, and there are 2 metrics"),
-    "primary_unknown": ({"a": _FRAME}, {"primary": ["P"]},
-        "primary: 'P' is not evaluated\n  fix: did you mean 'AP'?"),
     "primary_twice": ({"a": _FRAME}, {"primary": ["AP", "AP"]}, "primary: names AP more than once"),
     "turned": ({"a": {"u": {"AP": 0.5}, "v": {"AP": 0.5}}}, {"primary": ["AP"]},
         "values: 'AP' is a user, not a metric"),
@@ -319,9 +317,6 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "bounds_turned": ({"a": _FRAME}, {"bounds": {"AP": (1, 0)}}, "bounds['AP']: is (1, 0)"),
     "outside": ({"a": _FRAME}, {"bounds": {"AP": (0, 0.4)}},
         "values['a']: AP of user 'u' is 0.5, and its bounds are 0 to 0.4; 1 value affected"),
-    "effect_missing": ({"a": _FRAME.with_columns(P=0.5)},
-        {"primary": ["AP"], "min_effect": {"AP": 0.1}},
-        "min_effect: has no value for P"),
     "effect_too_wide": ({"a": _FRAME}, {"bounds": {"AP": (0, 1)}, "min_effect": 2},
         "no two values of AP are further apart than 1"),
 }  # fmt: skip
