@@ -27,7 +27,7 @@ from concord.metrics_core.conventions.display_words import refuse_words
 from concord.metrics_core.conventions.presets import ConventionsLike, preset
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
-from concord.metrics_core.errors import ArgumentNames, InputError, Problem
+from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.evaluation.evaluate import (
     parse_conventions,
     parse_labels,
@@ -108,7 +108,6 @@ class ListArguments:
             in_report_order(self.labels),
             replace(options, primary=primary),
             conventions=self.conventions,
-            settings=ArgumentNames("truth"),
             replicates=self.replicates,
         )
         return config.validated(

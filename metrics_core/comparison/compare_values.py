@@ -17,11 +17,7 @@ from concord.metrics_core.comparison.config import (
     is_list_of_text,
     model_problems,
 )
-from concord.metrics_core.comparison.inputs import (
-    ComparisonInput,
-    no_lists_data,
-    with_missing_users,
-)
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.user_values import (
     ValueTables,
@@ -29,6 +25,7 @@ from concord.metrics_core.comparison.user_values import (
     load_values,
     unknown_metric,
 )
+from concord.metrics_core.comparison.value_models import no_lists_data, with_missing_users
 from concord.metrics_core.comparison.warnings.acknowledge import (
     VALUE_CODES,
     parse_acknowledgements,
@@ -184,6 +181,7 @@ def compare_values(
         labels,
         options,
         conventions=VALUE_CONVENTIONS,
+        replicates={},
         settings=_ValueNames("values"),
     ).validated(list(values), problems=problems)
     models = with_missing_users(

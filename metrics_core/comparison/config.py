@@ -113,17 +113,14 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
         options: ComparisonOptions,
         *,
         conventions: Conventions,
-        settings: SettingNames,
-        replicates: ReplicateNames | None = None,
+        replicates: ReplicateNames,
+        settings: SettingNames | None = None,
     ) -> "ComparisonConfig":
         """Return the configuration of a comparison of these labels; `validated` checks it."""
-        return cls(
-            **vars(options),
-            labels=[*labels],
-            conventions=conventions,
-            settings=settings,
-            replicates=replicates or {},
+        config = cls(
+            **vars(options), labels=[*labels], conventions=conventions, replicates=replicates
         )
+        return config if settings is None else replace(config, settings=settings)
 
     def validated(
         self,

@@ -1,7 +1,7 @@
 """Inputs of a comparison: configuration, results of each model, and the data behind them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -10,7 +10,6 @@ import polars as pl
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align, no_progress
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.data.relations import connect
 from concord.metrics_core.data.tables import Table, create_view, file_paths, read_column
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.files import NO_FOLD
@@ -114,31 +113,3 @@ class ComparisonInput:
             create_view(connection, "lists", lists)
             users = connection.sql("SELECT DISTINCT CAST(user AS VARCHAR) AS user FROM lists")
             return pl.DataFrame(users.to_arrow_table())["user"]
-
-
-def with_missing_users(models: Models) -> dict[str, ModelResult]:
-    """Return the models with the number of users of all models, and of those that each lacks."""
-    users = {model: read_column(result.values, "user") for model, result in models.items()}
-    n_users = pl.concat(users.values()).n_unique()
-    return {
-        model: replace(
-            result,
-            summary={
-                **result.summary,
-                "users": {"evaluated": n_users, "missing": n_users - len(users[model])},
-            },
-        )
-        for model, result in models.items()
-    }
-
-
-def no_lists_data() -> EvaluationData:
-    """Return the data behind values of another tool: none."""
-    return EvaluationData(
-        truth=pl.DataFrame(),
-        train=None,
-        items=None,
-        users=None,
-        truth_quality={},
-        connect=lambda files: connect(reads=files),
-    )

@@ -196,7 +196,7 @@ def results_folder(project: Project, kind: str) -> Path:
     return Path(project.project) / folder
 
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def run_study(file: str) -> None:

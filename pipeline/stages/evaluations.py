@@ -12,12 +12,9 @@ from concord.metrics_core.analyses.error_analysis import (
     resolve_pair,
 )
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import (
-    ComparisonInput,
-    no_lists_data,
-    with_missing_users,
-)
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import sort_by_number
+from concord.metrics_core.comparison.value_models import no_lists_data, with_missing_users
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import Problem, raise_problems

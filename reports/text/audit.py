@@ -18,7 +18,7 @@ from concord.metrics_core.results.text_format import join_names, percent, to_one
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import MISSING, conventions_name, number, signed, signed_interval
 
-SCHEMA = 1  # of the content of `concord audit --json`
+SCHEMA = 2  # of the content of `concord audit --json`
 _DIGITS = 4
 _SOURCES: Mapping[str, str] = {
     "truth_before_train": "Meng et al. 2020; Ji et al. 2023",

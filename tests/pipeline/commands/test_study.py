@@ -58,7 +58,7 @@ def test_a_study_is_written_as_page_json_and_tables(
     assert (
         content["omnibus"][0]["missing_reason"] == "Friedman's test needs 5 data sets; there are 3."
     )
-    assert content["schema"] == 1
+    assert content["schema"] == 2
     table = pl.read_parquet(working_folder / "out/table.parquet")
     assert table.height == 3 * 3
     assert pl.read_csv(working_folder / "out/aggregations.csv").filter(winner=True)[
