@@ -67,7 +67,6 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         title="",
         conventions=preset("standard"),
         labels=labels,
-        ks=list(KS),
         primary=[str(label) for label in labels[:2]],
         min_effect=0.005,
         baseline=MODELS[0],

@@ -99,7 +99,7 @@ class Run:
         """Return an estimate of each world from the values of its queries."""
         label, conventions = parse("ERR@1"), preset("standard")
         config = ComparisonConfig(
-            conventions=conventions, labels=[label], ks=[1], primary=["ERR@1"], baseline="-"
+            conventions=conventions, labels=[label], primary=["ERR@1"], baseline="-"
         )
         estimates = []
         for world in WORLDS:

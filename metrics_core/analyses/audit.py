@@ -32,7 +32,7 @@ from concord.metrics_core.analyses.audit_effects import (
     measure_drift,
 )
 from concord.metrics_core.comparison.arguments import parse_list_arguments
-from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.comparison.config import ComparisonOptions
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.model_evaluation import evaluate_models
 from concord.metrics_core.comparison.provenance import collect_conventions
@@ -147,21 +147,14 @@ def audit(
         unit=None,
     )
     parsed.parse(refuse_unit, parsed.conventions, default=None)
-    config = ComparisonConfig(
-        labels=parsed.report_labels,
-        ks=parsed.ks,
-        conventions=parsed.conventions,
-        baseline=next(iter(parsed.models), ""),
-        primary=parsed.names,
-        title="Audit",
-        confidence=confidence,
-        replicates=parsed.replicates,
-        paired_replicates=bool(parsed.folds),
-    ).validated(
-        parsed.models,
-        lists=parsed.lists,
-        folds=parsed.folds,
-        problems=parsed.problems,
+    config = parsed.config(
+        ComparisonOptions(
+            baseline=next(iter(parsed.models), ""),
+            primary=parsed.names,
+            title="Audit",
+            confidence=confidence,
+            paired_replicates=bool(parsed.folds),
+        ),
         arguments={"primary": "metrics"},
     )
     results, data = evaluate_models(

@@ -19,7 +19,6 @@ from concord.metrics_core.results.audit import (
     LeaveOutEffect,
     Reversal,
 )
-from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.stats.exact_sums import exact_mean, exact_sum
 from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
 from concord.metrics_core.stats.replicates import VarianceEstimate, welch_sum
@@ -187,13 +186,13 @@ def leave_out_effects(
             check=check,
             label=label,
             model=model,
-            mean=or_none(mean),
+            mean=mean,
             n_users=len(all_users),
-            mean_without=or_none(without),
+            mean_without=without,
             n_without=len(unaffected),
-            shift=or_none(shift),
-            ci_low=or_none(shift - half),
-            ci_high=or_none(shift + half),
+            shift=shift,
+            ci_low=shift - half,
+            ci_high=shift + half,
         )
 
 
@@ -217,11 +216,11 @@ def find_reversals(
             a=a,
             b=b,
             difference=test.difference,
-            ci_low=or_none(test.ci_low),
-            ci_high=or_none(test.ci_high),
+            ci_low=test.ci_low,
+            ci_high=test.ci_high,
             difference_without=test_without.difference,
-            low_without=or_none(test_without.ci_low),
-            high_without=or_none(test_without.ci_high),
+            low_without=test_without.ci_low,
+            high_without=test_without.ci_high,
             is_significant=_excludes_zero(test) and _excludes_zero(test_without),
         )
 

@@ -155,7 +155,6 @@ def cases(
         pair = parsed.parse(resolve_pair, names, parsed.lists, parsed.replicates, default=pair)
     config = ComparisonConfig(
         labels=parsed.labels,
-        ks=parsed.ks,
         conventions=parsed.conventions,
         baseline=pair[1],
         primary=parsed.names,

@@ -19,7 +19,6 @@ from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.steps import DerivationInput
-from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.error_analysis import (
     ExampleUser,
     ItemDifference,
@@ -131,8 +130,8 @@ class ExampleBuilder:
                 judged=tuple(self._judged(row, titles) for row in judged.get(number, [])),
                 list_a=list_a,
                 list_b=list_b,
-                jaccard=or_none(float(self.overlap["jaccard"][number])),
-                rbo=or_none(float(self.overlap["rbo"][number])),
+                jaccard=float(self.overlap["jaccard"][number]),
+                rbo=float(self.overlap["rbo"][number]),
             )
 
     @cached_property
@@ -152,7 +151,7 @@ class ExampleBuilder:
 
     def _metric_values(self, label: Label, number: int, user: str) -> MetricValues:
         text = str(label)
-        value_a, value_b = (or_none(float(side[number])) for side in self.values.by_label[text])
+        value_a, value_b = (float(side[number]) for side in self.values.by_label[text])
         reason_a, reason_b = (self._reasons[text, side].get(user, "") for side in SIDES)
         return MetricValues(text, value_a, value_b, reason_a, reason_b)
 

@@ -109,7 +109,6 @@ def judge(
     parsed.problems += _problems(parsed.replicates, next, max_grade)
     config = ComparisonConfig(
         labels=parsed.labels,
-        ks=parsed.ks,
         conventions=parsed.conventions,
         baseline=baseline or (parsed.models[0] if parsed.models else ""),
         primary=parsed.names,

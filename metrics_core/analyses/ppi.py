@@ -26,7 +26,7 @@ from concord.metrics_core.analyses.ppi_labels import (
     unsupported_problems,
 )
 from concord.metrics_core.comparison.arguments import parse_list_arguments
-from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.comparison.config import ComparisonConfig, ComparisonOptions
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
@@ -138,16 +138,14 @@ def ppi(
     parsed = parse_list_arguments(
         models, truth, metrics=metrics, conventions=conventions, tables={}, columns=columns
     )
-    config = ComparisonConfig(
-        labels=parsed.report_labels,
-        ks=parsed.ks,
-        conventions=parsed.conventions,
-        baseline=baseline or "",
-        primary=parsed.names[:1] if primary is None else primary,
-        min_effect=min_effect,
-        confidence=confidence,
-        replicates=parsed.replicates,
-    ).validated(parsed.models, lists=parsed.lists, folds=parsed.folds, problems=parsed.problems)
+    config = parsed.config(
+        ComparisonOptions(
+            baseline=baseline or "",
+            primary=primary,
+            min_effect=min_effect,
+            confidence=confidence,
+        )
+    )
     roles = {**dict.fromkeys(parsed.lists, "recs"), "truth": "truth"}
     names = check_columns(columns or {}, roles)
     loader = TableLoader(config, parse_policies(input or {}), names, is_hashed=False)

@@ -11,7 +11,6 @@ from concord.metrics_core.comparison.min_effect import to_absolute
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
-from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS, MIN_T_TEST_USERS
 from concord.metrics_core.results.ppi import PoweredDifference, PoweredEstimate
 from concord.metrics_core.stats.adjustment import adjust
@@ -104,14 +103,14 @@ class LabelValues:
             model=a,
             versus=b,
             estimate=powered.mean,
-            ci_low=or_none(powered.ci_low),
-            ci_high=or_none(powered.ci_high),
+            ci_low=powered.ci_low,
+            ci_high=powered.ci_high,
             tuning=powered.tuning,
-            effective_labels=or_none(powered.effective_labels),
+            effective_labels=powered.effective_labels,
             n_corrected=int(np.count_nonzero(people != sampled)),
             people=exact_mean(people),
-            people_low=or_none(low) if has_interval else None,
-            people_high=or_none(high) if has_interval else None,
+            people_low=low if has_interval else None,
+            people_high=high if has_interval else None,
             judge=exact_mean(judge),
         )
         return estimate, powered
@@ -139,8 +138,8 @@ def with_verdicts(
             **vars(pair.estimate),
             n_nonzero=pair.n_nonzero,
             primary=bool(is_primary),
-            p=or_none(pair.test.p),
-            p_adjusted=or_none(float(p_adjusted)),
+            p=pair.test.p,
+            p_adjusted=float(p_adjusted),
             min_effect=pair.min_effect,
             verdict=verdict(
                 pair.test,

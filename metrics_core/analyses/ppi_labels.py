@@ -15,7 +15,6 @@ from concord.metrics_core.data.tables import read_frame
 from concord.metrics_core.errors import Problem, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.metrics.label import Label, is_pooled
-from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.ppi import JudgeAgreement
 from concord.metrics_core.stats.prediction_powered import MIN_SAMPLED, weighted_kappa
 
@@ -163,7 +162,7 @@ def judge_agreement(people: pl.DataFrame) -> JudgeAgreement:
     counts = people.group_by("grade", "predicted").len().sort("grade", "predicted")
     return JudgeAgreement(
         n_documents=len(people),
-        kappa=or_none(weighted_kappa(*grades)),
+        kappa=weighted_kappa(*grades),
         equal=float((grades[0] == grades[1]).mean()),
         confusion=tuple(counts.rows()),
     )

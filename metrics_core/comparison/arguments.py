@@ -1,10 +1,16 @@
 """Arguments of `compare`, `audit` and `cases`: parsed, with all problems at once."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from concord.metrics_core.comparison.config import in_report_order, model_problems
+from concord.metrics_core.comparison.config import (
+    NO_ALIASES,
+    ComparisonConfig,
+    ComparisonOptions,
+    in_report_order,
+    model_problems,
+)
 from concord.metrics_core.comparison.gate_config import parse_gate
 from concord.metrics_core.comparison.replicate_config import (
     ReplicateNames,
@@ -12,6 +18,10 @@ from concord.metrics_core.comparison.replicate_config import (
     split_replicates,
 )
 from concord.metrics_core.comparison.segmentation import Segmentation, parse_segments
+from concord.metrics_core.comparison.warnings.acknowledge import (
+    Acknowledgements,
+    parse_acknowledgements,
+)
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import refuse_words
 from concord.metrics_core.conventions.presets import ConventionsLike, preset
@@ -65,22 +75,13 @@ class ListArguments:
     tables: Mapping[str, Data | None] = field(default_factory=dict)
     segments: Mapping[str, Segmentation] = field(default_factory=dict)
     gate: Gate | None = None
+    acknowledge: Acknowledgements = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
         """The labels as text."""
         return [str(label) for label in self.labels]
-
-    @property
-    def ks(self) -> list[int]:
-        """Cutoffs of the labels, ascending."""
-        return sorted({label.k for label in self.labels if label.k is not None})
-
-    @property
-    def report_labels(self) -> list[Label]:
-        """The labels in report order."""
-        return in_report_order(self.labels)
 
     @property
     def folds(self) -> set[str]:
@@ -91,6 +92,32 @@ class ListArguments:
     def given_tables(self) -> list[str]:
         """Names of the side data that is given."""
         return [name for name, table in self.tables.items() if table is not None]
+
+    def config(
+        self, options: ComparisonOptions, arguments: Mapping[str, str] = NO_ALIASES
+    ) -> ComparisonConfig:
+        """Return the valid configuration of a comparison; `arguments` as for `validated`.
+
+        Raises
+        ------
+        InputError
+            An argument or an option is invalid; all problems at once.
+        """
+        primary = self.names[:1] if options.primary is None else options.primary
+        config = ComparisonConfig.of(
+            in_report_order(self.labels),
+            replace(options, primary=primary),
+            conventions=self.conventions,
+            replicates=self.replicates,
+        )
+        return config.validated(
+            self.models,
+            lists=self.lists,
+            folds=self.folds,
+            tables=self.given_tables,
+            problems=self.problems,
+            arguments=arguments,
+        )
 
     def parse(self, function: Callable[..., T], *arguments: Any, default: T) -> T:
         """Return a function's result; if it raises, add its problems and return the default."""
@@ -115,6 +142,7 @@ def parse_list_arguments(
     columns: ModelColumns | None,
     segments: Mapping[str, Mapping[str, Any]] | None = None,
     gate: Mapping[str, Any] | None = None,
+    acknowledge: Mapping[str, Any] | None = None,
     unit: Sequence[str] | None = (),
     words: Mapping[str, str] | None = None,
 ) -> ListArguments:
@@ -136,6 +164,9 @@ def parse_list_arguments(
                 refuse_unread_columns, columns, parsed.labels, parsed.conventions, default=None
             )
     parsed.segments = parsed.parse(parse_segments, segments or {}, default={})
+    parsed.acknowledge = parsed.parse(
+        parse_acknowledgements, {} if acknowledge is None else acknowledge, default={}
+    )
     parsed.parse(refuse_words, words, default=None)
     if gate is not None:
         parsed.gate = parsed.parse(parse_gate, gate, default=None)

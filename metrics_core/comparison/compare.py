@@ -10,20 +10,18 @@ from concord.metrics_core.comparison.compute import build_comparison
 from concord.metrics_core.comparison.config import (
     MAX_MISSING_LISTS,
     Adjustment,
-    ComparisonConfig,
+    ComparisonOptions,
 )
 from concord.metrics_core.comparison.gate_inputs import gate_models
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.model_evaluation import evaluate_models
 from concord.metrics_core.comparison.replicated_models import with_replicates
-from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Acknowledgement
 
 
 def compare(
@@ -170,39 +168,28 @@ def compare(
         columns=columns,
         segments=segments,
         gate=gate,
+        acknowledge=acknowledge,
         unit=unit,
         words=words,
     )
-    no_acknowledgements: dict[str, Acknowledgement] = {}
-    acknowledgements = parsed.parse(
-        parse_acknowledgements, acknowledge or {}, default=no_acknowledgements
-    )
-    config = ComparisonConfig(
-        labels=parsed.report_labels,
-        ks=parsed.ks,
-        conventions=parsed.conventions,
-        baseline=baseline or "",
-        primary=parsed.names[:1] if primary is None else primary,
-        min_effect=min_effect,
-        title=title,
-        confidence=confidence,
-        adjustment=adjustment,
-        wilcoxon=wilcoxon,
-        resamples=resamples,
-        seed=seed,
-        max_missing_lists=max_missing_lists,
-        panel=panel,
-        segments=parsed.segments,
-        gate=parsed.gate,
-        replicates=parsed.replicates,
-        paired_replicates=paired_replicates,
-        acknowledge=acknowledgements,
-    ).validated(
-        parsed.models,
-        lists=parsed.lists,
-        folds=parsed.folds,
-        tables=parsed.given_tables,
-        problems=parsed.problems,
+    config = parsed.config(
+        ComparisonOptions(
+            baseline=baseline or "",
+            primary=primary,
+            min_effect=min_effect,
+            title=title,
+            confidence=confidence,
+            adjustment=adjustment,
+            wilcoxon=wilcoxon,
+            resamples=resamples,
+            seed=seed,
+            max_missing_lists=max_missing_lists,
+            panel=panel,
+            paired_replicates=paired_replicates,
+            segments=parsed.segments,
+            gate=parsed.gate,
+            acknowledge=parsed.acknowledge,
+        )
     )
     if config.gate is not None and not gate_models(config, models):
         problem = f"there is no model besides the baseline, {baseline}, to decide on"

@@ -13,6 +13,7 @@ from concord.metrics_core.comparison.config import (
     MAX_MISSING_LISTS,
     Adjustment,
     ComparisonConfig,
+    ComparisonOptions,
     is_list_of_text,
     model_problems,
 )
@@ -35,7 +36,7 @@ from concord.metrics_core.errors import ArgumentNames, InputError, Problem, rais
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.value_summary import VALUE_CONVENTIONS, summarise_values
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
-from concord.metrics_core.metrics.value_metric import value_cutoffs, value_label
+from concord.metrics_core.metrics.value_metric import value_label
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Acknowledgement
 
@@ -158,10 +159,7 @@ def compare_values(
         acknowledgements = parse_acknowledgements(acknowledge or {}, VALUE_CODES)
     except InputError as error:
         problems += error.problems
-    config = ComparisonConfig(
-        labels=labels,
-        ks=value_cutoffs(labels),
-        conventions=VALUE_CONVENTIONS,
+    options = ComparisonOptions(
         baseline=baseline or "",
         primary=tables.metrics[:1] if primary is None else primary,
         min_effect=min_effect,
@@ -173,6 +171,12 @@ def compare_values(
         seed=seed,
         max_missing_lists=max_missing_lists,
         acknowledge=acknowledgements,
+    )
+    config = ComparisonConfig.of(
+        labels,
+        options,
+        conventions=VALUE_CONVENTIONS,
+        replicates={},
         settings=_ValueNames("values"),
     ).validated(list(values), problems=problems)
     models = with_missing_users(

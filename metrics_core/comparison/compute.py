@@ -97,9 +97,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     ]
     return replace(
         comparison,
-        panel=tuple(
-            compute_panels(config, models, comparison.pairs, inputs.aligned, inputs.unlisted)
-        ),
+        panel=tuple(compute_panels(inputs, comparison.pairs)),
         tradeoffs=tuple(compute_tradeoffs(config, models)),
         segments=tuple(compute_segments(inputs, comparison.pairs)),
         warnings=tuple(acknowledge_warnings(most_serious_first(all_warnings), config.acknowledge)),

@@ -22,6 +22,7 @@ from concord.metrics_core.comparison.replicate_config import (
 from concord.metrics_core.comparison.segmentation import Segmentation, segment_problems
 from concord.metrics_core.comparison.warnings.acknowledge import Acknowledgements
 from concord.metrics_core.conventions.convention import format_value, is_number
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import (
     ArgumentNames,
     Location,
@@ -47,15 +48,15 @@ NO_ALIASES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparisonConfig(EvaluationConfig):
-    """Configuration of a comparison.
+class ComparisonOptions:
+    """Options of a comparison: arguments of `compare`, keys of params.yaml.
 
     Attributes
     ----------
-    labels : list of Label
-        In report order.
     baseline : str
         The model that the others are compared with.
+    primary : list of str or None
+        Labels that decide, the most important first; by default the first of all labels.
     min_effect : float, str or dict
         Minimum relevant difference: a number, a share of the baseline's mean ("2%"),
         or one per label.
@@ -69,15 +70,14 @@ class ComparisonConfig(EvaluationConfig):
         Share of the evaluated users without a list, above which a model is not compared.
     panel : bool
         True to compute the primary labels under the definitions of all presets too.
-    replicates : dict
-        Model -> number of the replicate -> name of its lists.
     paired_replicates : bool
         True if replicates with the same number have the same seed or fold in all models.
     acknowledge : dict
         Code of a warning -> why it is accepted, and up to which extent.
     """
 
-    baseline: str
+    baseline: str = ""
+    primary: Sequence[str] | None = None
     min_effect: Effects = 0.0
     title: str = "Comparison"
     confidence: float = 0.95
@@ -86,13 +86,41 @@ class ComparisonConfig(EvaluationConfig):
     resamples: int = 2000
     seed: int = 1
     max_missing_lists: float = MAX_MISSING_LISTS
-    panel: bool = False
+    panel: bool = True
+    paired_replicates: bool = False
     segments: Mapping[str, Segmentation] = field(default_factory=dict)
     gate: Gate | None = None
-    replicates: ReplicateNames = field(default_factory=dict)
-    paired_replicates: bool = False
     acknowledge: Acknowledgements = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonConfig(EvaluationConfig, ComparisonOptions):
+    """Configuration of a comparison: its labels, in report order, and its options.
+
+    Attributes
+    ----------
+    replicates : dict
+        Model -> number of the replicate -> name of its lists.
+    """
+
+    replicates: ReplicateNames = field(default_factory=dict)
     settings: SettingNames = field(default_factory=lambda: ArgumentNames("truth"))
+
+    @classmethod
+    def of(
+        cls,
+        labels: Sequence[Label],
+        options: ComparisonOptions,
+        *,
+        conventions: Conventions,
+        replicates: ReplicateNames,
+        settings: SettingNames | None = None,
+    ) -> "ComparisonConfig":
+        """Return the configuration of a comparison of these labels; `validated` checks it."""
+        config = cls(
+            **vars(options), labels=[*labels], conventions=conventions, replicates=replicates
+        )
+        return config if settings is None else replace(config, settings=settings)
 
     def validated(
         self,

@@ -22,7 +22,7 @@ from concord.metrics_core.evaluation.model_result import EvaluationData, Models
 from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
-from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
+from concord.metrics_core.results.comparison_parts import Difference, or_nan
 from concord.metrics_core.stats.adjustment import adjust, max_t
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.paired_test import PairedTest, paired_tests, wilcoxon
@@ -70,15 +70,15 @@ def compute_swap_tests(inputs: ComparisonInput) -> dict[tuple[str, str], SwapTes
 
 def compute_swap_intervals(
     inputs: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
-) -> dict[tuple[str, str], tuple[float | None, float | None]]:
+) -> dict[tuple[str, str], tuple[float, float]]:
     """Return (label, model) -> jackknife interval of model minus baseline.
 
     Only for labels that have one value over all users.
     """
     return {
-        (label, lists.model): (or_none(low), or_none(high))
+        (label, lists.model): interval
         for lists in _read_list_pairs(inputs, labels, models)
-        for label, (low, high) in jackknife_intervals(
+        for label, interval in jackknife_intervals(
             lists.recommended,
             lists.baseline,
             lists.measures,
@@ -169,8 +169,8 @@ MANY_MODELS = 12  # from here on, there are too many pairs to report all on ever
 
 
 @dataclass(frozen=True)
-class _PairTest:
-    """The test of a pair of models on a label, before p-values are adjusted."""
+class PairTest:
+    """The test of two models, or of two results of a model, before p-values are adjusted."""
 
     label: Label
     a: str
@@ -184,29 +184,38 @@ def compute_differences(inputs: ComparisonInput) -> list[Difference]:
     """Return one difference per label and pair of models.
 
     With many models, labels that are not primary have differences to the baseline only.
-    p-values of pairs on primary labels are adjusted by Holm or, if requested, by joint sign flips,
-    and are then never below the p-value that belongs to the interval.
-    All others are adjusted by Benjamini and Hochberg.
     """
-    config, aligned = inputs.config, inputs.aligned
-    order = {str(label): position for position, label in enumerate(config.labels)}
+    order = {str(label): position for position, label in enumerate(inputs.config.labels)}
     tests = sorted(
         [*_test_users(inputs), *_test_lists(inputs)], key=lambda test: order[str(test.label)]
     )
+    return adjusted_differences(inputs.config, tests, inputs.aligned)
+
+
+def adjusted_differences(
+    config: ComparisonConfig, tests: Sequence[PairTest], aligned: AlignedValues | None = None
+) -> list[Difference]:
+    """Return one difference per test, with adjusted p-value and verdict.
+
+    p-values on primary labels are adjusted by Holm or, if requested and `aligned` has the values,
+    by joint sign flips, and are then never below the p-value that belongs to the interval.
+    All others are adjusted by Benjamini and Hochberg.
+    """
     primary = np.array([str(test.label) in config.primary for test in tests], dtype=bool)
     p = np.array([test.paired.p for test in tests], dtype=np.float64)
     adjusted = adjust(p, primary)
-    if config.adjustment == "max_t":
+    n_tests = int(np.count_nonzero(~np.isnan(adjusted[primary])))
+    if aligned is not None and config.adjustment == "max_t":
         family = [test for test, is_primary in zip(tests, primary, strict=True) if is_primary]
         adjusted[primary] = np.maximum(_joint_p(config, family, aligned), p[primary])
-    n_tested = int(np.count_nonzero(~np.isnan(adjusted[primary])))
+        n_tests = 1  # joint sign flips multiply no p-value
     return [
-        _difference(test, bool(is_primary), float(p_adjusted), n_tested, config)
-        for test, is_primary, p_adjusted in zip(tests, primary, adjusted, strict=True)
+        _difference(config, test, p_adjusted, n_tests)
+        for test, p_adjusted in zip(tests, adjusted.tolist(), strict=True)
     ]
 
 
-def _test_users(inputs: ComparisonInput) -> Iterator[_PairTest]:
+def _test_users(inputs: ComparisonInput) -> Iterator[PairTest]:
     """Yield the paired tests on labels that have a value per user."""
     config, models, aligned = inputs.config, inputs.models, inputs.aligned
     conventions = config.conventions
@@ -235,11 +244,11 @@ def _test_users(inputs: ComparisonInput) -> Iterator[_PairTest]:
             p_wilcoxon = math.nan
             if config.wilcoxon and not math.isnan(result.p):
                 p_wilcoxon = wilcoxon(*paired_scores(values[a], values[b], clusters))
-            yield _PairTest(label, a, b, result, effect, p_wilcoxon)
+            yield PairTest(label, a, b, result, effect, p_wilcoxon)
 
 
 def _joint_p(
-    config: ComparisonConfig, family: Sequence[_PairTest], aligned: AlignedValues
+    config: ComparisonConfig, family: Sequence[PairTest], aligned: AlignedValues
 ) -> Floats:
     """Return p-values of the primary comparisons by joint sign flips; NaN if there is no test."""
     adjusted = np.full(len(family), np.nan)
@@ -261,7 +270,7 @@ def _joint_p(
     return adjusted
 
 
-def _test_lists(inputs: ComparisonInput) -> Iterator[_PairTest]:
+def _test_lists(inputs: ComparisonInput) -> Iterator[PairTest]:
     """Yield the swap tests of each model against the baseline on labels over all users.
 
     Lists of models with replicates are not swapped: their difference is tested over replicates.
@@ -285,45 +294,46 @@ def _test_lists(inputs: ComparisonInput) -> Iterator[_PairTest]:
             if {model, config.baseline} & inputs.unlisted.keys():
                 paired = paired.as_not_comparable()
             effect = to_absolute(config.min_effects[text], b)
-            yield _PairTest(label, model, config.baseline, paired, effect)
+            yield PairTest(label, model, config.baseline, paired, effect)
 
 
 def _difference(
-    test: _PairTest, primary: bool, p_adjusted: float, n_tested: int, config: ComparisonConfig
+    config: ComparisonConfig, test: PairTest, p_adjusted: float, n_tests: int
 ) -> Difference:
-    """Return the difference of a pair; `n_tested` is the number of tested primary comparisons."""
+    """Return the difference of a pair; `n_tests` is the factor of Holm for primary labels."""
     paired, upwards = test.paired, test.label.metric.higher_is_better
+    primary = str(test.label) in config.primary
     return Difference(
         label=str(test.label),
         a=test.a,
         b=test.b,
         vs_baseline=test.b == config.baseline,
         primary=primary,
-        mean_a=or_none(paired.mean_a),
-        mean_b=or_none(paired.mean_b),
-        difference=or_none(paired.difference),
-        ci_low=or_none(paired.ci_low),
-        ci_high=or_none(paired.ci_high),
-        relative=or_none(paired.relative),
-        effect_size=or_none(paired.effect_size),
-        better=or_none(paired.above if upwards else paired.below),
-        equal=or_none(paired.equal),
-        worse=or_none(paired.below if upwards else paired.above),
+        mean_a=paired.mean_a,
+        mean_b=paired.mean_b,
+        difference=paired.difference,
+        ci_low=paired.ci_low,
+        ci_high=paired.ci_high,
+        relative=paired.relative,
+        effect_size=paired.effect_size,
+        better=paired.above if upwards else paired.below,
+        equal=paired.equal,
+        worse=paired.below if upwards else paired.above,
         n_users=paired.n_users,
         n_nonzero=paired.n_nonzero,
         caution=paired.caution,
-        p=or_none(paired.p),
-        p_adjusted=or_none(p_adjusted),
-        p_wilcoxon=or_none(test.p_wilcoxon),
+        p=paired.p,
+        p_adjusted=p_adjusted,
+        p_wilcoxon=test.p_wilcoxon,
         test=paired.test,
         adjustment=config.adjustment if primary else "bh",
-        min_effect=or_none(test.min_effect),
+        min_effect=test.min_effect,
         verdict=verdict(
             paired,
             p_adjusted,
             alpha=config.alpha,
             min_effect=test.min_effect,
             higher_is_better=upwards,
-            tests=n_tested if primary and config.adjustment == "holm" else 1,
+            tests=n_tests if primary else 1,
         ),
     )

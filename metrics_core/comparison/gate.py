@@ -122,7 +122,7 @@ def decide_success(measured: Sequence[MeasuredDifference], *, confidence: float)
         Success(
             **vars(each)
             | {
-                "p_adjusted": None if np.isnan(adjusted) else float(adjusted),
+                "p_adjusted": float(adjusted),
                 "better": bool(adjusted < 1 - confidence) and _has_gain(each) and not each.n_lost,
             }
         )

@@ -22,11 +22,6 @@ EXAMPLE = "{'guardrails': {'nDCG@10': '2%'}}"
 MARGIN_FIX = EFFECT_FIX.replace("write", f"write {MIN_EFFECT},", 1)
 
 
-def is_margin(value: Any) -> bool:
-    """True for a minimum relevant difference, and for "min_effect", that of the comparison."""
-    return bool(value == MIN_EFFECT) or is_effect(value)
-
-
 def parse_gate(value: Any) -> Gate:
     """Return the gate that a dict describes, its labels in the spelling of results.
 
@@ -38,29 +33,13 @@ def parse_gate(value: Any) -> Gate:
     if not isinstance(value, Mapping):
         raise refuse("gate", f"is {format_value(value)}", f"write a dict such as {EXAMPLE}")
     raise_problems(_shape_problems(value))
-    return build_gate(
-        value.get("guardrails") or {},
-        value.get("segments") or {},
-        value.get("success") or (),
-        value.get("undecided"),
-        value.get("models") or (),
-    )
-
-
-def build_gate(
-    guardrails: Mapping[str, Margin],
-    segments: Mapping[str, Mapping[str, Margin]],
-    success: Sequence[str],
-    undecided: str | None,
-    models: Sequence[str],
-) -> Gate:
-    """Return a gate; all arguments are valid."""
+    segments = value.get("segments") or {}
     return Gate(
-        guardrails=_with_canonical_labels(guardrails),
+        guardrails=_with_canonical_labels(value.get("guardrails") or {}),
         segments={name: _with_canonical_labels(each) for name, each in segments.items()},
-        success=tuple(canonical_label(text) for text in success),
-        undecided_passes=undecided == "pass",
-        models=tuple(models),
+        success=tuple(canonical_label(text) for text in value.get("success") or ()),
+        undecided_passes=value.get("undecided") == "pass",
+        models=tuple(value.get("models") or ()),
     )
 
 
@@ -104,7 +83,7 @@ def _margin_problems(location: tuple[Any, ...], margins: Any) -> Iterator[Proble
         )
         return
     for text, margin in margins.items():
-        if not is_margin(margin):
+        if margin != MIN_EFFECT and not is_effect(margin):
             yield Problem((*location, text), f"is {format_value(margin)}", MARGIN_FIX)
     yield from spelling_problems(location, margins)
 

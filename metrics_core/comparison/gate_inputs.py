@@ -15,7 +15,7 @@ from concord.metrics_core.comparison.segment_groups import (
     group_users,
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity
-from concord.metrics_core.metrics.label import parse
+from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
 from concord.metrics_core.results.gate import (
     MIN_EFFECT,
@@ -26,7 +26,7 @@ from concord.metrics_core.results.gate import (
     MeasuredDifference,
 )
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
-from concord.metrics_core.stats.paired_test import UserValues, paired_test
+from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_test
 from concord.metrics_core.stats.sign_flip_test import MarginTest
 from concord.metrics_core.stats.tolerance import difference
 
@@ -145,40 +145,54 @@ def _overall_differences(
             if both and pair.test == "sign_flips":
                 paired = paired_test(*both, confidence=config.confidence)
                 margin_test = paired.margin_test(higher_is_better=upwards, alpha=config.alpha)
-            low, high = pair.ci_low, pair.ci_high
+            measured = _measured(inputs, label, model, pair, both)
             if pair.test == "swap" and pair.n_nonzero >= MIN_DIFFERING_USERS:
-                low, high = map(_zero_if_rounding, intervals[text, model])
-            measured = MeasuredDifference(
-                label=text,
-                higher_is_better=upwards,
-                segmentation=None,
-                segment=None,
-                mean=pair.mean_a,
-                reference=pair.mean_b,
-                difference=pair.difference,
-                ci_low=low,
-                ci_high=high,
-                n_users=pair.n_users,
-                n_nonzero=pair.n_nonzero,
-                n_lost=_count_lost(*both) if both else 0,
-                test=_TEST[pair.test],
-                p=pair.p,
-                n_requests=_shared_requests(*both) if both else None,
-                n_unlisted=_count_unlisted(inputs, model),
-            )
+                low, high = (difference(end, 0.0) for end in intervals[text, model])
+                measured = replace(measured, ci_low=low, ci_high=high)
             margin_inputs[model, text] = _MarginInput(measured, margin_test)
     return margin_inputs
+
+
+def _measured(
+    inputs: ComparisonInput,
+    label: Label,
+    model: str,
+    test: Difference | PairedTest,
+    sides: tuple[UserValues, UserValues] | None,
+) -> MeasuredDifference:
+    """Return a tested difference to the baseline; no sides for a metric over all users."""
+    return replace(
+        measured_difference(label, test),
+        n_lost=_count_lost(*sides) if sides else 0,
+        n_requests=_shared_requests(*sides) if sides else None,
+        n_unlisted=_count_unlisted(inputs, model),
+    )
+
+
+def measured_difference(label: Label, test: Difference | PairedTest) -> MeasuredDifference:
+    """Return a tested difference over all users who have a value with both."""
+    return MeasuredDifference(
+        label=str(label),
+        higher_is_better=label.metric.higher_is_better,
+        segmentation=None,
+        segment=None,
+        mean=test.mean_a,
+        reference=test.mean_b,
+        difference=test.difference,
+        ci_low=test.ci_low,
+        ci_high=test.ci_high,
+        n_users=test.n_users,
+        n_nonzero=test.n_nonzero,
+        n_lost=0,
+        test=_TEST[test.test],
+        p=test.p,
+    )
 
 
 def _count_unlisted(inputs: ComparisonInput, model: str) -> int | None:
     """Return how many users lack a list of the model or baseline; None if both are compared."""
     counts = [inputs.unlisted.get(each, 0) for each in (model, inputs.config.baseline)]
     return max(counts) or None
-
-
-def _zero_if_rounding(end: float | None) -> float | None:
-    """Return an end of an interval; 0 if it differs from 0 by rounding alone."""
-    return None if end is None else difference(end, 0.0)
 
 
 def _count_lost(model: UserValues, reference: UserValues) -> int:
@@ -215,26 +229,17 @@ def _segment_difference(
     if not (values.n_defined or reference.n_defined):
         return None
     pair = paired_test(values, reference, confidence=config.confidence)
-    upwards = parse(group_values.text).metric.higher_is_better
-    measured = MeasuredDifference(
-        label=group_values.text,
-        higher_is_better=upwards,
+    label = parse(group_values.text)
+    measured = replace(
+        _measured(inputs, label, model, pair, (values, reference)),
+        mean=values.mean,
+        reference=reference.mean,
         segmentation=name,
         segment=segment,
-        mean=or_none(values.mean),
-        reference=or_none(reference.mean),
-        difference=or_none(pair.difference),
-        ci_low=or_none(pair.ci_low),
-        ci_high=or_none(pair.ci_high),
-        n_users=pair.n_users,
-        n_nonzero=pair.n_nonzero,
-        n_lost=_count_lost(values, reference),
-        test=_TEST[pair.test],
-        p=or_none(pair.p),
-        n_requests=_shared_requests(values, reference),
-        n_unlisted=_count_unlisted(inputs, model),
         n_without_list=group_values.count_users(segment, inputs.without_list.get(model, False))
         or None,
     )
-    margin_test = pair.margin_test(higher_is_better=upwards, alpha=config.alpha)
+    margin_test = pair.margin_test(
+        higher_is_better=label.metric.higher_is_better, alpha=config.alpha
+    )
     return _MarginInput(measured, margin_test)

@@ -1,6 +1,5 @@
 """Leaderboard: means, chances of being best, trade-offs and distributions of differences."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -19,7 +18,6 @@ from concord.metrics_core.results.comparison_parts import (
     Point,
     Score,
     Tradeoff,
-    or_none,
 )
 from concord.metrics_core.stats.bootstrap import best_probability, weighted_means
 from concord.metrics_core.stats.tolerance import difference
@@ -117,9 +115,7 @@ def compute_best_chances(inputs: ComparisonInput) -> Iterator[BestChance]:
         shares = best_probability(means, higher_is_better=label.metric.higher_is_better)
         known = dict(zip(models, shares.tolist(), strict=True))
         for model in aligned.tables:
-            yield BestChance(
-                str(label), model, or_none(known.get(model, math.nan)), config.resamples
-            )
+            yield BestChance(str(label), model, known.get(model), config.resamples)
 
 
 def _columns(aligned: AlignedValues, models: Sequence[str], label: Label, undefined: str) -> Floats:

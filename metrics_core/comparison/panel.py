@@ -1,14 +1,14 @@
 """Compute the convention panel: each primary label under the definitions of all presets."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align
 from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import to_absolute
-from concord.metrics_core.evaluation.model_result import Models
 from concord.metrics_core.evaluation.panel import Definition, changed_conventions, panel
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
@@ -28,60 +28,46 @@ PINNED = "as configured"
 TOP = 2
 
 
-@dataclass(frozen=True)
-class _PanelInput:
-    """Inputs of the panel.
-
-    `pinned` holds the values of the labels, `aligned` those of the definitions.
-    """
-
-    config: ComparisonConfig
-    models: Models
-    differences: Sequence[Difference]
-    pinned: AlignedValues
-    aligned: AlignedValues
-    unlisted: Collection[str]
-
-
-def compute_panels(
-    config: ComparisonConfig,
-    models: Models,
-    differences: Sequence[Difference],
-    pinned: AlignedValues,
-    unlisted: Collection[str] = (),
-) -> list[PanelEntry]:
+def compute_panels(inputs: ComparisonInput, differences: Sequence[Difference]) -> list[PanelEntry]:
     """Return one entry per primary label, with verdicts by Holm; empty without a panel."""
-    if not config.panel:
+    if not inputs.config.panel:
         return []
     tables = {
-        model: [each.panel for each in result.replicate_results] for model, result in models.items()
+        model: [each.panel for each in result.replicate_results]
+        for model, result in inputs.models.items()
     }
-    aligned = align(tables, pinned.on_label_read, pinned.unit_mean)
-    inputs = _PanelInput(config, models, differences, pinned, aligned, unlisted)
-    labels = {str(label): label for label in config.labels}
-    return [_panel_entry(inputs, labels[text]) for text in config.primary]
+    aligned = align(tables, inputs.on_label_read, inputs.aligned.unit_mean)
+    labels = inputs.config.primary_labels
+    return [_panel_entry(inputs, differences, aligned, label) for label in labels]
 
 
-def _panel_entry(inputs: _PanelInput, label: Label) -> PanelEntry:
+def _panel_entry(
+    inputs: ComparisonInput,
+    differences: Sequence[Difference],
+    aligned: AlignedValues,
+    label: Label,
+) -> PanelEntry:
+    """Return the entry of a label; `aligned` are the values under the definitions of presets."""
     config, text = inputs.config, str(label)
     definitions = panel(label, config.conventions)
     first, *others = definitions.definitions
     means = {model: result.mean(text) for model, result in inputs.models.items()}
-    values = inputs.pinned.values(text, label.conventions(config.conventions).undefined)
-    verdicts = _verdicts(inputs, first, values, means, inputs.pinned)
+    values = inputs.aligned.values(text, label.conventions(config.conventions).undefined)
+    family = [d.p for d in differences if d.primary and d.label != text]
+    verdicts = _verdicts(inputs, first, values, means, aligned=inputs.aligned, family=family)
     pinned = _panel_definition(config, first, means, verdicts, None)
     rows = [pinned]
     for definition in others:
         means = _definition_means(inputs, definition)
         undefined = label.conventions(definition.conventions).undefined
-        values = inputs.aligned.values(definition.column, undefined)
-        verdicts = _verdicts(inputs, definition, values, means, inputs.aligned)
+        values = aligned.values(definition.column, undefined)
+        verdicts = _verdicts(inputs, definition, values, means, aligned=aligned, family=family)
         rows.append(_panel_definition(config, definition, means, verdicts, pinned))
     excluded = tuple(ExcludedPreset(name, why) for name, why in definitions.excluded.items())
     return PanelEntry(text, tuple(_merge(rows)), excluded)
 
 
-def _definition_means(inputs: _PanelInput, definition: Definition) -> dict[str, float | None]:
+def _definition_means(inputs: ComparisonInput, definition: Definition) -> dict[str, float | None]:
     text, column = str(definition.label), definition.column
     return {
         model: next(
@@ -94,13 +80,18 @@ def _definition_means(inputs: _PanelInput, definition: Definition) -> dict[str, 
 
 
 def _verdicts(
-    inputs: _PanelInput,
+    inputs: ComparisonInput,
     definition: Definition,
     values: Mapping[str, Floats],
     means: Mapping[str, float | None],
+    *,
     aligned: AlignedValues,
+    family: Sequence[float | None],
 ) -> dict[str, parts.Verdict]:
-    """Return the verdicts against the baseline under a definition, by Holm."""
+    """Return the verdicts against the baseline under a definition, by Holm.
+
+    `family` are the p-values of the other primary labels.
+    """
     label, config = definition.label, inputs.config
     pairs = model_pairs(list(means), config.baseline)
     results = paired_tests(
@@ -116,20 +107,19 @@ def _verdicts(
             result.with_means(or_nan(means[a]), or_nan(means[b]))
             for (a, b), result in zip(pairs, results, strict=True)
         ]
-    others = [d.p for d in inputs.differences if d.primary and d.label != str(label)]
-    family = np.array([*(r.p for r in results), *map(or_nan, others)], dtype=np.float64)
-    adjusted = adjust(family, np.ones(len(family), dtype=bool))
+    p = np.array([*(r.p for r in results), *map(or_nan, family)], dtype=np.float64)
+    adjusted = adjust(p, np.ones(len(p), dtype=bool))
     effect = to_absolute(config.min_effects[str(label)], or_nan(means[config.baseline]))
     return {
         a: verdict(
             result,
-            float(p),
+            p_adjusted,
             alpha=config.alpha,
             min_effect=effect,
             higher_is_better=label.metric.higher_is_better,
-            tests=int(np.count_nonzero(~np.isnan(family))),
+            tests=int(np.count_nonzero(~np.isnan(p))),
         )
-        for (a, b), result, p in zip(pairs, results, adjusted, strict=False)
+        for (a, b), result, p_adjusted in zip(pairs, results, adjusted.tolist(), strict=False)
         if b == config.baseline
     }
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.warnings.values import ReplicateOutlier, outlier_warnings
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import (
     DataWarning,
@@ -47,7 +46,7 @@ def compute_replicates(
         return None, []
     replicated_scores: list[ReplicatedScore] = []
     differences: list[ReplicatedDifference] = []
-    outliers: list[ReplicateOutlier] = []
+    outliers: list[DataWarning] = []
     is_nested = False
     for label in config.labels:  # only the values of one label are in memory at a time
         replicated_label = _ReplicatedLabel(label, config, _replicate_values(inputs, label))
@@ -64,7 +63,7 @@ def compute_replicates(
         scores=tuple(replicated_scores),
         pairs=tuple(_with_verdicts(config, differences, pairs)),
     )
-    return over_replicates, list(outlier_warnings(outliers))
+    return over_replicates, _one_per_replicate(outliers)
 
 
 def _replicate_values(inputs: ComparisonInput, label: Label) -> dict[str, ReplicateValues]:
@@ -124,9 +123,9 @@ class _ReplicatedLabel:
                     label=score.label,
                     model=score.model,
                     means=tuple(map(or_none, values.means)),
-                    sd_replicates=or_none(math.sqrt(values.replicate_variance)),
-                    ci_low=or_none(low),
-                    ci_high=or_none(high),
+                    sd_replicates=math.sqrt(values.replicate_variance),
+                    ci_low=low,
+                    ci_high=high,
                 )
 
     def pairs(self, pairs: Sequence[Difference]) -> Iterator[ReplicatedDifference]:
@@ -135,8 +134,8 @@ class _ReplicatedLabel:
             if max(a.n, b.n) > 1:
                 yield self._replicated_difference(pair, a, b)
 
-    def outliers(self, digits: int) -> Iterator[ReplicateOutlier]:
-        """Yield the replicates that are far from the others of their model on a primary label.
+    def outliers(self, digits: int) -> Iterator[DataWarning]:
+        """Warn of replicates that are far from the others of their model on a primary label.
 
         A training that fails has a worse mean, so only that side is tested.
         In the difference to the baseline of paired replicates, effects of the common seed or fold
@@ -157,16 +156,16 @@ class _ReplicatedLabel:
             )
             if position is not None:
                 others = [mean for other, mean in enumerate(values.means) if other != position]
-                yield ReplicateOutlier(
-                    label=label,
-                    model=model,
-                    lists=list(lists.values())[position],
-                    baseline=baseline if is_paired else None,
-                    value=values.means[position],
-                    low=min(others),
-                    high=max(others),
-                    digits=digits,
-                )
+                details = {
+                    "lists": list(lists.values())[position],
+                    "labels": [label],
+                    "baseline": baseline if is_paired else None,
+                    "value": values.means[position],
+                    "low": min(others),
+                    "high": max(others),
+                    "digits": digits,
+                }
+                yield DataWarning("outlying_training", "notice", (model,), details)
 
     def _is_paired(self, a: str, b: str) -> bool:
         return self.config.paired_replicates and self.values[a].n == self.values[b].n
@@ -186,7 +185,7 @@ class _ReplicatedLabel:
         low, high = estimate.interval(self.config.confidence)
         reversals = order_reversals(a, b, difference, paired=is_paired)
         is_open = low <= 0 <= high
-        return ReplicatedDifference(
+        replicated = ReplicatedDifference(
             label=pair.label,
             a=pair.a,
             b=pair.b,
@@ -195,21 +194,33 @@ class _ReplicatedLabel:
             n_replicates_a=a.n,
             n_replicates_b=b.n,
             over_users=self.has_user_values,
-            replicates_df=or_none(estimate.replicate_variance.n - 1),
+            replicates_df=estimate.replicate_variance.n - 1,
             difference=pair.difference,
-            ci_low=or_none(low),
-            ci_high=or_none(high),
-            p=or_none(estimate.p),
+            ci_low=low,
+            ci_high=high,
+            p=estimate.p,
             p_adjusted=None,
             verdict="no_interval",
-            share=or_none(estimate.replicate_share),
+            share=estimate.replicate_share,
             n_reversed=reversals.count,
             n_pairs=reversals.n_pairs,
-            chance=or_none(reversals.probability),
+            chance=reversals.probability,
             users_needed=users_needed(estimate, self.config.confidence) if is_open else None,
             replicates_needed=replicates_needed(estimate, self.config.confidence)
             if is_open
             else None,
+        )
+        if pair.verdict != "not_comparable":
+            return replicated
+        return replace(
+            replicated,
+            ci_low=None,
+            ci_high=None,
+            p=None,
+            share=None,
+            chance=None,
+            users_needed=None,
+            replicates_needed=None,
         )
 
     def _user_variance(
@@ -219,6 +230,19 @@ class _ReplicatedLabel:
         if not self.has_user_values or any(each.is_nested for each in values):
             return _FIXED_USERS
         return VarianceEstimate(or_nan(error) ** 2, n_users)
+
+
+def _one_per_replicate(outliers: Sequence[DataWarning]) -> list[DataWarning]:
+    """Return one warning per replicate with all its labels; numbers are those of the first."""
+    warnings: dict[str, DataWarning] = {}
+    for each in outliers:
+        lists = each.details["lists"]
+        if lists in warnings:
+            first = warnings[lists].details
+            labels = [*first["labels"], *each.details["labels"]]
+            each = replace(each, details={**first, "labels": labels})
+        warnings[lists] = each
+    return list(warnings.values())
 
 
 def _with_verdicts(
@@ -232,31 +256,11 @@ def _with_verdicts(
     """
     pair_of = {(pair.label, pair.a, pair.b): pair for pair in pairs}
     primary = np.array([each.primary for each in differences], dtype=bool)
-    p = np.array(
-        [
-            math.nan
-            if pair_of[each.label, each.a, each.b].verdict == "not_comparable"
-            else or_nan(each.p)
-            for each in differences
-        ],
-        dtype=np.float64,
-    )
+    p = np.array([or_nan(each.p) for each in differences], dtype=np.float64)
     labels = {str(label): label for label in config.labels}
     for each, p_adjusted in zip(differences, adjust(p, primary).tolist(), strict=True):
         pair = pair_of[each.label, each.a, each.b]
-        if pair.verdict == "not_comparable":
-            yield replace(
-                each,
-                ci_low=None,
-                ci_high=None,
-                p=None,
-                share=None,
-                chance=None,
-                users_needed=None,
-                replicates_needed=None,
-                verdict="not_comparable",
-            )
-        elif each.ci_low is None or each.ci_high is None:
+        if each.ci_low is None or each.ci_high is None:
             yield replace(each, verdict=pair.verdict) if pair.ci_low is None else each
         else:
             sign = 1 if labels[each.label].metric.higher_is_better else -1
@@ -268,4 +272,4 @@ def _with_verdicts(
                 significant=p_adjusted < config.alpha,
                 min_effect=or_nan(pair.min_effect),
             )
-            yield replace(each, p_adjusted=or_none(p_adjusted), verdict=verdict)
+            yield replace(each, p_adjusted=p_adjusted, verdict=verdict)

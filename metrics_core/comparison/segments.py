@@ -24,25 +24,25 @@ from concord.metrics_core.results.comparison_parts import (
     Gap,
     Segment,
     SegmentCell,
-    or_none,
+    or_nan,
 )
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.adjustment import benjamini_hochberg
 from concord.metrics_core.stats.bootstrap import bootstrap_p, percentile_interval, weighted_means
-from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_tests
+from concord.metrics_core.stats.paired_test import UNTESTED, PairedTest, UserValues, paired_tests
 from concord.metrics_core.stats.tolerance import differences as rounded_differences
 from concord.metrics_core.stats.verdict import verdict
 
 
 @dataclass(frozen=True)
 class _CellTest:
-    """A model in a group, and its test against the baseline; None for the baseline itself."""
+    """A model in a group, and its test against the baseline."""
 
     group_values: GroupValues
     segment: str
     model: str
     column: UserValues
-    paired: PairedTest | None
+    paired: PairedTest
 
 
 def _segment_cells(
@@ -66,18 +66,10 @@ def _segment_cells(
         Model -> users without a list of it.
     """
     tests = [test for each in labels for test in _cell_tests(config, each, unlisted)]
-    p = np.array([t.paired.p if t.paired else math.nan for t in tests], dtype=np.float64)
+    p = np.array([test.paired.p for test in tests], dtype=np.float64)
     return [
-        replace(
-            _build_cell(
-                config, test, float(p_adjusted), overall.get((test.group_values.text, test.model))
-            ),
-            n_without_list=test.group_values.count_users(
-                test.segment, without_list.get(test.model, False)
-            )
-            or None,
-        )
-        for test, p_adjusted in zip(tests, benjamini_hochberg(p), strict=True)
+        _build_cell(config, test, p_adjusted, overall, without_list)
+        for test, p_adjusted in zip(tests, benjamini_hochberg(p).tolist(), strict=True)
     ]
 
 
@@ -97,51 +89,46 @@ def _cell_tests(
         paired = dict(zip(others, results, strict=True))
         for model in values:
             column = group_values.column(segment, model)
-            yield _CellTest(group_values, segment, model, column, paired.get(model))
+            yield _CellTest(group_values, segment, model, column, paired.get(model, UNTESTED))
 
 
 def _build_cell(
-    config: ComparisonConfig, test: _CellTest, p_adjusted: float, overall: Difference | None
+    config: ComparisonConfig,
+    test: _CellTest,
+    p_adjusted: float,
+    overall: Mapping[tuple[str, str], Difference],
+    without_list: Mapping[str, Bools],
 ) -> SegmentCell:
     low, high = test.column.interval(config.confidence)
-    paired, label = test.paired, test.group_values.label
-    cell = SegmentCell(
-        label=test.group_values.text,
+    group_values, paired = test.group_values, test.paired
+    is_tested = test.model != config.baseline
+    pair = overall.get((group_values.text, test.model))
+    has_other_sign = pair is not None and or_nan(pair.difference) * paired.difference < 0
+    return SegmentCell(
+        label=group_values.text,
         segment=test.segment,
         model=test.model,
-        mean=or_none(test.column.mean),
-        ci_low=or_none(low),
-        ci_high=or_none(high),
+        mean=test.column.mean,
+        ci_low=low,
+        ci_high=high,
         n_users=test.column.n_defined,
-        difference=None,
-        diff_low=None,
-        diff_high=None,
-        n_nonzero=None,
-        p_adjusted=None,
-        verdict=None,
-        is_reversed=False,
-    )
-    if paired is None:
-        return cell
-    overall_difference = None if overall is None else overall.difference
-    is_reversed = overall_difference is not None and overall_difference * paired.difference < 0
-    return replace(
-        cell,
-        difference=or_none(paired.difference),
-        diff_low=or_none(paired.ci_low),
-        diff_high=or_none(paired.ci_high),
-        n_nonzero=paired.n_nonzero,
-        p_adjusted=or_none(p_adjusted),
-        verdict=None
-        if label is None
-        else verdict(
+        difference=paired.difference,
+        diff_low=paired.ci_low,
+        diff_high=paired.ci_high,
+        n_nonzero=paired.n_nonzero if is_tested else None,
+        p_adjusted=p_adjusted,
+        verdict=verdict(
             paired,
             p_adjusted,
             alpha=config.alpha,
             min_effect=_min_effect(config, test),
-            higher_is_better=label.metric.higher_is_better,
-        ),
-        is_reversed=p_adjusted < config.alpha and is_reversed,
+            higher_is_better=group_values.label.metric.higher_is_better,
+        )
+        if is_tested and group_values.label is not None
+        else None,
+        is_reversed=p_adjusted < config.alpha and has_other_sign,
+        n_without_list=group_values.count_users(test.segment, without_list.get(test.model, False))
+        or None,
     )
 
 
@@ -181,7 +168,7 @@ def _compute_gaps(
     ]
     p = np.array([math.nan if gap.p is None else gap.p for gap in gaps], dtype=np.float64)
     return [
-        replace(gap, p_adjusted=or_none(float(p_adjusted)))
+        replace(gap, p_adjusted=float(p_adjusted))
         for gap, p_adjusted in zip(gaps, benjamini_hochberg(p), strict=True)
     ]
 
@@ -230,8 +217,8 @@ def _compare_gaps(
         yield replace(
             gap,
             difference=gap.gap - baseline.gap,
-            diff_low=or_none(low),
-            diff_high=or_none(high),
+            diff_low=low,
+            diff_high=high,
             p=bootstrap_p(differences) if n_differing >= MIN_DIFFERING_USERS else None,
         )
 

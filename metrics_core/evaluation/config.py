@@ -18,8 +18,6 @@ class EvaluationConfig:
         Conventions of all labels.
     labels : list of Label
         Labels to evaluate.
-    ks : list of int
-        Cutoffs of the labels, ascending.
     primary : list of str
         Labels that decide, the most important first.
     settings : SettingNames
@@ -28,16 +26,18 @@ class EvaluationConfig:
 
     conventions: Conventions
     labels: list[Label]
-    ks: list[int]
     primary: Sequence[str]
     settings: SettingNames
 
     @classmethod
     def of_one_model(cls, labels: Sequence[Label], conventions: Conventions) -> "EvaluationConfig":
         """Return the configuration of `evaluate`; its first label is primary."""
-        ks = sorted({label.k for label in labels if label.k is not None})
-        settings = ArgumentNames("truth")
-        return EvaluationConfig(conventions, [*labels], ks, [str(labels[0])], settings)
+        return EvaluationConfig(conventions, [*labels], [str(labels[0])], ArgumentNames("truth"))
+
+    @property
+    def ks(self) -> list[int]:
+        """Cutoffs of the labels, ascending."""
+        return sorted({label.k for label in self.labels if label.k is not None})
 
     @property
     def primary_labels(self) -> list[Label]:
@@ -49,8 +49,7 @@ class EvaluationConfig:
     def main_cutoff(self) -> int | None:
         """The cutoff of the first primary label that has one, else the largest cutoff."""
         primary_ks = [label.k for label in self.primary_labels if label.k is not None]
-        all_ks = [label.k for label in self.labels if label.k is not None]
-        return primary_ks[0] if primary_ks else max(all_ks, default=None)
+        return primary_ks[0] if primary_ks else max(self.ks, default=None)
 
     @property
     def of_requests(self) -> bool:

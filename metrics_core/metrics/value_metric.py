@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from concord.metrics_core.conventions.convention import is_number
@@ -42,8 +41,3 @@ def are_bounds(value: Any) -> bool:
         return False
     are_numbers = all(is_number(end) or end in {-math.inf, math.inf} for end in value)
     return are_numbers and value[0] < value[1]
-
-
-def value_cutoffs(labels: Iterable[Label]) -> list[int]:
-    """Return the cutoffs of labels of values, each once, the lowest first."""
-    return sorted({label.k for label in labels if label.k is not None})

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.base import BaseResult, FiniteNumbers
 from concord.metrics_core.results.comparison_parts import DataWarning, PinnedConventions, Severity
 from concord.metrics_core.results.frames import frame_of
 
@@ -52,7 +52,7 @@ class CheckCount:
 
 
 @dataclass(frozen=True)
-class LeaveOutEffect:
+class LeaveOutEffect(FiniteNumbers):
     """The mean of a model on a label with all users, and without those whom a check affects.
 
     Attributes
@@ -80,7 +80,7 @@ class LeaveOutEffect:
 
 
 @dataclass(frozen=True)
-class Reversal:
+class Reversal(FiniteNumbers):
     """Two models whose order reverses without affected users.
 
     Attributes

@@ -50,8 +50,17 @@ class BaseResult:
         return render(self, "html")
 
 
-def to_plain(value: Any, *, keep_nan: bool = False) -> Any:
-    """Return dataclasses, mappings and frames as dicts and lists; NaN becomes None unless kept.
+class FiniteNumbers:
+    """Base class of parts of results: NaN and infinity become None, which is null in JSON."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, float) and not math.isfinite(value):
+                object.__setattr__(self, name, None)
+
+
+def to_plain(value: Any) -> Any:
+    """Return dataclasses, mappings and frames as dicts and lists; NaN becomes None.
 
     Unlike `dataclasses.asdict`, it does not copy every value, and it omits fields that are None and
     marked `OMIT_IF_NONE`.
@@ -59,14 +68,14 @@ def to_plain(value: Any, *, keep_nan: bool = False) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         items = ((field, getattr(value, field.name)) for field in fields(value))
         return {
-            field.name: to_plain(item, keep_nan=keep_nan)
+            field.name: to_plain(item)
             for field, item in items
             if item is not None or not field.metadata
         }
     if isinstance(value, Mapping):
-        return {str(key): to_plain(item, keep_nan=keep_nan) for key, item in value.items()}
+        return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return [to_plain(item, keep_nan=keep_nan) for item in value]
-    if isinstance(value, float) and math.isnan(value) and not keep_nan:
+        return [to_plain(item) for item in value]
+    if isinstance(value, float) and math.isnan(value):
         return None
     return value.to_dicts() if hasattr(value, "to_dicts") else value

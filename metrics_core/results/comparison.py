@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 P = TypeVar("P", Difference, ReplicatedDifference)
 NO_CONVENTIONS = PinnedConventions("custom", "", (), {})
 NO_PROVENANCE = Provenance((), {}, "")
-FILE_KEYS = {"scores": "leaderboard", "pairs": "differences"}  # field -> key in comparison.json
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,10 +144,6 @@ class Comparison(BaseResult):
     def to_latex(self, path: str | Path | None = None) -> str:
         """Return the leaderboard as a LaTeX table; also write it to `path` if one is given."""
         return render_document(self, "latex", path)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of comparison.json, without the version of its schema."""
-        return {FILE_KEYS.get(name, name): part for name, part in super().to_dict().items()}
 
     def to_frame(self) -> "pl.DataFrame":
         """Return the leaderboard: one row per metric and model, columns as fields of `Score`."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from concord.metrics_core.conventions.preset_table import PRESETS, UNWEIGHTED
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.results.base import OMIT_IF_NONE
+from concord.metrics_core.results.base import OMIT_IF_NONE, FiniteNumbers
 from concord.metrics_core.results.rendering import render_sentences
 
 Verdict = Literal[
@@ -90,7 +90,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(FiniteNumbers):
     """A row of the leaderboard: the mean of a model over its users, with its interval.
 
     Attributes
@@ -116,7 +116,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(FiniteNumbers):
     """Model a minus model b on a label, over the users who have a value with both.
 
     Attributes
@@ -280,7 +280,7 @@ class Distribution:
 
 
 @dataclass(frozen=True)
-class BestChance:
+class BestChance(FiniteNumbers):
     """The share of resamples of the users in which a model has the best mean."""
 
     label: str
@@ -325,7 +325,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class SegmentCell:
+class SegmentCell(FiniteNumbers):
     """A model in a group; the difference is that to the baseline, None for the baseline itself.
 
     Attributes
@@ -356,7 +356,7 @@ class SegmentCell:
 
 
 @dataclass(frozen=True)
-class Gap:
+class Gap(FiniteNumbers):
     """Largest minus smallest mean of one model over groups with enough users.
 
     The interval is a bootstrap interval.

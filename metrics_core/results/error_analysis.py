@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers
 from concord.metrics_core.results.frames import frame_of, schema_of
 from concord.metrics_core.results.rendering import render_document
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MetricValues:
+class MetricValues(FiniteNumbers):
     """One metric of one user with both lists.
 
     Attributes
@@ -70,7 +70,7 @@ class RankedItem:
 
 
 @dataclass(frozen=True)
-class ExampleUser:
+class ExampleUser(FiniteNumbers):
     """A user with the lists of both models.
 
     Attributes

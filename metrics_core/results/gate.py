@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers
 from concord.metrics_core.results.frames import schema_of
 from concord.metrics_core.results.rendering import render_sentences
 
@@ -51,7 +51,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class MeasuredDifference:
+class MeasuredDifference(FiniteNumbers):
     """Model minus reference on a label, over the users who have a value with both.
 
     A number that does not exist is None.

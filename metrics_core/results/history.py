@@ -1,12 +1,12 @@
 """The history of a project: its comparison at each revision, and changes between revisions."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
-from concord.metrics_core.results.comparison_parts import Severity, Verdict
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers
+from concord.metrics_core.results.comparison_parts import Difference, Severity, Verdict
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,8 +15,8 @@ WORKING_TREE = "working tree"
 Kind = Literal["models", "lists", "truth", "background", "conventions", "rules", "version"]
 
 
-@dataclass(frozen=True)
-class Change:
+@dataclass(frozen=True, kw_only=True)
+class Change(FiniteNumbers):
     """A model on a label, now minus then; None if a number does not exist.
 
     Attributes
@@ -36,15 +36,22 @@ class Change:
     difference: float | None
     ci_low: float | None
     ci_high: float | None
-    relative: float | None
+    relative: float | None = None
     n_users: int
     n_nonzero: int
-    p: float | None
+    p: float | None = None
     p_adjusted: float | None
-    min_effect: float | None
+    min_effect: float | None = None
     verdict: Verdict
     segmentation: str | None = field(default=None, metadata=OMIT_IF_NONE)
     segment: str | None = field(default=None, metadata=OMIT_IF_NONE)
+
+    @classmethod
+    def of(cls, pair: Difference) -> "Change":
+        """Return the change of model a, whose results now are a and those then are b."""
+        shared = {each.name for each in fields(cls)} & vars(pair).keys()
+        values = {name: getattr(pair, name) for name in shared}
+        return cls(model=pair.a, now=pair.mean_a, then=pair.mean_b, **values)
 
 
 @dataclass(frozen=True)

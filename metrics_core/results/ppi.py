@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers
 from concord.metrics_core.results.comparison_parts import Verdict
 from concord.metrics_core.results.frames import frame_of
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PoweredEstimate:
+class PoweredEstimate(FiniteNumbers):
     """A prediction-powered mean of a model, or of its differences to another model.
 
     None is a number that does not exist, such as an interval with too few sampled queries.
@@ -82,7 +82,7 @@ class PoweredDifference(PoweredEstimate):
 
 
 @dataclass(frozen=True)
-class JudgeAgreement:
+class JudgeAgreement(FiniteNumbers):
     """Agreement of judge and people on the documents that both judged.
 
     Attributes

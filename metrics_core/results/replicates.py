@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from concord.metrics_core.results.base import FiniteNumbers
 from concord.metrics_core.results.comparison_parts import MIRROR, Verdict, negated
 
 # Simulated coverage of the 95 % interval (benchmarks/SIMULATIONS.md) if effects of trainings are
@@ -17,7 +18,7 @@ MIN_INTERVAL_REPLICATES = 3
 
 
 @dataclass(frozen=True)
-class ReplicatedScore:
+class ReplicatedScore(FiniteNumbers):
     """A model on a label, over its replicates; its mean is in the leaderboard.
 
     Attributes
@@ -39,7 +40,7 @@ class ReplicatedScore:
 
 
 @dataclass(frozen=True)
-class ReplicatedDifference:
+class ReplicatedDifference(FiniteNumbers):
     """Model a minus model b on a label, over new users and new replicates.
 
     Attributes

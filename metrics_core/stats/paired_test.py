@@ -114,6 +114,9 @@ class PairedTest:
         return replace(self.with_means(self.mean_a, self.mean_b), is_comparable=False)
 
 
+UNTESTED = PairedTest(math.nan, math.nan, math.nan, 0, 0, test="none")
+
+
 @dataclass(frozen=True, eq=False)
 class UserValues:
     """Values of one metric and model, with their mean and its interval.

@@ -2,12 +2,10 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import numpy as np
 
 from concord.metrics_core.comparison.aligned import align
 from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.comparison.differences import PairTest, adjusted_differences
 from concord.metrics_core.comparison.inputs import unlisted_models
 from concord.metrics_core.comparison.min_effect import to_absolute
 from concord.metrics_core.comparison.replicated_models import with_replicates
@@ -15,14 +13,12 @@ from concord.metrics_core.data.tables import schema_of
 from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.files import content_id, content_id_text
-from concord.metrics_core.metrics.label import Label, is_pooled, parse
+from concord.metrics_core.metrics.label import is_pooled, parse
 from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason
-from concord.metrics_core.results.comparison_parts import or_nan, or_none
+from concord.metrics_core.results.comparison_parts import or_nan
 from concord.metrics_core.results.history import Change, Setting
 from concord.metrics_core.results.text_format import all_or_names
-from concord.metrics_core.stats.adjustment import adjust
-from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
-from concord.metrics_core.stats.verdict import verdict
+from concord.metrics_core.stats.paired_test import paired_tests
 from concord.pipeline.dvc.revision import RevisionResults, load_revision
 from concord.pipeline.dvc.training import training_changes_since
 from concord.pipeline.params.model import PARAMS, Params
@@ -234,13 +230,6 @@ def _name_lists(*lists: tuple[str, Sequence[str]]) -> Iterator[str]:
     return (f"{title}: {', '.join(names)}" for title, names in lists if names)
 
 
-class _ModelTest(NamedTuple):
-    label: Label
-    model: str
-    paired: PairedTest
-    min_effect: float
-
-
 def changes(
     config: ComparisonConfig, models: Mapping[str, ModelResult], previous: RevisionResults
 ) -> list[Change]:
@@ -257,17 +246,12 @@ def changes(
         ),
         key=lambda test: order.index(str(test.label)),
     )
-    is_primary = np.array([str(test.label) in config.primary for test in tests], dtype=bool)
-    adjusted = adjust(np.array([test.paired.p for test in tests], dtype=np.float64), is_primary)
-    n_primary = int(np.count_nonzero(~np.isnan(adjusted[is_primary])))
-    return [
-        _change(config, test, float(p), n_primary) for test, p in zip(tests, adjusted, strict=True)
-    ]
+    return [Change.of(each) for each in adjusted_differences(config, tests)]
 
 
 def _model_tests(
     config: ComparisonConfig, current: ModelResult, previous: ModelResult, model: str
-) -> Iterator[_ModelTest]:
+) -> Iterator[PairTest]:
     sides = {NOW: current, THEN: previous}
     aligned = align(
         {
@@ -298,34 +282,5 @@ def _model_tests(
         means = [or_nan(result.mean(text)) for result in (current, previous)]
         if is_pooled(label, config.conventions) or not comparable:
             paired = paired.with_means(*means)
-        yield _ModelTest(label, model, paired, to_absolute(config.min_effects[text], means[1]))
-
-
-def _change(
-    config: ComparisonConfig, test: _ModelTest, p_adjusted: float, n_primary: int
-) -> Change:
-    paired, label = test.paired, str(test.label)
-    return Change(
-        label=label,
-        model=test.model,
-        primary=label in config.primary,
-        then=or_none(paired.mean_b),
-        now=or_none(paired.mean_a),
-        difference=or_none(paired.difference),
-        ci_low=or_none(paired.ci_low),
-        ci_high=or_none(paired.ci_high),
-        relative=or_none(paired.relative),
-        n_users=paired.n_users,
-        n_nonzero=paired.n_nonzero,
-        p=or_none(paired.p),
-        p_adjusted=or_none(p_adjusted),
-        min_effect=or_none(test.min_effect),
-        verdict=verdict(
-            paired,
-            p_adjusted,
-            alpha=config.alpha,
-            min_effect=test.min_effect,
-            higher_is_better=test.label.metric.higher_is_better,
-            tests=n_primary if label in config.primary else 1,
-        ),
-    )
+        min_effect = to_absolute(config.min_effects[text], means[1])
+        yield PairTest(label, model, THEN, paired, min_effect)

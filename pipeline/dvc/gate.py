@@ -15,6 +15,7 @@ from concord.metrics_core.comparison.gate_inputs import (
     compute_gate_differences,
     decide_against_baseline,
     measure_gate_metrics,
+    measured_difference,
 )
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import ReplicateNames
@@ -31,6 +32,7 @@ from concord.metrics_core.results.gate import (
     MeasuredDifference,
     UnmatchedModels,
 )
+from concord.metrics_core.stats.paired_test import UNTESTED
 from concord.pipeline.dvc.changes import (
     NOW,
     THEN,
@@ -228,21 +230,9 @@ def _not_measured(
     label: str, segmentation: str | None, mismatch: RevisionMismatch
 ) -> MeasuredDifference:
     """Return the entry of a label that the revision lacks or evaluated in another way."""
-    return MeasuredDifference(
-        label=label,
-        higher_is_better=parse(label).metric.higher_is_better,
+    return replace(
+        measured_difference(parse(label), UNTESTED),
         segmentation=segmentation,
-        segment=None,
-        mean=None,
-        reference=None,
-        difference=None,
-        ci_low=None,
-        ci_high=None,
-        n_users=0,
-        n_nonzero=0,
-        n_lost=0,
-        test="none",
-        p=None,
         departed=label in mismatch.labels or None,
     )
 

@@ -342,7 +342,6 @@ def _primary_config(state: State, result: ModelResult) -> ComparisonConfig:
     return ComparisonConfig(
         conventions=Conventions.from_mapping(result.summary["conventions"]),
         labels=list(labels.values()),
-        ks=[],
         primary=list(effects),
         baseline=comparison.baseline,
         min_effect={x: e if PERCENT.fullmatch(e) else float(e) for x, e in effects.items()},

@@ -26,6 +26,7 @@ from concord.metrics_core.comparison.config import (
     MIN_RESAMPLES,
     Adjustment,
     ComparisonConfig,
+    ComparisonOptions,
     in_report_order,
 )
 from concord.metrics_core.comparison.gate_config import parse_gate
@@ -61,8 +62,7 @@ from concord.metrics_core.metrics.label import (
     with_own_metrics,
 )
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
-from concord.metrics_core.metrics.value_metric import are_bounds, value_cutoffs, value_label
-from concord.metrics_core.results.gate import Gate as GateConfig
+from concord.metrics_core.metrics.value_metric import are_bounds, value_label
 from concord.metrics_core.results.gate import Margin
 from concord.pipeline.params.repository import PARAMS as PARAMS
 from concord.pipeline.params.repository import rerun_command
@@ -319,6 +319,9 @@ Replicates = Annotated[
     | Annotated[dict[str, str], Tag(_BY_NUMBER)],
     Discriminator(lambda value: _BY_NUMBER if isinstance(value, dict) else _PATTERN),
 ]
+
+
+_NO_OPTIONS = {"replicates", "cases"}  # keys of `comparison` that are no `ComparisonOptions`
 
 
 class Comparison(_Section):
@@ -579,19 +582,6 @@ class Params(_Section):
         )
 
     @property
-    def gate_config(self) -> GateConfig | None:
-        """Configuration of the gate; None if there is no gate.
-
-        Raises
-        ------
-        InputError
-            If a rule of the gate is invalid.
-        """
-        if self.gate is None:
-            return None
-        return parse_gate({key: value for key, value in self.gate if key != "new_models"})
-
-    @property
     def comparison_config(self) -> ComparisonConfig:
         """Configuration of the comparison.
 
@@ -610,31 +600,25 @@ class Params(_Section):
         InputError
             If it is invalid.
         """
-        comparison = self.comparison
-        return ComparisonConfig(
-            labels=[*labels] if self.has_values else in_report_order(labels),
-            ks=value_cutoffs(labels) if self.has_values else sorted(self.evaluation.ks),
-            conventions=conventions,
-            baseline=comparison.baseline,
-            primary=comparison.primary,
-            min_effect=comparison.min_effect,
+        options = ComparisonOptions(
+            **{key: value for key, value in self.comparison if key not in _NO_OPTIONS},
             title=self.report.title,
-            confidence=comparison.confidence,
-            adjustment=comparison.adjustment,
-            wilcoxon=comparison.wilcoxon,
-            resamples=comparison.resamples,
-            seed=comparison.seed,
-            max_missing_lists=comparison.max_missing_lists,
             panel=self.evaluation.panel,
             segments=self.segmentations,
-            gate=self.gate_config,
-            replicates={model: lists for model, lists in self.replicate_names.items() if lists},
-            paired_replicates=comparison.paired_replicates,
+            gate=parse_gate({k: v for k, v in self.gate if k != "new_models"})
+            if self.gate
+            else None,
             acknowledge=parse_acknowledgements(
                 {code: entry.model_dump() for code, entry in self.acknowledge.items()},
                 VALUE_CODES if self.has_values else CODES,
             ),
+        )
+        return ComparisonConfig.of(
+            labels if self.has_values else in_report_order(labels),
+            options,
+            conventions=conventions,
             settings=(ValuesKeys if self.has_values else ParamsKeys)("comparison"),
+            replicates={model: lists for model, lists in self.replicate_names.items() if lists},
         ).validated(
             self.compared_models,
             lists=self.models,

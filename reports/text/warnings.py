@@ -44,10 +44,6 @@ def exceeded_text(warning: DataWarning) -> str:
 
 def _texts(warning: DataWarning) -> Texts:
     details = warning.details
-    sentence, fix = details.get("sentence"), details.get("fix")
-    # comparison.json of schema 6 or less has the texts themselves.
-    if isinstance(sentence, str) and isinstance(fix, str):
-        return sentence, fix
     if warning.code in _TEXTS:
         try:
             return _TEXTS[warning.code]({**details, "models": warning.models})

@@ -153,7 +153,7 @@ def test_curves_are_of_primary_metrics_with_differences_at_several_cutoffs(
 
 def test_a_metric_with_another_parameter_is_another_curve() -> None:
     content = sample.five_models()
-    for key in ("metrics", "leaderboard", "differences"):
+    for key in ("metrics", "scores", "pairs"):
         strict = [
             {
                 **row,
@@ -174,7 +174,7 @@ def test_a_metric_with_another_parameter_is_another_curve() -> None:
 
 def test_a_curve_says_difference_interval_and_verdict_and_draws_points_without_intervals() -> None:
     content = sample.five_models()
-    for row in content["differences"]:
+    for row in content["pairs"]:
         if row["a"] == "als" and row["label"].startswith("nDCG@"):
             row.update(ci_low=None, ci_high=None, verdict="no_interval")
     chart = str(curve_chart(from_content(content), "nDCG"))
@@ -194,11 +194,11 @@ def test_another_leader_at_another_cutoff_is_said_if_its_lead_matters(
     lead: float, words: str
 ) -> None:
     content = sample.five_models()
-    rows = {row["model"]: row for row in content["leaderboard"] if row["label"] == "AP@20"}
+    rows = {row["model"]: row for row in content["scores"] if row["label"] == "AP@20"}
     best = rows["ease"]["mean"]
     rows["ease"]["best"], rows["popularity"]["best"] = False, True
     rows["popularity"]["mean"] = best + lead
-    for row in content["differences"]:
+    for row in content["pairs"]:
         if row["label"] == "AP@20" and {row["a"], row["b"]} == {"ease", "popularity"}:
             row.update(verdict="undecided", min_effect=0.005)
     comparison = from_content(content)

@@ -117,7 +117,7 @@ def test_the_narrow_chart_runs_downwards() -> None:
 @pytest.mark.parametrize("adjustment", ["holm", "max_t"])
 def test_sentence_names_the_correction_if_it_differs(adjustment: str) -> None:
     content = sample.five_models()
-    for pair in content["differences"]:
+    for pair in content["pairs"]:
         if pair["primary"]:
             pair["adjustment"] = adjustment
 

@@ -14,10 +14,10 @@ LEADER, LABEL, OTHER_LABEL = "ease", "nDCG@10", "P@10"
 def _leading(verdicts: dict[str, Verdict], label: str = LABEL) -> Comparison:
     """Return five models with these verdicts on the leader against others, `better` without one."""
     content = sample.five_models()
-    for row in content["leaderboard"]:
+    for row in content["scores"]:
         if row["label"] == label:
             row["best"] = row["model"] == LEADER
-    for row in content["differences"]:
+    for row in content["pairs"]:
         if row["label"] == label and LEADER in (row["a"], row["b"]):
             other = row["b"] if row["a"] == LEADER else row["a"]
             verdict: Verdict = verdicts.get(other, "better")

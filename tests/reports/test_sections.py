@@ -118,10 +118,10 @@ def test_only_decided_differences_dominate(
 ) -> None:
     content = sample.five_models()
     verdicts = {"nDCG@10": on_accuracy, "Coverage@10": on_diversity}
-    for row in content["leaderboard"]:
+    for row in content["scores"]:
         if row["label"] == "Coverage@10":
             row["mean"] = 0.9 if row["model"] == sample.BASELINE else 0.1
-    for row in content["differences"]:
+    for row in content["pairs"]:
         if row["label"] in verdicts:
             row["verdict"] = "undecided"
             if (row["a"], row["b"]) == ("ease", sample.BASELINE):
@@ -258,7 +258,7 @@ def test_many_pairs_are_listed_to_the_baseline_and_between_neighbours() -> None:
 
 def test_without_a_test_no_correction_is_claimed() -> None:
     content = sample.two_models()
-    for row in content["differences"]:
+    for row in content["pairs"]:
         row.update(p=None, p_adjusted=None, verdict="no_interval", ci_low=None, ci_high=None)
 
     for text in (html(content), markdown(content)):
@@ -290,7 +290,7 @@ def test_a_gate_that_fails_comes_before_the_answer() -> None:
 
 
 def _worse(content: sample.Content, label: str, **other: Any) -> None:
-    for row in content["differences"]:
+    for row in content["pairs"]:
         if (row["a"], row["b"], row["label"]) == ("ease", sample.BASELINE, label):
             row.update(verdict="worse", **other)
 

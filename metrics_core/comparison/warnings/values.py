@@ -1,8 +1,7 @@
-"""Warnings about values per user of other tools, and about outliers among replicates."""
+"""Warnings about values per user of other tools."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.evaluation.model_result import Models
@@ -57,53 +56,3 @@ def _sounds_lower_is_better(label: Label) -> bool:
     known = METRIC.get(label.name.partition("(")[0])
     words = re.split(r"[\W_]+", label.name.casefold())
     return (known is not None and not known.higher_is_better) or not _ERROR_WORDS.isdisjoint(words)
-
-
-@dataclass(frozen=True)
-class ReplicateOutlier:
-    """A replicate whose mean, or difference to the baseline, is far from those of the others.
-
-    Attributes
-    ----------
-    lists : str
-        Name of the replicate's lists.
-    baseline : str or None
-        The baseline if the difference is far from the others; None if the mean is.
-    value : float
-        The mean or difference.
-    low, high : float
-        Lowest and highest value of the other replicates.
-    digits : int
-        Number of decimals with which these numbers are shown.
-    """
-
-    label: str
-    model: str
-    lists: str
-    baseline: str | None
-    value: float
-    low: float
-    high: float
-    digits: int
-
-
-def outlier_warnings(outliers: Iterable[ReplicateOutlier]) -> Iterator[DataWarning]:
-    """Yield one warning per replicate, with all labels on which it is an outlier.
-
-    Numbers are those of the first label.
-    """
-    by_lists: dict[tuple[str, str], list[ReplicateOutlier]] = {}
-    for outlier in outliers:
-        by_lists.setdefault((outlier.model, outlier.lists), []).append(outlier)
-    for (model, lists), same_lists in by_lists.items():
-        first = same_lists[0]
-        details = {
-            "lists": lists,
-            "labels": [outlier.label for outlier in same_lists],
-            "baseline": first.baseline,
-            "value": first.value,
-            "low": first.low,
-            "high": first.high,
-            "digits": first.digits,
-        }
-        yield DataWarning("outlying_training", "notice", (model,), details)

@@ -345,26 +345,9 @@ def test_cases_json_is_read_back_unchanged(tmp_path: Path) -> None:
 
     assert read_cases(file) == cases
     for old, new, message in (
-        ('"schema": 9', '"schema": 1', "has schema 1"),
+        ('"schema": 1', '"schema": 2', "has schema 2"),
         ('"title"', '"name"', "Field required"),
     ):
         file.write_text(cases_to_json(cases).replace(old, new, 1))
         with pytest.raises(InputError, match=message):
             read_cases(file)
-
-
-def test_cases_json_of_schema_8_is_read(tmp_path: Path) -> None:
-    file, cases = tmp_path / "cases.json", _cases()
-    text = cases_to_json(cases)
-    for old, key in (
-        ('schema": 8', 'schema": 9'),
-        ("seen", "metric_values"),
-        ("n_wanted", "n_relevant"),
-        ("found_a", "hits_a"),
-        ("found_b", "hits_b"),
-    ):
-        assert f'"{key}' in text
-        text = text.replace(f'"{key}', f'"{old}')
-    file.write_text(text, encoding="utf-8")
-
-    assert read_cases(file) == cases

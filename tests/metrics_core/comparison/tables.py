@@ -53,7 +53,6 @@ def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> Compari
     return ComparisonConfig(
         conventions=preset("standard", **settings),
         labels=parsed,
-        ks=sorted({label.k for label in parsed if label.k is not None}),
         min_effect=min_effect,
         settings=ArgumentNames(""),
         **{**defaults, **fields},

@@ -271,7 +271,6 @@ _FRAME = pl.DataFrame({"user": ["u", "v"], "AP": [0.5, 0.25]})
 REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no_dict": (_FRAME, {}, "values: must be a dict that maps a model's name to its users' values"),
     "no_models": ({}, {}, "values: must be a dict that maps a model's name"),
-    "baseline_unknown": ({"a": _FRAME}, {"baseline": "b"}, "baseline: 'b' is not among the models"),
     "path": ("values.csv", {}, "values['a']: is a text"),
     "number": (3, {}, "values['a']: int is not a frame, path or dict"),
     "empty_dict": ({"a": {}}, {}, "values['a']: is empty"),
@@ -306,10 +305,6 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
         "propensity.normalised: over_all"),
     "primary_missing": ({"a": _FRAME.with_columns(P=0.5)}, {},
         "primary: is missing, and there are 2 metrics"),
-    "primary_unknown": ({"a": _FRAME}, {"primary": ["P"]},
-        "primary: 'P' is not evaluated\n  fix: did you mean 'AP'?"),
-    "primary_text": ({"a": _FRAME}, {"primary": "AP"},
-        "primary: is 'AP'\n  fix: write a list of labels"),
     "primary_twice": ({"a": _FRAME}, {"primary": ["AP", "AP"]}, "primary: names AP more than once"),
     "turned": ({"a": {"u": {"AP": 0.5}, "v": {"AP": 0.5}}}, {"primary": ["AP"]},
         "values: 'AP' is a user, not a metric"),
@@ -322,18 +317,8 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "bounds_turned": ({"a": _FRAME}, {"bounds": {"AP": (1, 0)}}, "bounds['AP']: is (1, 0)"),
     "outside": ({"a": _FRAME}, {"bounds": {"AP": (0, 0.4)}},
         "values['a']: AP of user 'u' is 0.5, and its bounds are 0 to 0.4; 1 value affected"),
-    "effect_unknown": ({"a": _FRAME}, {"min_effect": {"P": 0.1, "default": 0}},
-        "min_effect: 'P' is not evaluated"),
-    "effect_missing": ({"a": _FRAME.with_columns(P=0.5)},
-        {"primary": ["AP"], "min_effect": {"AP": 0.1}},
-        "min_effect: has no value for P"),
     "effect_too_wide": ({"a": _FRAME}, {"bounds": {"AP": (0, 1)}, "min_effect": 2},
         "no two values of AP are further apart than 1"),
-    "effect": ({"a": _FRAME}, {"min_effect": "much"}, "min_effect: is 'much'"),
-    "confidence": ({"a": _FRAME}, {"confidence": 2}, "confidence: is 2"),
-    "acknowledge": ({"a": _FRAME}, {"acknowledge": {"user_sets": {"reason": "x"}}},
-        "user_sets: is not the code of a warning"),
-    "adjustment": ({"a": _FRAME}, {"adjustment": "none"}, "adjustment: is 'none'"),
 }  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def test_lower_values_come_first_where_lower_is_better() -> None:
 
 def test_models_without_a_mean_come_last_in_the_given_order() -> None:
     content = sample.five_models()
-    for row in content["leaderboard"]:
+    for row in content["scores"]:
         if row["label"] == LABEL and row["model"] in {"popularity", "ease"}:
             row.update(mean=None, ci_low=None, ci_high=None, best=False)
     comparison = from_content(content)
@@ -150,7 +150,7 @@ def test_types_of_a_frame_do_not_depend_on_what_is_null(
 ) -> None:
     full = getattr(five, name)
     actual = getattr(from_content(sample.without_numbers()), name)
-    empty = getattr(from_content(sample.five_models() | {name: []}), name)
+    empty = getattr(from_content(sample.five_models() | {part: []}), name)
 
     assert full.columns == [field.name for field in fields(kind) if not field.metadata]
     parts = [vars(each) for each in getattr(five, part)]

@@ -73,11 +73,9 @@ def test_labels_of_other_conventions_are_named_and_not_compared(project: Path) -
 def test_means_and_verdicts_are_those_of_the_comparison(project: Path) -> None:
     rows = rows_by_model(history_rows(project), "Gains of grades")
     comparison = json.loads((project / "results/comparison/comparison.json").read_text())
-    means = {f"{s['model']} {s['label']}": s["mean"] for s in comparison["leaderboard"]}
+    means = {f"{s['model']} {s['label']}": s["mean"] for s in comparison["scores"]}
     verdicts = {
-        f"{d['a']} {d['label']}": d["verdict"]
-        for d in comparison["differences"]
-        if d["vs_baseline"]
+        f"{d['a']} {d['label']}": d["verdict"] for d in comparison["pairs"] if d["vs_baseline"]
     }
 
     assert {key: row["mean"] for key, row in rows.items()} == {key: means[key] for key in rows}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.results.stored import SCHEMA
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.outputs import write_json, write_text
@@ -113,7 +114,7 @@ def _summary(model: str, means: Mapping[str, float | None], conventions: Any) ->
 def _comparison(means: Mapping[str, Mapping[str, float | None]]) -> dict[str, Any]:
     best = max(means, key=lambda model: means[model]["nDCG@10"] or 0)
     return {
-        "schema": 5,
+        "schema": SCHEMA,
         "title": "Demo shop",
         "baseline": "popularity",
         "primary": ["nDCG@10"],
@@ -121,13 +122,13 @@ def _comparison(means: Mapping[str, Mapping[str, float | None]]) -> dict[str, An
         "models": list(means),
         "metrics": [_metric("nDCG@10", primary=True), _metric("Rprec", primary=False)],
         "ks": [5, 10],
-        "leaderboard": [
+        "scores": [
             _score(model, label, values.get(label), best=model == best)
             for label in ("nDCG@10", "Rprec")
             for model, values in means.items()
         ],
         "quality": {"truth": TRUTH, **dict.fromkeys(means, LISTS)},
-        "differences": [
+        "pairs": [
             _difference(
                 "nDCG@10",
                 primary=True,

@@ -213,7 +213,7 @@ def als_params(client: MlflowClient) -> Run:
 def change_comparison(**changed: Any) -> None:
     file = Path("results/comparison/comparison.json")
     content = json.loads(file.read_text())
-    content["differences"][0].update(changed)
+    content["pairs"][0].update(changed)
     write_json(file, content)
 
 

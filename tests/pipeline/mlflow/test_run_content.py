@@ -83,8 +83,8 @@ def test_run_notes_describe_model_and_comparison(project: Path) -> None:
 def test_description_of_many_models_fits_into_a_tag(project: Path) -> None:
     file = project / "results/comparison/comparison.json"
     comparison = json.loads(file.read_text())
-    row = comparison["differences"][0]
-    comparison["differences"] = [{**row, "a": f"model-{n}"} for n in range(60)] + [row]
+    row = comparison["pairs"][0]
+    comparison["pairs"] = [{**row, "a": f"model-{n}"} for n in range(60)] + [row]
     write_json(file, comparison)
     note = evaluation_runs(params_of(project)).comparison.tags["mlflow.note.content"]
 

@@ -42,9 +42,7 @@ def project(root: Path, **settings: Any) -> Params:
 
 def row(comparison: dict[str, Any], label: str, a: str, b: str) -> dict[str, Any]:
     (result,) = [
-        row
-        for row in comparison["differences"]
-        if (row["label"], row["a"], row["b"]) == (label, a, b)
+        row for row in comparison["pairs"] if (row["label"], row["a"], row["b"]) == (label, a, b)
     ]
     assert isinstance(result, dict)
     return result
@@ -74,13 +72,14 @@ def test_tables_equal_the_json(tmp_path: Path) -> None:
     comparison = run_compare(params)
     folder = Path(params.results.comparison)
 
-    for name in ("metrics", "leaderboard", "differences"):
-        assert pl.read_parquet(folder / f"{name}.parquet").to_dicts() == comparison[name]
-        assert pl.read_csv(folder / f"{name}.csv").height == len(comparison[name])
+    tables = {"metrics": "metrics", "leaderboard": "scores", "differences": "pairs"}
+    for name, key in tables.items():
+        assert pl.read_parquet(folder / f"{name}.parquet").to_dicts() == comparison[key]
+        assert pl.read_csv(folder / f"{name}.csv").height == len(comparison[key])
     curves = pl.read_csv(folder / "curves.csv")
     assert curves.equals(pl.read_parquet(folder / "curves.parquet"))
     assert curves.columns == ["metric", "k", "model", "value"]
-    means = {(r["label"], r["model"]): r["mean"] for r in comparison["leaderboard"]}
+    means = {(r["label"], r["model"]): r["mean"] for r in comparison["scores"]}
     assert {(f"{m}@{k}", model): v for m, k, model, v in curves.iter_rows()} == means
 
 
@@ -91,7 +90,7 @@ def test_best_models_share_the_flag_and_close_ones_are_named(tmp_path: Path) -> 
     models = {model: {"nDCG@5": column, "nDCG@10": column} for model, column in values.items()}
 
     comparison = run_compare(write_results(tmp_path, models))
-    rows = {r["model"]: r for r in comparison["leaderboard"] if r["label"] == "nDCG@5"}
+    rows = {r["model"]: r for r in comparison["scores"] if r["label"] == "nDCG@5"}
 
     assert {model: r["best"] for model, r in rows.items()} == {
         "pop": False,
@@ -108,9 +107,7 @@ def test_best_models_share_the_flag_and_close_ones_are_named(tmp_path: Path) -> 
     assert row(comparison, "nDCG@5", "ease", "copy")["verdict"] == "identical"
     assert row(comparison, "nDCG@5", "ease", "copy")["p"] is None
     others = [
-        r["indistinguishable_from_best"]
-        for r in comparison["leaderboard"]
-        if r["label"] == "nDCG@10"
+        r["indistinguishable_from_best"] for r in comparison["scores"] if r["label"] == "nDCG@10"
     ]
     assert others == [None] * 4
 
@@ -165,7 +162,7 @@ def test_pooled_precision_has_means_and_no_interval(tmp_path: Path) -> None:
 
     assert actual["difference"] == pytest.approx(0.3 - 0.1)
     assert (actual["verdict"], actual["ci_low"], actual["p"]) == ("no_interval", None, None)
-    flags = [r["indistinguishable_from_best"] for r in comparison["leaderboard"]]
+    flags = [r["indistinguishable_from_best"] for r in comparison["scores"]]
     assert flags == [None, True]
 
 
@@ -198,10 +195,10 @@ def test_many_models_are_compared_on_primary_labels_else_with_the_baseline(tmp_p
 
     comparison = run_compare(write_results(tmp_path, models))
 
-    labels = [result["label"] for result in comparison["differences"]]
+    labels = [result["label"] for result in comparison["pairs"]]
     assert labels.count("nDCG@5") == n_models * (n_models - 1) // 2
     assert labels.count("R@5") == n_models - 1
-    assert len(comparison["leaderboard"]) == 2 * n_models
+    assert len(comparison["scores"]) == 2 * n_models
 
 
 def test_leader_by_easy_users_alone_is_not_best(tmp_path: Path) -> None:
@@ -215,7 +212,7 @@ def test_leader_by_easy_users_alone_is_not_best(tmp_path: Path) -> None:
 
     models = {model: {"nDCG@10": column} for model, column in values.items()}
     comparison = run_compare(write_results(tmp_path, models))
-    flags = {r["model"]: r["indistinguishable_from_best"] for r in comparison["leaderboard"]}
+    flags = {r["model"]: r["indistinguishable_from_best"] for r in comparison["scores"]}
     shares = {r["model"]: r["probability"] for r in comparison["best"]}
 
     assert row(comparison, "nDCG@10", "als", "pop")["verdict"] == "worse"
@@ -255,7 +252,7 @@ def test_sign_flips_and_interval_have_to_agree(
 def test_single_model_is_valid(tmp_path: Path) -> None:
     comparison = run_compare(write_results(tmp_path, {"pop": {"nDCG@10": [0.5] * 20}}))
 
-    assert comparison["differences"] == []
+    assert comparison["pairs"] == []
     assert from_content(comparison).verdicts[0] == (
         "pop is the only model: there is nothing to compare it with."
     )
@@ -359,9 +356,9 @@ def test_wilcoxon_is_computed_on_request_only(tmp_path: Path) -> None:
 
     expected: Any = wilcoxon(gaps[gaps != 0])
     assert actual["p_wilcoxon"] == pytest.approx(expected.pvalue)
-    assert {each["p_wilcoxon"] for each in silent["differences"]} == {None}
-    assert [each["verdict"] for each in comparison["differences"]] == [
-        each["verdict"] for each in silent["differences"]
+    assert {each["p_wilcoxon"] for each in silent["pairs"]} == {None}
+    assert [each["verdict"] for each in comparison["pairs"]] == [
+        each["verdict"] for each in silent["pairs"]
     ]
 
 
@@ -370,7 +367,7 @@ def test_joint_sign_flips_replace_holm(tmp_path: Path) -> None:
     by_holm = run_compare(project(tmp_path / "holm", primary=primary))
     jointly = run_compare(project(tmp_path / "max_t", primary=primary, adjustment="max_t"))
 
-    for actual, expected in zip(jointly["differences"], by_holm["differences"], strict=True):
+    for actual, expected in zip(jointly["pairs"], by_holm["pairs"], strict=True):
         assert actual["p"] == expected["p"]
         if actual["primary"]:
             assert actual["adjustment"] == "max_t"
@@ -379,5 +376,5 @@ def test_joint_sign_flips_replace_holm(tmp_path: Path) -> None:
             assert actual["p_adjusted"] == expected["p_adjusted"]
     assert any(
         d["p_adjusted"] != h["p_adjusted"]
-        for d, h in zip(jointly["differences"], by_holm["differences"], strict=True)
+        for d, h in zip(jointly["pairs"], by_holm["pairs"], strict=True)
     )

@@ -299,8 +299,8 @@ def test_differences_are_those_of_the_evaluations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = _compare_random_lists(tmp_path, monkeypatch, text=False)
-    rows = {(d["label"], d["a"]): d for d in content["differences"] if d["test"] == "swap"}
-    means = {(row["label"], row["model"]): row["mean"] for row in content["leaderboard"]}
+    rows = {(d["label"], d["a"]): d for d in content["pairs"] if d["test"] == "swap"}
+    means = {(row["label"], row["model"]): row["mean"] for row in content["scores"]}
 
     assert set(rows) == {(label, model) for label in OVER_ALL for model in ("als", "knn")}
     for (label, model), row in rows.items():
@@ -321,7 +321,7 @@ def test_ids_of_different_types_give_the_same_tests(
     for text in (False, True):
         folder = tmp_path / str(text)
         folder.mkdir()
-        rows = _compare_random_lists(folder, monkeypatch, text=text)["differences"]
+        rows = _compare_random_lists(folder, monkeypatch, text=text)["pairs"]
         results.append({(d["label"], d["a"]): d["difference"] for d in rows if d["test"] == "swap"})
 
     assert results[0] == results[1]
@@ -339,7 +339,7 @@ def test_names_that_sql_confuses_are_valid_models(
         for folder, models in ((plain, THREE), (confusing, ("lists", "als", "ALS")))
     }
     numbers = [
-        [(row["label"], row["difference"], row["p"]) for row in contents[folder]["differences"]]
+        [(row["label"], row["difference"], row["p"]) for row in contents[folder]["pairs"]]
         for folder in (plain, confusing)
     ]
     assert numbers[0] == numbers[1]

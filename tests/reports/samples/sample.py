@@ -45,10 +45,10 @@ def lower_is_better() -> Content:
     label = PRIMARY[0]
     (metric,) = (metric for metric in content["metrics"] if metric["label"] == label)
     metric["higher_is_better"] = False
-    rows = [row for row in content["leaderboard"] if row["label"] == label]
+    rows = [row for row in content["scores"] if row["label"] == label]
     for row in rows:
         row["best"] = row["mean"] == min(other["mean"] for other in rows)
-    for pair in content["differences"]:
+    for pair in content["pairs"]:
         if pair["label"] == label:
             pair["verdict"] = MIRROR.get(pair["verdict"], pair["verdict"])
             pair["better"], pair["worse"] = pair["worse"], pair["better"]
@@ -85,7 +85,7 @@ def long_names() -> Content:
     """Return the five models with names of 100 characters and a dozen primary metrics."""
     content = renamed(five_models(), {m: m.ljust(100, "x") for m in FIVE if m != BASELINE})
     # Those of which all pairs are compared: a number over all users cannot be primary.
-    pairs = Counter(row["label"] for row in content["differences"])
+    pairs = Counter(row["label"] for row in content["pairs"])
     labels = [m["label"] for m in content["metrics"] if m["k"] in {10, 20}]
     content["primary"] = [label for label in labels if pairs[label] == pairs[labels[0]]][:12]
     return content
@@ -94,14 +94,14 @@ def long_names() -> Content:
 def without_numbers() -> Content:
     """Return the five models without all numbers that may be missing."""
     content = five_models()
-    for row in content["leaderboard"]:
+    for row in content["scores"]:
         row.update(dict.fromkeys(("mean", "ci_low", "ci_high", "indistinguishable_from_best")))
         row.update(n_users=0, best=False)
     missing = (
         "mean_a", "mean_b", "difference", "ci_low", "ci_high", "relative", "effect_size", "p",
         "p_adjusted", "better", "equal", "worse", "min_effect",
     )  # fmt: skip
-    for row in content["differences"]:
+    for row in content["pairs"]:
         row.update(dict.fromkeys(missing), verdict="no_interval", n_users=0, n_nonzero=0)
     for entry in content["panel"]:
         for definition in entry["definitions"]:

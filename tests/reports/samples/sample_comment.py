@@ -43,22 +43,14 @@ def change(model: str, label: str, verdict: Verdict = "worse", *, primary: bool 
 
 
 def in_segment(model: str, segment: str, difference: float = -0.1) -> Change:
-    return Change(
-        label="nDCG@10",
-        model=model,
-        primary=True,
+    return replace(
+        change(model, "nDCG@10"),
         then=0.3,
         now=0.3 + difference,
         difference=difference,
         ci_low=difference - 0.02,
         ci_high=difference + 0.02,
-        relative=None,
         n_users=195,
-        n_nonzero=190,
-        p=None,
-        p_adjusted=0.0001,
-        min_effect=None,
-        verdict="worse",
         segmentation="activity",
         segment=segment,
     )

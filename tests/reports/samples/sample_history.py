@@ -12,6 +12,7 @@ from concord.metrics_core.results.history import (
     Setting,
     Standing,
 )
+from tests.reports.samples.sample_comment import change
 
 
 def standing(
@@ -44,22 +45,17 @@ def _revision(name: str, *standings: Standing, changed: tuple[InputChange, ...] 
 
 
 def _change(model: str, difference: float, verdict: Verdict) -> Change:
-    return Change(
-        label="R@1",
-        model=model,
-        primary=True,
+    return replace(
+        change(model, "R@1", verdict),
         then=0.3,
         now=0.3 + difference,
         difference=difference,
         ci_low=difference - 0.01,
         ci_high=difference + 0.01,
-        relative=0.1,
         n_users=100,
         n_nonzero=50,
         p=0.001,
         p_adjusted=0.002,
-        min_effect=0.005,
-        verdict=verdict,
     )
 
 
