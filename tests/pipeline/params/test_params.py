@@ -219,6 +219,9 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "primary: [nDCG@10,",
             "primary: [nDCG@10, ndcg_cut_10,",
             "comparison.primary: names nDCG@10 more than once | name each label once",
+        ),
+        (
+            "gate: {}",
             "acknowledge: {short_lists: {reasn: known}}",
             "acknowledge.short_lists.reasn: is not a key that Concord knows | did you mean",
         ),
