@@ -6,7 +6,7 @@ from dataclasses import replace
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.conventions.option_types import ExcludedPairs
+from concord.metrics_core.conventions.data_conventions import ExcludedPairs
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.policies import Policies, PolicyChanges, apply_truth_policies
 from concord.metrics_core.data.read_source import Progress, Source, no_progress, read_source
