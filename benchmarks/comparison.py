@@ -74,7 +74,7 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         resamples=999,
         settings=ArgumentNames(""),
     )
-    data = EvaluationData(no_file, None, None, None, {}, read_only_connection)
+    data = EvaluationData(truth=no_file, connect=read_only_connection)
     return len(compute_differences(ComparisonInput(config, models, data)))
 
 

@@ -27,11 +27,8 @@ def concord(
 
     from concord.metrics_core.conventions.presets import preset
     from concord.metrics_core.evaluation.accumulator import definition_mean
-    from concord.metrics_core.evaluation.evaluate_model import (
-        Executor,
-        ModelData,
-        execute_in_memory,
-    )
+    from concord.metrics_core.evaluation.evaluate_model import Executor, execute_in_memory
+    from concord.metrics_core.evaluation.model_result import EvaluationData
     from concord.metrics_core.evaluation.panel import panel
     from concord.metrics_core.evaluation.partition import Task
     from concord.metrics_core.evaluation.summary import summarise
@@ -43,14 +40,14 @@ def concord(
     if engine == "duckdb":
         execute = partial(execute_by_ranges, rows_per_partition=5_000_000)
     lists, truth = map(Path, files)
-    data = ModelData("model", lists, truth, read_only_connection)
+    data = EvaluationData(truth=truth, connect=read_only_connection)
     conventions = preset("standard")
     panels = [panel(parse(label), conventions) for label in panel_of]
     definitions = [d for each in panels for d in each.definitions if d.number]
     task = Task(expand(METRICS, KS), conventions, definitions=definitions)
 
     def work() -> float:
-        parts = [part.values for part in execute(data, task)]
+        parts = [part.values for part in execute(lists, data, task)]
         values = pl.concat(parts)
         means = {
             str(label): summarise(

@@ -1,7 +1,7 @@
 """Errors: what is wrong with a table, an argument or a key of params.yaml, where, and the fix."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -135,6 +135,15 @@ def raise_problems(problems: Iterable[Problem]) -> None:
     """Raise an InputError if there are problems."""
     if listed := list(problems):
         raise InputError(listed)
+
+
+def problems_of(check: Callable[..., object], *arguments: object) -> Sequence[Problem]:
+    """Return the problems of the InputError that a function raises; none if it raises none."""
+    try:
+        check(*arguments)
+    except InputError as error:
+        return error.problems
+    return ()
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,6 @@ from concord.metrics_core.data.tables import (
 from concord.metrics_core.errors import SettingNames, refuse
 from concord.metrics_core.evaluation.model_result import Models, results_by_list
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
-from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
@@ -345,7 +344,7 @@ class _ItemGroupEvaluator:
         propensity = {k: v for k, v in (conventions.propensity or {}).items() if k != "normalised"}
         conventions = replace(conventions, propensity=propensity or None)
         task = Task([self.recall], conventions, only_known=True)
-        return SideData(data.train, data.items).with_item_columns(task)
+        return data.with_item_columns(task)
 
     def _shares(self) -> pl.DataFrame:
         """Return each group's share of each user's top k."""

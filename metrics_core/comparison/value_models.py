@@ -31,7 +31,7 @@ def with_missing_users(models: Models) -> dict[str, ModelResult]:
 
 def no_lists_data() -> EvaluationData:
     """Return the data behind values of another tool: none."""
-    return EvaluationData(pl.DataFrame(), None, None, None, truth_quality={}, connect=_connect)
+    return EvaluationData(truth=pl.DataFrame(), connect=_connect)
 
 
 def _connect(files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnection]:

@@ -21,6 +21,7 @@ from concord.metrics_core.errors import (
     ParamsKeys,
     Problem,
     format_count,
+    problems_of,
     raise_problems,
 )
 from concord.metrics_core.evaluation.partition import Task
@@ -32,7 +33,7 @@ from concord.metrics_core.evaluation.side_data import (
 from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.init.render import MissingInput, NamedFiles, dvc_yaml, missing_inputs
 from concord.pipeline.mlflow.training_runs import training_run_ids
-from concord.pipeline.params.checks import is_model_name, problems_of
+from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.model import PARAMS, Params, Results
 from concord.pipeline.params.paths import dvc_problems
 from concord.pipeline.params.read import check_params
@@ -236,7 +237,7 @@ def _unknown_segments(params: Params) -> Iterator[Problem]:
 
 def _check_ids(params: Params, model: str) -> None:
     """Raise InputError for ids that do not match; warn about ids that nearly match."""
-    matches = check_model_ids(params, model_data(params, model))
+    matches = check_model_ids(params, model, model_data(params, model))
     for kind in ("users", "items"):
         listed, known, similar = (matches[kind][name] for name in ("listed", "known", "alike"))
         if similar:

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,13 @@ from concord.metrics_core.conventions.presets import (
 )
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_mean_problems
-from concord.metrics_core.errors import InputError, ParamsKeys, Problem, format_count, label_fix
+from concord.metrics_core.errors import (
+    ParamsKeys,
+    Problem,
+    format_count,
+    label_fix,
+    problems_of,
+)
 from concord.metrics_core.evaluation.grade_fit import subtopic_problems
 from concord.metrics_core.evaluation.score import label_problem
 from concord.metrics_core.files import SIDE_TABLES
@@ -138,15 +144,6 @@ def params_problems(params: Params) -> list[Problem]:
         *_rename_problems(params),
     ]
     return problems or [*_uncomputable_problems(params)]
-
-
-def problems_of(check: Callable[..., object], *arguments: object) -> Sequence[Problem]:
-    """Return the problems of the InputError that a function raises; none if it raises none."""
-    try:
-        check(*arguments)
-    except InputError as error:
-        return error.problems
-    return ()
 
 
 def _with_keys(problems: Iterable[Problem]) -> Iterator[Problem]:

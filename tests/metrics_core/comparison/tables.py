@@ -82,14 +82,7 @@ def _summary(config: ComparisonConfig, text: str, column: pl.Series) -> dict[str
 
 def evaluation_data(**tables: Any) -> EvaluationData:
     """Return the data of an evaluation: `tables`, and defaults for the others."""
-    defaults: dict[str, Any] = {
-        "truth": EMPTY_TABLE,
-        "train": None,
-        "items": None,
-        "users": None,
-        "truth_quality": {},
-    }
-    return EvaluationData(**(defaults | tables), connect=connect)
+    return EvaluationData(**{"truth": EMPTY_TABLE, **tables}, connect=connect)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def match_ids(
     if items is not None:
         params = _with_items(params)
         pl.DataFrame({"item": items}).write_parquet(folder / "items.parquet")
-    return check_model_ids(params, model_data(params, "m"))
+    return check_model_ids(params, "m", model_data(params, "m"))
 
 
 def _with_items(params: Params) -> Params:
