@@ -137,14 +137,14 @@ def bare_load(files: Files) -> Callable[[], float]:
     """Return the read, sort and write of the same file, without checks and hashes."""
     from concord.metrics_core.data.input_table import InputTable
     from concord.metrics_core.data.read_source import read_source
-    from concord.metrics_core.errors import ArgumentNames
+    from concord.metrics_core.errors import argument_names
     from concord.pipeline.running.connections import isolated_connection
     from concord.pipeline.stages.load import write_query
 
     def work() -> float:
         with TemporaryDirectory() as folder, isolated_connection() as connection:
             needed = ("user", "item", "rank")
-            table = InputTable(str(files[0]), "parquet", needed, (), {}, ArgumentNames("lists"))
+            table = InputTable(str(files[0]), "parquet", needed, (), {}, argument_names("lists"))
             read_source(connection, table)
             query = "SELECT user, item, rank FROM source ORDER BY user, rank"
             write_query(connection, query, Path(folder, "m.parquet"))

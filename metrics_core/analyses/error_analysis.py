@@ -332,7 +332,7 @@ def _in_segment(inputs: ComparisonInput, segments: Mapping[str, UserGroups], seg
     if segment not in masks:
         fix = f"name one of: {', '.join(masks)}"
         if not masks:
-            setting = inputs.config.settings.segments
+            setting = inputs.config.settings.name("segments")
             fix = f"there are no segments of users: add some to {setting}"
         raise refuse("segment", f"{segment!r} is unknown", fix)
     return masks[segment]

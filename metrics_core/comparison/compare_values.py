@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 
@@ -32,17 +32,13 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.display_words import changed_words, word_problems
 from concord.metrics_core.data.arguments import is_retrieval_run
-from concord.metrics_core.errors import ArgumentNames, InputError, Problem, raise_problems
+from concord.metrics_core.errors import InputError, Problem, SettingNames, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.value_summary import VALUE_CONVENTIONS, summarise_values
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.metrics.value_metric import value_cutoffs, value_label
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Acknowledgement
-
-
-class _ValueNames(ArgumentNames):
-    metrics: ClassVar = "`values`"
 
 
 def compare_values(
@@ -178,7 +174,7 @@ def compare_values(
         seed=seed,
         max_missing_lists=max_missing_lists,
         acknowledge=acknowledgements,
-        settings=_ValueNames("values"),
+        settings=SettingNames(("arguments", "values"), metrics=("values",)),
     ).validated(list(values), problems=problems)
     models = with_missing_users(
         {model: _model_result(table, config) for model, table in tables.tables.items()}

@@ -23,10 +23,10 @@ from concord.metrics_core.comparison.segmentation import Segmentation, segment_p
 from concord.metrics_core.comparison.warnings.acknowledge import Acknowledgements
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.errors import (
-    ArgumentNames,
     Location,
     Problem,
     SettingNames,
+    argument_names,
     raise_problems,
 )
 from concord.metrics_core.evaluation.config import EvaluationConfig
@@ -92,7 +92,7 @@ class ComparisonConfig(EvaluationConfig):
     replicates: ReplicateNames = field(default_factory=dict)
     paired_replicates: bool = False
     acknowledge: Acknowledgements = field(default_factory=dict)
-    settings: SettingNames = field(default_factory=lambda: ArgumentNames("truth"))
+    settings: SettingNames = field(default_factory=lambda: argument_names("truth"))
 
     def validated(
         self,

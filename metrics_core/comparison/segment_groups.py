@@ -154,7 +154,7 @@ def refuse_unknown_column(
     columns = [column for column in schema_of(table) if column != "user"]
     if segmentation.column not in columns:
         raise refuse(
-            settings.location(f"segments.{name}"),
+            settings.location("segments", name),
             *unknown_column_problem(segmentation.column, columns),
         )
 
@@ -174,7 +174,7 @@ def _group_by_column(
 ) -> UserGroups:
     column = segmentation.column
     refuse_unknown_column(settings, table, name, segmentation)
-    frame, location = read_frame(table), settings.location(f"segments.{name}")
+    frame, location = read_frame(table), settings.location("segments", name)
     question = f"Does it depend on the {column} of a user?"
     # As series: a name such as `^.*$` would be a pattern.
     columns = [frame["user"].cast(pl.String), frame[column].alias("value")]

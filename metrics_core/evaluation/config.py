@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.errors import ArgumentNames, SettingNames
+from concord.metrics_core.errors import SettingNames, argument_names
 from concord.metrics_core.metrics.label import Label
 
 
@@ -36,7 +36,7 @@ class EvaluationConfig:
     def of_one_model(cls, labels: Sequence[Label], conventions: Conventions) -> "EvaluationConfig":
         """Return the configuration of `evaluate`; its first label is primary."""
         ks = sorted({label.k for label in labels if label.k is not None})
-        settings = ArgumentNames("truth")
+        settings = argument_names("truth")
         return EvaluationConfig(conventions, [*labels], ks, [str(labels[0])], settings)
 
     @property

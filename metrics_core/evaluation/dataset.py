@@ -182,9 +182,7 @@ class Dataset:
         """Return how ids match; raise if no requested user is in the lists or the ground truth."""
         catalogue = self.tables["items"][0].name if "items" in self.tables else None
         unknown_items = self.loader.policies.unknown_items
-        context = IdMatchContext(
-            table.name, table.columns, catalogue, unknown_items, table.settings
-        )
+        context = IdMatchContext(table, catalogue, unknown_items)
         id_match = check_ids(lists, data, context, of_requests=self.config.of_requests)
         if self.users is not None:
             users = self.users["user"].cast(pl.String)

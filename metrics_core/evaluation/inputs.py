@@ -143,9 +143,7 @@ def load_inputs(
     else:
         connection.execute("CREATE TEMP TABLE items AS SELECT item FROM ranked WHERE FALSE")
     _share_id_types(connection)
-    match_context = IdMatchContext(
-        table.name, lists.file.columns, catalogue_name, allowed.unknown_items, table.settings
-    )
+    match_context = IdMatchContext(lists.file, catalogue_name, allowed.unknown_items)
     match_ids(connection, match_context, of_requests=bool(unit))
     if words is None and is_retrieval_run(recs):
         words = dict(SEARCH_WORDS)

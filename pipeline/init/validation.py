@@ -18,9 +18,9 @@ from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.errors import (
     InputError,
-    ParamsKeys,
     Problem,
     format_count,
+    params_keys,
     problems_of,
     raise_problems,
 )
@@ -231,7 +231,7 @@ def _unknown_segments(params: Params) -> Iterator[Problem]:
     users = Path(params.results.data) / "users.parquet"
     for name, segmentation in params.segmentations.items():
         if isinstance(segmentation, ByColumn):
-            keys = ParamsKeys("segments")
+            keys = params_keys("segments")
             yield from problems_of(refuse_unknown_column, keys, users, name, segmentation)
 
 

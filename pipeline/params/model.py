@@ -50,7 +50,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import word_problems
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_problems
-from concord.metrics_core.errors import InputError, ParamsKeys, Problem, ValuesKeys, refuse
+from concord.metrics_core.errors import InputError, Problem, SettingNames, as_params_line, refuse
 from concord.metrics_core.files import count_items, load_json
 from concord.metrics_core.metrics.label import (
     MAX_K,
@@ -634,7 +634,11 @@ class Params(_Section):
                 {code: entry.model_dump() for code, entry in self.acknowledge.items()},
                 VALUE_CODES if self.has_values else CODES,
             ),
-            settings=(ValuesKeys if self.has_values else ParamsKeys)("comparison"),
+            settings=SettingNames(
+                ("comparison",),
+                as_params_line,
+                metrics=("metrics",) if self.has_values else ("evaluation", "metrics"),
+            ),
         ).validated(
             self.compared_models,
             lists=self.models,

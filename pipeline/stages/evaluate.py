@@ -12,10 +12,11 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.id_matching import IdMatchContext
+from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.data.tables import Table, create_view, file_paths, scan, share_id_types
 from concord.metrics_core.data.value_files import USER
-from concord.metrics_core.errors import InputError, ParamsKeys, raise_problems, refuse
+from concord.metrics_core.errors import InputError, params_keys, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_panels, build_task, pinned_content
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
@@ -154,12 +155,11 @@ def check_model_ids(params: Params, model: str, data: EvaluationData) -> dict[st
         If `match_ids` refuses the ids.
     """
     entry, catalogue = params.models[model], params.background.get("items")
+    columns = {str(column): name for column, name in entry.columns.items()}
     names = IdMatchContext(
-        entry.path,
-        {str(column): name for column, name in entry.columns.items()},
+        InputTable(entry.path, "", (), (), columns, params_keys(f"models.{model}")),
         catalogue.path if catalogue else None,
         params.input.unknown_items,
-        ParamsKeys(f"models.{model}"),
     )
     lists = ModelFiles.of_model(params.results, model).lists
     return check_ids(lists, data, names, of_requests=bool(params.data.unit))
@@ -168,7 +168,7 @@ def check_model_ids(params: Params, model: str, data: EvaluationData) -> dict[st
 def check_grades(params: Params, data: EvaluationData) -> None:
     """Raise InputError if no grade reaches the threshold, or one is above ERR's highest grade."""
     highest = scan(data.truth).select(pl.col("grade").max()).collect().item()
-    path, settings = params.data.truth.path, ParamsKeys("data.truth")
+    path, settings = params.data.truth.path, params_keys("data.truth")
     conventions = params.parsed_conventions
     raise_problems(grade_problems(highest, params.labels, conventions, path, settings))
 

@@ -3,8 +3,8 @@
 import shutil
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from duckdb import DuckDBPyConnection
 
@@ -16,7 +16,7 @@ from concord.metrics_core.data.formats import check_path, detect_format
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.input_table import INTERACTIONS_COLUMNS, InputTable, resolve_columns
 from concord.metrics_core.data.paths import parse_path
-from concord.metrics_core.errors import ArgumentNames, InputError, refuse
+from concord.metrics_core.errors import InputError, Key, SettingNames, as_argument, refuse
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
 from concord.pipeline.running.messages import count_rows, print_line
@@ -39,20 +39,14 @@ _BY_TIME = ("global-time", "leave-last-out")  # methods whose leaks through time
 _OPTIONS = {"method": "--how", **{name: f"--{name}" for name in _NAMES}}
 
 
-@dataclass(frozen=True)
-class _OptionNames(ArgumentNames):
-    """Names of settings in messages: options of the command."""
-
-    @property
-    def path(self) -> str:
-        return "name the file of interactions"
-
-    def columns(self, column: str, source_name: str = "…") -> str:
-        return f"`--column {column}={'' if source_name == 'null' else source_name}`"
-
-    @property
-    def all_columns(self) -> str:
-        return "`--column COLUMN=NAME`"
+def _as_option(key: Key, value: Any = ...) -> str:
+    """Return a setting of the table as an option of the command; empty if it is none."""
+    if key[-1] in ("path", "columns"):
+        return {"path": "`INTERACTIONS`", "columns": "`--column COLUMN=NAME`"}[key[-1]]
+    if "columns" not in key:
+        return as_argument(key, value)
+    name = {...: "…", None: ""}.get(value, value)
+    return f"`--column {key[-1]}={name}`"
 
 
 def split(arguments: Namespace) -> None:
@@ -88,7 +82,7 @@ def split(arguments: Namespace) -> None:
 
 
 def _open_table(path: str, columns: Sequence[str]) -> InputTable:
-    location, settings = parse_path(path), _OptionNames(INTERACTIONS)
+    location, settings = parse_path(path), SettingNames((INTERACTIONS,), _as_option)
     check_path(location, settings)
     form = detect_format(location, None, settings)
     resolved = resolve_columns(INTERACTIONS_COLUMNS, _parse_columns(columns))

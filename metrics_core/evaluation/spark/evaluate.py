@@ -17,9 +17,9 @@ from concord.metrics_core.data.read_source import read_source
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.side_data import no_rows_left_error, read_users
 from concord.metrics_core.errors import (
-    ArgumentNames,
     InputError,
     Problem,
+    argument_names,
     problems_of,
     raise_problems,
     refuse,
@@ -316,18 +316,13 @@ class SparkInputs:
             )
             for column in ("user", "item")
         }
-        table = tables["recs"].table
         match_context = IdMatchContext(
-            table.name,
-            table.columns,
-            self.catalogue_name,
-            self.policies.unknown_items,
-            table.settings,
+            tables["recs"].table, self.catalogue_name, self.policies.unknown_items
         )
         id_match = match_id_sets(SparkIds(results, text), match_context)
         if "users" in tables and not sum_counts(results.facts)["named"]:
             raise unknown_users_error()
-        settings = ArgumentNames("truth")
+        settings = argument_names("truth")
         labels, conventions = self.task.labels, self.task.conventions
         grade = highest_grade(results.facts)
         raise_problems(err_grade_problems(grade, labels, conventions, "truth", settings))

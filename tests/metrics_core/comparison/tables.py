@@ -16,7 +16,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.provenance import collect_conventions
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.errors import ArgumentNames
+from concord.metrics_core.errors import argument_names
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.label import is_pooled, parse
@@ -55,7 +55,7 @@ def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> Compari
         labels=parsed,
         ks=sorted({label.k for label in parsed if label.k is not None}),
         min_effect=min_effect,
-        settings=ArgumentNames(""),
+        settings=argument_names(""),
         **{**defaults, **fields},
     )
 

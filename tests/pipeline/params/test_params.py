@@ -264,7 +264,7 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         (
             "  users: {path",
             "  # users: {path",
-            "segments.channel: needs users, which background does not name",
+            "segments.channel: needs users, which is missing",
         ),
         ("adjustment: holm", "adjustment: none", "comparison.adjustment: is 'none'"),
         ("report:\n", "reprot:\n", "reprot: is not a key that Concord knows"),
@@ -277,7 +277,7 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         (
             "gate: {}",
             "gate:\n  guardrails: {Entropy@10: 2%}",
-            "'Entropy@10' is not evaluated | add it to evaluation.metrics and evaluation.ks",
+            "'Entropy@10' is not evaluated | add it to `evaluation.metrics`",
         ),
         (
             "gate: {}",
