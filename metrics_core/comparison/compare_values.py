@@ -24,7 +24,6 @@ from concord.metrics_core.comparison.user_values import (
     load_values,
     unknown_metric,
 )
-from concord.metrics_core.comparison.value_models import no_lists_data, with_missing_users
 from concord.metrics_core.comparison.warnings.acknowledge import (
     VALUE_CODES,
     parse_acknowledgements,
@@ -34,7 +33,12 @@ from concord.metrics_core.conventions.display_words import changed_words, word_p
 from concord.metrics_core.data.arguments import is_retrieval_run
 from concord.metrics_core.errors import InputError, Problem, SettingNames, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult
-from concord.metrics_core.evaluation.value_summary import VALUE_CONVENTIONS, summarise_values
+from concord.metrics_core.evaluation.value_models import (
+    VALUE_CONVENTIONS,
+    no_lists_data,
+    summarise_values,
+    with_missing_users,
+)
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.metrics.value_metric import value_cutoffs, value_label
 from concord.metrics_core.results.comparison import Comparison

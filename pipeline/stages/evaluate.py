@@ -37,7 +37,7 @@ from concord.metrics_core.evaluation.partition import (
 )
 from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.evaluation.side_data import with_items
-from concord.metrics_core.evaluation.value_summary import summarise_values
+from concord.metrics_core.evaluation.value_models import summarise_values
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
 from concord.pipeline.params.model import PARAMS, Params

@@ -1,16 +1,40 @@
-"""Models of which only values per user are known, as inputs of a comparison."""
+"""Models of which only values per user are known: their summaries, and no data."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.data.tables import read_column
+from concord.metrics_core.evaluation.accumulator import program_versions, summary_numbers
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
+from concord.metrics_core.evaluation.summary import summarise
+from concord.metrics_core.metrics.label import Label
+
+VALUE_CONVENTIONS = preset("standard")  # under which NaN is a user who does not count
+
+
+def summarise_values(
+    table: pl.DataFrame, labels: Iterable[Label], *, confidence: float
+) -> dict[str, Any]:
+    """Return the summary of a model: means, number of users, versions of programs."""
+    summaries = {
+        str(label): summarise(
+            label, table[str(label)].to_numpy(), VALUE_CONVENTIONS, confidence=confidence
+        )
+        for label in labels
+    }
+    return {
+        "metrics": {label: summary_numbers(each) for label, each in summaries.items()},
+        "users": {"evaluated": table.height, "missing": 0},
+        "versions": dict(program_versions()),
+    }
 
 
 def with_missing_users(models: Models) -> dict[str, ModelResult]:
