@@ -1,13 +1,10 @@
 """Ground truth and side data, loaded and validated once, and the evaluation of models on them."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
-from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.argument_types import Data, Truth
 from concord.metrics_core.data.arguments import Columns, list_policies, open_table, split_truth
@@ -237,7 +234,7 @@ def load_dataset(
         items=frames.get("items"),
         users=frames.get("users") if requested_users is None else requested_users,
         truth_quality=describe_folds(qualities) if folds else qualities[NO_FOLD],
-        connect=_connect,
+        connect=lambda _: in_memory(),
         folds=folds,
     )
     return Dataset(loader, data, loaded, tables, requested_users)
@@ -390,7 +387,3 @@ class ValueFrames:
     def table_of(self, _column: str) -> pl.DataFrame:
         """Return the frame of a column."""
         return self.values
-
-
-def _connect(_files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnection]:
-    return in_memory()

@@ -1,13 +1,10 @@
 """Models of which only values per user are known: their summaries, and no data."""
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
-from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import connect
@@ -55,8 +52,4 @@ def with_missing_users(models: Models) -> dict[str, ModelResult]:
 
 def no_lists_data() -> EvaluationData:
     """Return the data behind values of another tool: none."""
-    return EvaluationData(truth=pl.DataFrame(), connect=_connect)
-
-
-def _connect(files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnection]:
-    return connect(reads=files)
+    return EvaluationData(truth=pl.DataFrame(), connect=lambda files: connect(reads=files))
