@@ -39,6 +39,7 @@ parity: $(INSTALLED)  ## measure every library again, each in an environment of 
 	pytest tests/parity -m nightly
 
 docs: $(INSTALLED)  ## write docs/ again from the catalogue, the conventions, the presets and the packages
+	python -m docs.option_types
 	python -m docs.make_docs
 	python -m docs.make_licences
 

@@ -18,7 +18,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import compute_differences
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.errors import ArgumentNames
+from concord.metrics_core.errors import argument_names
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.metrics.label import expand
 from concord.pipeline.running.connections import read_only_connection
@@ -71,9 +71,9 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         min_effect=0.005,
         baseline=MODELS[0],
         resamples=999,
-        settings=ArgumentNames(""),
+        settings=argument_names(""),
     )
-    data = EvaluationData(no_file, None, None, None, {}, read_only_connection)
+    data = EvaluationData(truth=no_file, connect=read_only_connection)
     return len(compute_differences(ComparisonInput(config, models, data)))
 
 

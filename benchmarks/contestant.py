@@ -27,11 +27,8 @@ def concord(
 
     from concord.metrics_core.conventions.presets import preset
     from concord.metrics_core.evaluation.accumulator import definition_mean
-    from concord.metrics_core.evaluation.evaluate_model import (
-        Executor,
-        ModelData,
-        execute_in_memory,
-    )
+    from concord.metrics_core.evaluation.evaluate_model import Executor, execute_in_memory
+    from concord.metrics_core.evaluation.model_result import EvaluationData
     from concord.metrics_core.evaluation.panel import panel
     from concord.metrics_core.evaluation.partition import Task
     from concord.metrics_core.evaluation.summary import summarise
@@ -43,14 +40,14 @@ def concord(
     if engine == "duckdb":
         execute = partial(execute_by_ranges, rows_per_partition=5_000_000)
     lists, truth = map(Path, files)
-    data = ModelData("model", lists, truth, read_only_connection)
+    data = EvaluationData(truth=truth, connect=read_only_connection)
     conventions = preset("standard")
     panels = [panel(parse(label), conventions) for label in panel_of]
     definitions = [d for each in panels for d in each.definitions if d.number]
     task = Task(expand(METRICS, KS), conventions, definitions=definitions)
 
     def work() -> float:
-        parts = [part.values for part in execute(data, task)]
+        parts = [part.values for part in execute(lists, data, task)]
         values = pl.concat(parts)
         means = {
             str(label): summarise(
@@ -140,14 +137,14 @@ def bare_load(files: Files) -> Callable[[], float]:
     """Return the read, sort and write of the same file, without checks and hashes."""
     from concord.metrics_core.data.input_table import InputTable
     from concord.metrics_core.data.read_source import read_source
-    from concord.metrics_core.errors import ArgumentNames
+    from concord.metrics_core.errors import argument_names
     from concord.pipeline.running.connections import isolated_connection
     from concord.pipeline.stages.load import write_query
 
     def work() -> float:
         with TemporaryDirectory() as folder, isolated_connection() as connection:
             needed = ("user", "item", "rank")
-            table = InputTable(str(files[0]), "parquet", needed, (), {}, ArgumentNames("lists"))
+            table = InputTable(str(files[0]), "parquet", needed, (), {}, argument_names("lists"))
             read_source(connection, table)
             query = "SELECT user, item, rank FROM source ORDER BY user, rank"
             write_query(connection, query, Path(folder, "m.parquet"))

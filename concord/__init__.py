@@ -18,7 +18,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Conventions": "conventions.conventions",
     "Derivation": "results.explain",
     "Evaluation": "results.evaluation",
-    "ExcludedPairs": "conventions.option_types",
+    "ExcludedPairs": "conventions.data_conventions",
     "Explanation": "results.verify",
     "ExplanationDiff": "results.explain",
     "InputError": "errors",
@@ -73,7 +73,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.comparison.compare import compare as compare
     from concord.metrics_core.comparison.compare_values import compare_values as compare_values
     from concord.metrics_core.conventions.conventions import Conventions as Conventions
-    from concord.metrics_core.conventions.option_types import ExcludedPairs as ExcludedPairs
+    from concord.metrics_core.conventions.data_conventions import ExcludedPairs as ExcludedPairs
     from concord.metrics_core.data.excluded_pairs import excluded_pairs as excluded_pairs
     from concord.metrics_core.errors import InputError as InputError
     from concord.metrics_core.evaluation.evaluate import evaluate as evaluate

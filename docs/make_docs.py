@@ -17,7 +17,7 @@ import polars as pl
 
 import concord as cc
 from concord.metrics_core.conventions.convention import Convention
-from concord.metrics_core.conventions.preset import Preset
+from concord.metrics_core.conventions.library_presets import Preset
 from concord.metrics_core.conventions.preset_table import PRESETS
 from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.conventions.registry import CONVENTIONS
@@ -29,6 +29,7 @@ from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.metrics.scope import affected_metrics
 from concord.metrics_core.results.stored import json_schema
 from concord.pipeline.dvc.study import study_schema
+from docs import option_types
 from docs.cheat_sheet import cheat_sheet
 from docs.errata import ERRATA, Erratum
 from docs.params_schema import params_schema
@@ -127,6 +128,7 @@ def _pages() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "conventions.md", conventions_page()
     yield REFERENCE / "presets.md", _presets_page()
     yield REFERENCE / "errata.md", _errata_page()
+    yield option_types.PATH, option_types.option_types()
     yield REFERENCE.parent / "cheat-sheet.md", _text([HEADER, *cheat_sheet()])
     yield REFERENCE / "robustness.md", _text([HEADER, *robustness_page(collected())])
     schema = json.dumps(params_schema(), indent=2, ensure_ascii=False)

@@ -1,10 +1,10 @@
 """Errors: what is wrong with a table, an argument or a key of params.yaml, where, and the fix."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 MAX_PROBLEMS = 20  # problems that one message names
 
@@ -137,6 +137,15 @@ def raise_problems(problems: Iterable[Problem]) -> None:
         raise InputError(listed)
 
 
+def problems_of(check: Callable[..., object], *arguments: object) -> Sequence[Problem]:
+    """Return the problems of the InputError that a function raises; none if it raises none."""
+    try:
+        check(*arguments)
+    except InputError as error:
+        return error.problems
+    return ()
+
+
 @dataclass(frozen=True)
 class Refusal:
     """Why the users of a partition are not scored.
@@ -202,129 +211,93 @@ def merge_refusals(refusals: Iterable[Refusal]) -> Refusal:
     )
 
 
-@dataclass(frozen=True)
-class ArgumentNames:
-    """Names of settings in messages, written as arguments of a function.
+Key = tuple[str, ...]  # leads to a setting, such as ("models", "als", "columns", "item")
+_SECTIONS = ("arguments", "background", "data", "evaluation")  # which arguments are not in
+_ONLY_IN_PARAMS = ("format", "order", "preset")
 
-    `ParamsKeys` has the same members.
 
-    Attributes
-    ----------
-    name : str
-        The argument that holds the table.
-    """
+def as_argument(key: Key, value: Any = ...) -> str:
+    """Return a setting as an argument: `columns={'als': {'item': …}}`; empty if it is none."""
+    if key[-1] in _ONLY_IN_PARAMS:
+        return ""
+    if key[0] == "conventions":
+        return f"`{key[1]}{'' if value is ... else f'={value!r}'}` of the conventions"
+    name, *inner = key[1:] if key[0] in _SECTIONS else key
+    if inner == ["path"]:
+        inner = []
+    elif "columns" in inner:
+        name, inner = "columns", [name, *inner[1:]]
+    if not inner and value is ...:
+        return f"`{name}`"
+    text = "…" if value is ... else repr(value)
+    for each in reversed(inner):
+        text = f"{{{each!r}: {text}}}"
+    return f"`{name}={text}`"
 
-    name: str
-    metrics: ClassVar = "`metrics`"
-    segments: ClassVar = "`segments`"
-    unit: ClassVar = "`unit`"
-    train: ClassVar = "train"
 
-    @property
-    def path(self) -> str:
-        return f"give the path of the file as `{self.name}`"
+def as_params_line(key: Key, value: Any = ...) -> str:
+    """Return a setting as a line of params.yaml: `models.als.columns: {item: …}`."""
+    if key[-2:-1] == ("columns",):
+        return f"`{'.'.join(key[:-1])}: {{{key[-1]}: {_yaml(value)}}}`"
+    return f"`{'.'.join(key)}{'' if value is ... else f': {_yaml(value)}'}`"
 
-    @property
-    def all_columns(self) -> str:
-        return f"`columns={{'{self.name}': …}}`"
 
-    def columns(self, column: str, source_name: str = "…") -> str:
-        value = "None" if source_name == "null" else f"'{source_name}'"
-        return f"`columns={{'{self.name}': {{'{column}': {value}}}}}`"
-
-    def format(self, name: str = "") -> str:
-        return f"give the file {f'the ending .{name}' if name else 'another ending'}"
-
-    def sessions(self, columns: Sequence[str]) -> str:
-        return f"`unit={['user', *columns]}` and `unit_mean='requests'` of the conventions"
-
-    @property
-    def order(self) -> str:
-        return (
-            "add a column 'rank' (1 is best) or 'score' (the highest is best), "
-            f"or name yours: {self.columns('score')}"
-        )
-
-    def other_order(self, *, has_score: bool) -> str:
-        scores = ", or leave out the ranks, so that scores decide" if has_score else ""
-        return f"give each user one list{scores}"
-
-    def input(self, policy: str, value: str = "") -> str:
-        value_text = f"'{value}'" if value else "…"
-        return f"`input={{'{policy}': {value_text}}}`"
-
-    def conventions(self, name: str, values: str) -> str:
-        return f"set `{name}` of the conventions to {values}"
-
-    def missing_table(self, table: str) -> tuple[str, str]:
-        return "which was not given", f"give it as `{table}`"
-
-    def location(self, setting: str) -> str:
-        return setting
+def _yaml(value: Any) -> str:
+    if isinstance(value, list):
+        names = (name if name.isidentifier() else json.dumps(name) for name in value)
+        return f"[{', '.join(names)}]"
+    return {...: "…", None: "null"}.get(value, str(value))
 
 
 @dataclass(frozen=True)
-class ParamsKeys:
-    """Names of settings in messages, written as keys of params.yaml.
+class SettingNames:
+    """Names of settings in messages.
 
     Attributes
     ----------
-    name : str
-        Key of the table, such as `models.als`.
+    table : tuple of str
+        Key of the table that messages are about, such as ("models", "als").
+    write : callable
+        Writes a key and a value: `as_argument`, or `as_params_line` for params.yaml.
+    path : str
+        Key of the path, below that of the table.
+    metrics : tuple of str
+        Key of the metrics.
     """
 
-    name: str
-    metrics: ClassVar = "evaluation.metrics and evaluation.ks"
-    segments: ClassVar = "`segments:`"
-    unit: ClassVar = "`data.unit`"
-    train: ClassVar = "background"
-    order: ClassVar = "set `order: file` if the rows are in rank order"
+    table: Key
+    write: Callable[[Key, Any], str] = as_argument
+    path: str = "path"
+    metrics: Key = ("evaluation", "metrics")
+
+    def name(self, *key: str, value: Any = ...) -> str:
+        return self.write(key, value)
+
+    def of_table(self, *key: str, value: Any = ...) -> str:
+        return self.write((*self.table, *key), value)
 
     @property
-    def path(self) -> str:
-        return f"set `{self.name}.path` to the file"
+    def path_fix(self) -> str:
+        return f"set {self.of_table(self.path)} to the path of the file"
 
-    @property
-    def all_columns(self) -> str:
-        return f"`{self.name}.columns`"
+    def convention_fix(self, name: str, values: str) -> str:
+        preset = self.name("conventions", "preset")
+        custom = f", and {preset} to custom" if preset else ""
+        return f"set {self.name('conventions', name)} to {values}{custom}"
 
-    def columns(self, column: str, source_name: str = "…") -> str:
-        return f"`{self.name}.columns: {{{column}: {source_name}}}`"
-
-    def format(self, name: str = "") -> str:
-        return f"set `{self.name}.format{name and f': {name}'}`"
-
-    def sessions(self, columns: Sequence[str]) -> str:
-        unit = ", ".join(name if name.isidentifier() else json.dumps(name) for name in columns)
-        return f"`data.unit: [user, {unit}]` and `conventions.unit_mean: requests`"
-
-    def other_order(self, *, has_score: bool) -> str:
-        return f"set {'`order: score` or ' if has_score else ''}`order: file`"
-
-    def input(self, policy: str, value: str = "") -> str:
-        return f"`input.{policy}{value and f': {value}'}`"
-
-    def conventions(self, name: str, values: str) -> str:
-        return f"set `conventions.{name}` to {values}, and `conventions.preset` to custom"
-
-    def missing_table(self, table: str) -> tuple[str, str]:
-        return "which background does not name", f"name the file as `background.{table}`"
-
-    def location(self, setting: str) -> str:
-        return f"params.yaml: {setting}"
+    def location(self, *key: str) -> str:
+        if self.write is as_params_line:
+            return f"params.yaml: {'.'.join(key)}"
+        return ".".join(key[1:] if key[0] in _SECTIONS else key)
 
 
-class ValuesKeys(ParamsKeys):
-    """Names of settings in messages about values of another tool, as keys of params.yaml."""
-
-    metrics: ClassVar = "`metrics`"
-
-    @property
-    def path(self) -> str:
-        return f"set `{self.name}.values` to the file"
+def argument_names(table: str) -> SettingNames:
+    return SettingNames(("arguments", table))
 
 
-SettingNames = ArgumentNames | ParamsKeys
+def params_keys(table: str) -> SettingNames:
+    """Return the names of settings as keys of params.yaml; the table is `data.truth` or similar."""
+    return SettingNames(tuple(table.split(".", 1)), as_params_line)
 
 
 EXTRAS = {  # package that is imported -> extra that installs it

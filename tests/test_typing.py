@@ -5,21 +5,15 @@ import pickle
 import pydoc
 import subprocess
 import sys
-from collections.abc import Mapping
 from inspect import isfunction
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, get_args, get_type_hints
 
 import polars as pl
 import pytest
 
 import concord as cc
 from concord.metrics_core.analyses.split_rows import METHOD_OPTIONS, SplitMethodName
-from concord.metrics_core.conventions.convention import Convention
-from concord.metrics_core.conventions.option_types import CandidateOptions, PropensityOptions
-from concord.metrics_core.conventions.preset_table import PRESETS
-from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
 from concord.metrics_core.data.argument_types import SplitColumns
 from concord.metrics_core.data.input_table import (
     INTERACTIONS_COLUMNS,
@@ -29,7 +23,8 @@ from concord.metrics_core.data.input_table import (
     USERS_COLUMNS,
 )
 from concord.metrics_core.data.policies import Policies
-from concord.typing import ConventionOptions, PolicyOptions, PresetName, TableColumns
+from concord.typing import PolicyOptions, TableColumns
+from docs import option_types
 from tests.project import ROOT
 
 SCRIPT = """
@@ -124,40 +119,8 @@ def test_mypy_finds_the_mistakes_of_a_user_and_nothing_else(tmp_path: Path) -> N
     assert not run.stderr
 
 
-def test_preset_names_are_those_of_the_presets() -> None:
-    assert get_args(PresetName) == tuple(PRESETS)
-
-
-def test_convention_options_are_those_of_the_registry() -> None:
-    names = {each.name for each in CONVENTIONS}
-
-    assert set(get_type_hints(ConventionOptions)) == names | {"overrides"}
-
-
-@pytest.mark.parametrize("convention", CONVENTIONS, ids=lambda each: each.name)
-def test_values_of_a_convention_are_those_of_the_registry(convention: Convention) -> None:
-    hint = get_type_hints(ConventionOptions)[convention.name]
-    members = _members(hint)
-    mapping_keys = (get_args(each)[0] for each in members if get_origin(each) is Mapping)
-
-    assert _words(hint) == set(convention.values)
-    assert set().union(*map(_words, mapping_keys)) == set(convention.forms)
-    assert (NoneType in members) == (convention.describes_data or convention.accepts(None))
-    assert (float in members) == convention.accepts(0.5)
-    assert any(is_typeddict(each) for each in members) == bool(convention.keys)
-
-
-@pytest.mark.parametrize(
-    ("name", "options"), [("candidates", CandidateOptions), ("propensity", PropensityOptions)]
-)
-def test_keys_of_a_convention_are_those_of_the_registry(name: str, options: Any) -> None:
-    keys, hints = CONVENTION[name].keys, get_type_hints(options)
-
-    assert options in _members(get_type_hints(ConventionOptions)[name])
-    assert {key: _words(hint) for key, hint in hints.items()} == {
-        key: set(value.words) for key, value in keys.items()
-    }
-    assert options.__required_keys__ == {key for key, value in keys.items() if value.is_required}
+def test_types_of_conventions_are_those_of_the_registry() -> None:
+    assert option_types.PATH.read_text(encoding="utf-8") == option_types.option_types()
 
 
 def test_policies_and_their_values_are_those_that_are_accepted() -> None:
@@ -177,7 +140,7 @@ def test_names_of_columns_are_those_that_are_read() -> None:
     of_all_tables = {name: hints.pop(name) for name in ("user", "item", "rank", "score", "grade")}
     assert set(of_all_tables.values()) == {str}
     del hints["items"]
-    assert {name: _words(get_args(hint)[0]) for name, hint in hints.items()} == {
+    assert {name: set(get_args(get_args(hint)[0])) for name, hint in hints.items()} == {
         name: {*required, *optional} for name, (required, optional) in read.items()
     }  # fmt: skip
 
@@ -212,14 +175,3 @@ def test_public_results_are_found_by_pickle() -> None:
         assert type(result).__module__ == "concord"
         assert pickle.loads(pickle.dumps(result)) == result
     assert pickle.loads(pickle.dumps(cc.split(times, "leave-last-out"))).train.height == 1
-
-
-def _members(hint: Any) -> tuple[Any, ...]:
-    """Return the members of a union; a type of its own is its only member."""
-    return get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
-
-
-def _words(hint: Any) -> set[str]:
-    """Return the texts that a type of Literals allows."""
-    literals = (each for each in _members(hint) if get_origin(each) is Literal)
-    return {word for each in literals for word in get_args(each) if isinstance(word, str)}

@@ -30,7 +30,6 @@ from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
-from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.error_analysis import Cases, ItemDifference
@@ -258,8 +257,7 @@ def analyze_errors(inputs: ComparisonInput, selection: ExampleSelection) -> Case
         tables.select_examples(numbers)
         shared = tables.shared_items(n_users)
         overlap = {"jaccard": jaccard(shared), "rbo": rank_biased_overlap(shared, P)}
-        background = SideData(inputs.data.train, inputs.data.items)
-        builder = ExampleBuilder(values, tables, background, segments, overlap)
+        builder = ExampleBuilder(values, tables, inputs.data, segments, overlap)
         examples = tuple(builder.build(numbers))
         item_differences: tuple[ItemDifference, ...] = ()
         mean_jaccard, mean_rbo = None, None
@@ -333,7 +331,7 @@ def _in_segment(inputs: ComparisonInput, segments: Mapping[str, UserGroups], seg
     if segment not in masks:
         fix = f"name one of: {', '.join(masks)}"
         if not masks:
-            setting = inputs.config.settings.segments
+            setting = inputs.config.settings.name("segments")
             fix = f"there are no segments of users: add some to {setting}"
         raise refuse("segment", f"{segment!r} is unknown", fix)
     return masks[segment]

@@ -10,7 +10,6 @@ import polars as pl
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align
 from concord.metrics_core.comparison.min_effect import Effect, to_absolute
-from concord.metrics_core.conventions.option_types import UnitMean
 from concord.metrics_core.data.frames import table_from_frame
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
@@ -329,7 +328,7 @@ def _clusters(aligned: AlignedValues, label: str, values: PerUserValues) -> Clus
     return aligned.clusters_for(parse(label), first.conventions)
 
 
-def _unit_mean(values: PerUserValues) -> UnitMean | None:
+def _unit_mean(values: PerUserValues) -> str | None:
     means = {
         model: value.conventions.unit_mean if isinstance(value, Evaluation) else None
         for model, value in values.items()
@@ -338,7 +337,7 @@ def _unit_mean(values: PerUserValues) -> UnitMean | None:
         units = ", ".join(f"{model} has unit_mean {mean}" for model, mean in means.items())
         fix = "evaluate all models with the same unit"
         raise refuse("values", f"have different units: {units}", fix)
-    unit_mean: UnitMean | None = next(iter(means.values()))
+    unit_mean: str | None = next(iter(means.values()))
     return unit_mean
 
 

@@ -36,9 +36,8 @@ from concord.metrics_core.data.judge_labels import read_judge_labels
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.data.tables import read_frame
 from concord.metrics_core.errors import raise_problems
-from concord.metrics_core.evaluation.dataset import NO_PANELS, TableLoader, load_dataset
+from concord.metrics_core.evaluation.dataset import TableLoader, load_dataset
 from concord.metrics_core.evaluation.model_result import ModelResult
-from concord.metrics_core.evaluation.summary import CONFIDENCE
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
@@ -201,10 +200,7 @@ def _evaluate(
     table = open_table("truth", judgements, {})
     table = replace(table, name=truth.name, settings=truth.settings)
     dataset = load_dataset(loader, {NO_FOLD: table}, {})
-    return {
-        model: dataset.evaluate(model, recs).result(NO_PANELS, CONFIDENCE)
-        for model, recs in lists.items()
-    }
+    return {model: dataset.evaluate(model, recs) for model, recs in lists.items()}
 
 
 def _values(

@@ -50,7 +50,8 @@ def unsupported_problems(config: ComparisonConfig) -> Iterator[Problem]:
             yield Problem(("conventions", name), "is set", "leave it out: queries count equally")
     for label in config.labels:
         if why := unsupported_reason(label, conventions):
-            yield Problem(settings.metrics, f"{label} {why}", "leave it out; `compare` computes it")
+            location = settings.location(*settings.metrics)
+            yield Problem(location, f"{label} {why}", "leave it out; `compare` computes it")
 
 
 def unsupported_reason(label: Label, conventions: Conventions) -> str:
@@ -127,7 +128,7 @@ def refuse_low_predictions(
         )
         fix = (
             "put the judge's grades on the scale of people, such as 1 for a probability of 0.5 "
-            f"or more, or name their column: {truth.settings.columns(PREDICTED)}"
+            f"or more, or name their column: {truth.settings.of_table('columns', PREDICTED)}"
         )
         raise refuse(truth.location(PREDICTED), problem, fix)
 

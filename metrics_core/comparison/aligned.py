@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.option_types import UnitMean
 from concord.metrics_core.data.tables import Table, read_column, schema_of
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import refuse
@@ -50,7 +49,7 @@ class AlignedValues:
     positions: Mapping[str, Sequence[Ints | None]]
     users: pl.Series
     on_label_read: Callable[[], None] = no_progress
-    unit_mean: UnitMean | None = None
+    unit_mean: str | None = None
 
     @cached_property
     def clusters(self) -> Clusters | None:
@@ -153,7 +152,7 @@ def paired_scores(a: Floats, b: Floats, clusters: Clusters | None) -> tuple[Floa
 def align(
     tables: Mapping[str, Sequence[Table]],
     on_label_read: Callable[[], None] = no_progress,
-    unit_mean: UnitMean | None = None,
+    unit_mean: str | None = None,
 ) -> AlignedValues:
     """Return the values of all tables, in the first table's order of users if all tables have it.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 
@@ -25,24 +25,24 @@ from concord.metrics_core.comparison.user_values import (
     load_values,
     unknown_metric,
 )
-from concord.metrics_core.comparison.value_models import no_lists_data, with_missing_users
 from concord.metrics_core.comparison.warnings.acknowledge import (
     VALUE_CODES,
     parse_acknowledgements,
 )
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.display_words import changed_words, word_problems
-from concord.metrics_core.errors import ArgumentNames, InputError, Problem, raise_problems
+from concord.metrics_core.errors import InputError, Problem, SettingNames, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult
-from concord.metrics_core.evaluation.value_summary import VALUE_CONVENTIONS, summarise_values
+from concord.metrics_core.evaluation.value_models import (
+    VALUE_CONVENTIONS,
+    no_lists_data,
+    summarise_values,
+    with_missing_users,
+)
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.metrics.value_metric import value_label
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Acknowledgement
-
-
-class _ValueNames(ArgumentNames):
-    metrics: ClassVar = "`values`"
 
 
 def compare_values(
@@ -177,7 +177,7 @@ def compare_values(
         options,
         conventions=VALUE_CONVENTIONS,
         replicates={},
-        settings=_ValueNames("values"),
+        settings=SettingNames(("arguments", "values"), metrics=("values",)),
     ).validated(list(values), problems=problems)
     models = with_missing_users(
         {model: _model_result(table, config) for model, table in tables.tables.items()}

@@ -66,7 +66,7 @@ def _refuse_different_users(inputs: ComparisonInput) -> None:
             )
             fix = f"give both models lists for the same {unit}s"
             if uses_user_table(conventions):
-                fix = f"{config.settings.missing_table('users')[1]}, or {fix}"
+                fix = f"give {config.settings.name('background', 'users')}, or {fix}"
             raise refuse("conventions: propensity", problem, fix)
 
 

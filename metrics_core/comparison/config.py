@@ -24,10 +24,10 @@ from concord.metrics_core.comparison.warnings.acknowledge import Acknowledgement
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import (
-    ArgumentNames,
     Location,
     Problem,
     SettingNames,
+    argument_names,
     raise_problems,
 )
 from concord.metrics_core.evaluation.config import EvaluationConfig
@@ -104,7 +104,7 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
     """
 
     replicates: ReplicateNames = field(default_factory=dict)
-    settings: SettingNames = field(default_factory=lambda: ArgumentNames("truth"))
+    settings: SettingNames = field(default_factory=lambda: argument_names("truth"))
 
     @classmethod
     def of(

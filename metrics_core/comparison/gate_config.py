@@ -118,7 +118,7 @@ def gate_problems(
             yield Problem(("gate", "models"), f"{model!r} is not among the models", fix)
     for name in [name for name in gate.segments if name not in segments]:
         known = {*segments}
-        fix = suggest(name, known) if known else f"add it to {config.settings.segments}"
+        fix = suggest(name, known) if known else f"add it to {config.settings.name('segments')}"
         yield Problem(("gate", "segments"), f"{name!r} is not a segmentation", fix)
     entries: list[tuple[Location, str, Segmentation | None]] = [
         (("gate", key), text, None)

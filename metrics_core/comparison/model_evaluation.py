@@ -68,6 +68,11 @@ def evaluate_models(
     }
     results = {}
     for name in lists if names is None else names:
-        model = dataset.evaluate(name, lists[name], panels=panels, fold=fold_of.get(name, NO_FOLD))
-        results[name] = model.result(panels, config.confidence)
+        results[name] = dataset.evaluate(
+            name,
+            lists[name],
+            panels=panels,
+            confidence=config.confidence,
+            fold=fold_of.get(name, NO_FOLD),
+        )
     return results, dataset.data

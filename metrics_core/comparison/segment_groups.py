@@ -29,7 +29,6 @@ from concord.metrics_core.data.tables import (
 from concord.metrics_core.errors import SettingNames, refuse
 from concord.metrics_core.evaluation.model_result import Models, results_by_list
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
-from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
@@ -155,7 +154,7 @@ def refuse_unknown_column(
     columns = [column for column in schema_of(table) if column != "user"]
     if segmentation.column not in columns:
         raise refuse(
-            settings.location(f"segments.{name}"),
+            settings.location("segments", name),
             *unknown_column_problem(segmentation.column, columns),
         )
 
@@ -175,7 +174,7 @@ def _group_by_column(
 ) -> UserGroups:
     column = segmentation.column
     refuse_unknown_column(settings, table, name, segmentation)
-    frame, location = read_frame(table), settings.location(f"segments.{name}")
+    frame, location = read_frame(table), settings.location("segments", name)
     question = f"Does it depend on the {column} of a user?"
     # As series: a name such as `^.*$` would be a pattern.
     columns = [frame["user"].cast(pl.String), frame[column].alias("value")]
@@ -345,7 +344,7 @@ class _ItemGroupEvaluator:
         propensity = {k: v for k, v in (conventions.propensity or {}).items() if k != "normalised"}
         conventions = replace(conventions, propensity=propensity or None)
         task = Task([self.recall], conventions, only_known=True)
-        return SideData(data.train, data.items).with_item_columns(task)
+        return data.with_item_columns(task)
 
     def _shares(self) -> pl.DataFrame:
         """Return each group's share of each user's top k."""

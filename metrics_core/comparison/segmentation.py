@@ -167,9 +167,9 @@ def segment_problems(
     for name, segmentation in segments.items():
         location = ("segments", name)
         if segmentation.table not in tables:
-            missing, fix = settings.missing_table(segmentation.table)
-            problem = f"needs {segmentation.table}, {missing}"
-            yield Problem(location, problem, f"{fix}, or remove the entry")
+            problem = f"needs {segmentation.table}, which is missing"
+            table = settings.name("background", segmentation.table)
+            yield Problem(location, problem, f"give {table}, or remove the entry")
         ends = list(segmentation.ends)
         if any(low >= high for low, high in pairwise(ends)):
             problem = f"{ends} is not in increasing order"

@@ -3,17 +3,13 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from copy import deepcopy
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple, Self
 
 from concord.metrics_core.conventions.convention import Value
 from concord.metrics_core.conventions.data_conventions import DATA_CONVENTIONS
-from concord.metrics_core.conventions.option_types import (
-    Exclude,
-    FairnessTarget,
-    UnitMean,
-    UserPolicy,
-)
+from concord.metrics_core.conventions.option_types import ConventionValues
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.conventions.validation import (
     ConventionError,
@@ -64,7 +60,7 @@ class Candidates(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conventions:
+class Conventions(ConventionValues):
     """Values of all conventions; `docs/reference/conventions.md` explains each value.
 
     Attributes
@@ -87,53 +83,8 @@ class Conventions:
     (4, 'linear')
     """
 
-    preset: str
-    relevance_threshold: float | None
-    truth_visible: str
-    ties: str
-    duplicates: str
-    score_dtype: str
-    precision_denominator: str
-    precision_aggregate: str
-    recall_denominator: str
-    f1_aggregate: str
-    hit_kind: str
-    ap_denominator: str
-    ap_sum_over: str
-    rr_cutoff: str
-    gain: str | Mapping[str, Mapping[float, float]]
-    discount: Mapping[str, float]
-    ideal: str
-    rbp_gain: str
-    rbp_norm: str
-    err_max_grade: float
-    hlu_neutral: float
-    hlu_norm: str
-    user_coverage_kind: str
-    novelty_population: str
-    novelty_norm: str
-    cold_item: str
-    longtail_head: float
-    ild_distance: str
-    serendipity_kind: str
-    calibration_alpha: float
-    coverage_items: str
-    gini_items: str
-    entropy_base: int | str
-    entropy_norm: str
-    user_no_recs: UserPolicy
-    user_empty_truth: UserPolicy
-    user_recs_only: UserPolicy
-    user_both_empty: UserPolicy
-    undefined: str
-    round: Mapping[str, int] | None
     overrides: Mapping[str, Mapping[str, Value]]
     own_metrics: Mapping[str, str] = field(default_factory=dict)
-    unit_mean: UnitMean | None = None
-    candidates: Mapping[str, Value] | None = None
-    propensity: Mapping[str, Value] | None = None
-    fairness_target: FairnessTarget | None = None
-    exclude: Exclude | None = None
 
     def __post_init__(self) -> None:
         if problems := list(value_problems(vars(self))):
@@ -199,10 +150,11 @@ class Conventions:
 
     def as_dict(self) -> dict[str, Value]:
         """Return plain data, as in params.yaml and in every result."""
-        content = asdict(self)
+        optional = {name: value for name in OPTIONAL if (value := getattr(self, name))}
         if self.exclude:
-            content["exclude"] = str(self.exclude)  # the name of pairs, without the pairs
-        return {k: v for k, v in content.items() if v or k not in OPTIONAL}
+            optional["exclude"] = str(self.exclude)  # the name of pairs, without the pairs
+        content = {"preset": self.preset, **self.preset_values(), "overrides": self.overrides}
+        return deepcopy({**content, **optional})
 
     @property
     def fingerprint(self) -> str:

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from concord.metrics_core.conventions.convention import Convention, Key, Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MAX_NEGATIVES = 2_000
 MAX_CATALOGUE = 10_000_000
@@ -27,6 +30,37 @@ CORRECTED_METRICS = (
 )
 
 _PAIRS = re.compile("pairs( [0-9a-f]{12})?")  # with their hash once they are read
+
+
+class ExcludedPairs(str):  # so that results store and compare it as text
+    """Pairs of user and item that do not count, as the value of `exclude`; its text is their hash.
+
+    Attributes
+    ----------
+    pairs : pyarrow.Table
+        excluded_user, excluded_item: ids as text.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> excluded = cc.excluded_pairs({"q1": ["d1", "d2"]})
+    >>> str(excluded), excluded.pairs.num_rows
+    ('pairs 417662abdce5', 2)
+    """
+
+    pairs: "pa.Table"
+
+    def __new__(cls, text: str, pairs: "pa.Table") -> Self:
+        """Return the text, which carries the pairs."""
+        value = super().__new__(cls, text)
+        value.pairs = pairs
+        return value
+
+    def __getnewargs__(self) -> tuple[str, "pa.Table"]:  # type: ignore[override]
+        return str(self), self.pairs
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
 
 def _candidates_problem(value: Mapping[str, Any]) -> Problem | None:

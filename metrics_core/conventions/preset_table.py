@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from concord.metrics_core.conventions.library_presets import LIBRARY_PRESETS
-from concord.metrics_core.conventions.preset import Preset
+from concord.metrics_core.conventions.library_presets import LIBRARY_PRESETS, SEARCH_PRESETS, Preset
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
-from concord.metrics_core.conventions.search_presets import SEARCH_PRESETS
 
 UNWEIGHTED = "unweighted"  # definition of a panel: as configured, but without the propensity
 STANDARD: Mapping[str, Any] = {each.name: each.default for each in PRESET_CONVENTIONS}

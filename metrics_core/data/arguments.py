@@ -24,7 +24,7 @@ from concord.metrics_core.data.input_table import (
 )
 from concord.metrics_core.data.paths import RemotePath, parse_path
 from concord.metrics_core.data.policies import Policies
-from concord.metrics_core.errors import ArgumentNames, Problem, raise_problems, refuse
+from concord.metrics_core.errors import Problem, argument_names, raise_problems, refuse
 from concord.metrics_core.files import is_remote
 
 Columns = Mapping[str, Mapping[str, str | None]]  # argument -> our name -> original name
@@ -69,14 +69,14 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
     if isinstance(data, InputTable):
         return data
     role = role or name
-    settings = ArgumentNames(name)
+    settings = argument_names(name)
     own_names = resolve_columns(_COLUMNS[role], columns.get(name, {}))
     resolved = resolve_columns(_COLUMNS[role], names_in_table(name, columns, role=role))
     if isinstance(data, (Path, RemotePath)) or (
         isinstance(data, str) and (role != "users" or is_remote(data))
     ):
         if not str(data).strip():
-            raise refuse(name, "is an empty path", settings.path)
+            raise refuse(name, "is an empty path", settings.path_fix)
         # Unlike Path.expanduser it does not raise for an unknown user.
         path = parse_path(os.path.expanduser(str(data)))  # noqa: PTH111
         check_path(path, settings)

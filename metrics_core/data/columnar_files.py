@@ -13,6 +13,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from concord.metrics_core.data.delta import LOG, is_delta, snapshot
+from concord.metrics_core.data.formats import format_fix
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.object_stores import is_store_failure, store_problem
 from concord.metrics_core.data.paths import (
@@ -191,7 +192,7 @@ def _open_part(path: AnyPath, file: InputTable) -> Part:
     if not is_stream and not head.startswith(MAGIC[file.format]):
         line = head.split(b"\n")[0].decode("utf-8", errors="replace")
         message = f"is not a valid {file.format} file; it starts with {line!r}"
-        raise refuse(str(path), message, f"name it by its format, or {file.settings.format()}")
+        raise refuse(str(path), message, f"name it by its format, or {format_fix(file.settings)}")
     rows = None
     try:
         if file.format == "parquet":

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from concord.metrics_core.conventions.option_types import ExcludedPairs
+from concord.metrics_core.conventions.data_conventions import ExcludedPairs
 from concord.metrics_core.data.arguments import open_table
 from concord.metrics_core.data.relations import registered_only
 from concord.metrics_core.data.side_data import read_excluded_pairs

@@ -113,7 +113,7 @@ def _name_problems(file: InputTable, read: list[str], names: list[str]) -> Itera
     DuckDB ignores the case of names.
     """
     message = f"is missing; the columns are: {', '.join(names)}"
-    fix = f"change {file.settings.all_columns}"
+    fix = f"change {file.settings.of_table('columns')}"
     for column in dict.fromkeys(file.columns.values()):
         if column not in names:
             yield Problem(f"{file.name}: column {column!r}", message, fix)

@@ -45,6 +45,13 @@ def format_by_name(path: AnyPath) -> str | None:
     return ENDINGS.get(suffixes[-2 if suffixes[-1] == ".gz" else -1].lower())
 
 
+def format_fix(settings: SettingNames, name: str = "") -> str:
+    """Return how to set the format of a file: in params.yaml, or by the ending of its name."""
+    if setting := settings.of_table("format", value=name or ...):
+        return f"set {setting}"
+    return f"give the file {f'the ending .{name}' if name else 'another ending'}"
+
+
 def detect_format(path: AnyPath, setting: str | None, settings: SettingNames) -> str:
     """Return the format that is set, or else that of the file's name.
 
@@ -57,7 +64,7 @@ def detect_format(path: AnyPath, setting: str | None, settings: SettingNames) ->
     if name is None or (path.suffix == ".gz" and not FORMATS[name].is_text):
         message = f"{name} cannot be read from .gz" if name else "the file name shows no format"
         endings = ", ".join(sorted(ENDINGS))
-        fix = f"{settings.format()}; known endings are {endings}, and .gz of the text formats"
+        fix = f"{format_fix(settings)}; known endings are {endings}, and .gz of the text formats"
         raise refuse(str(path), message, fix)
     if path.is_dir() and name != "parquet":
         message = f"is a folder, but {name} is not read in parts"
@@ -80,10 +87,10 @@ def check_path(path: AnyPath, settings: SettingNames) -> None:
         exists = path.exists()
     except OSError as error:
         message = f"is not a valid path: {error.strerror}"
-        raise refuse(f"{str(path)[:60]}…", message, settings.path) from None
+        raise refuse(f"{str(path)[:60]}…", message, settings.path_fix) from None
     if not exists:
         raise _missing_file_error(path, settings)
-    refuse_special(path, f"write its content to a file, and {settings.path}")
+    refuse_special(path, f"write its content to a file, and {settings.path_fix}")
     if path.is_file() and path.stat().st_size == 0:
         raise _empty_file_error(path)
 
@@ -91,7 +98,7 @@ def check_path(path: AnyPath, settings: SettingNames) -> None:
 def _missing_file_error(path: Path, settings: SettingNames) -> InputError:
     if is_address(str(path)):
         stores = ", ".join(f"{scheme}://" for scheme in STORES)
-        fix = f"download it, and {settings.path}; only {stores} are read without a download"
+        fix = f"download it, and {settings.path_fix}; only {stores} are read without a download"
         return refuse(redact_address(str(path)), "is an address, not a local file", fix)
     in_parent = Path("..") / path
     if not path.is_absolute() and in_parent.exists():
@@ -101,14 +108,14 @@ def _missing_file_error(path: Path, settings: SettingNames) -> InputError:
     names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     similar = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
     hint = f"; similar names: {', '.join(similar)}" if similar else ""
-    return refuse(str(path), f"there is no such file{hint}", settings.path)
+    return refuse(str(path), f"there is no such file{hint}", settings.path_fix)
 
 
 def _check_object(path: RemotePath, settings: SettingNames) -> None:
     if not path.exists():
         if not path.bucket_exists():
             raise InputError([missing_bucket(str(path))])
-        fix = f"{settings.path}, and check the key"
+        fix = f"{settings.path_fix}, and check the key"
         raise refuse(str(path), "there is no such object or folder", fix)
     if path.is_file() and path.size == 0:
         raise _empty_file_error(path)

@@ -1,18 +1,18 @@
 """Match the ids of recommendations with those of ground truth and catalogue."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import polars as pl
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.units import session_sql, user_sql
 from concord.metrics_core.errors import (
     InputError,
     Problem,
-    SettingNames,
     format_count,
     raise_problems,
     refuse,
@@ -61,25 +61,17 @@ class IdMatchContext:
 
     Attributes
     ----------
-    lists : str
-        Name of the table of recommendations.
-    columns : mapping of str to str
-        Our name -> original name of its columns, where they differ.
+    lists : InputTable
+        The table of recommendations.
     items : str, optional
         Name of the catalogue; None if there is none.
     unknown_items : {"error", "keep"}
         Policy for items that are missing from the catalogue.
     """
 
-    lists: str
-    columns: Mapping[str, str]
+    lists: InputTable
     items: str | None
     unknown_items: str
-    settings: SettingNames
-
-    def location(self, column: str) -> str:
-        """Return the location of a problem of a column."""
-        return f"{self.lists}: column {self.columns.get(column, column)!r}"
 
 
 class IdSource(Protocol):
@@ -196,7 +188,7 @@ def match_ids(
                 f"{list_user!r} here and to user {truth_user!r} in the ground truth"
             )
             fix = "name the same user in both, or correct the ids of requests"
-            raise refuse(context.location("user"), message, fix)
+            raise refuse(context.lists.location("user"), message, fix)
     return match_id_sets(DuckDBIds(connection), context)
 
 
@@ -264,14 +256,16 @@ def _spelling_problem(ids: IdSource, context: IdMatchContext, column: str) -> Pr
         f"{format_count(count, 'id')} would match the ground truth {form}: "
         f"{listed!a} here, {known!a} there"
     )
-    return Problem(context.location(column), message, fix)
+    return Problem(context.lists.location(column), message, fix)
 
 
 def _no_common_user_problems(ids: IdSource, context: IdMatchContext) -> Iterator[Problem]:
     listed, known = ids.first_ids("user")
     if known is not None:
         message = f"no user id occurs in the ground truth: {listed!r} here, {known!r} there"
-        yield Problem(context.location("user"), message, "write user ids the same way in both")
+        yield Problem(
+            context.lists.location("user"), message, "write user ids the same way in both"
+        )
 
 
 def _unknown_items_problem(context: IdMatchContext, unknown: tuple[Any, ...]) -> Problem:
@@ -280,6 +274,6 @@ def _unknown_items_problem(context: IdMatchContext, unknown: tuple[Any, ...]) ->
         f"{format_count(items, 'item')} in {format_count(rows, 'row')} of "
         f"{format_count(users, 'user')} not in {context.items}, such as {item!r} (user {user!r})"
     )
-    setting = context.settings.input("unknown_items", "keep")
+    setting = context.lists.settings.name("input", "unknown_items", value="keep")
     fix = f"add them to the catalogue, leave them out of the lists, or set {setting}"
-    return Problem(context.location("item"), message, fix)
+    return Problem(context.lists.location("item"), message, fix)

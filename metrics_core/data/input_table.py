@@ -232,10 +232,11 @@ def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
         if column not in names and (name in file.required or name in file.columns):
             similar = _similar_names(file, name, names)
             hint = f"did you mean {similar}? Else " if similar else ""
-            column_fix = f"name its own column: {file.settings.columns(name)}"
+            column_fix = f"name its own column: {file.settings.of_table('columns', name)}"
             fix = f"{hint}{column_fix}"
             if name in file.unit:
-                fix = f"{hint}add it where the table is made, or change {file.settings.unit}"
+                unit = file.settings.name("data", "unit")
+                fix = f"{hint}add it where the table is made, or change {unit}"
             elif file.is_additional:
                 fix = "call the columns user, item and grade where the table is made"
             elif file.format in ("csv", "tsv") and any(map(_NUMBER.fullmatch, names)):
@@ -276,7 +277,7 @@ def ambiguous_columns(file: InputTable, columns: Mapping[str, str]) -> Iterator[
         if times > 1:
             names = " and ".join(repr(name) for name in columns if columns[name] == column)
             fix = (
-                f"name a column for each in {file.settings.all_columns}, "
+                f"name a column for each in {file.settings.of_table('columns')}, "
                 "or rename this one where the table is made"
             )
             yield Problem(f"{file.name}: column {column!r}", f"is mapped to both {names}", fix)
@@ -296,7 +297,9 @@ def _grade_problems(file: InputTable, names: Sequence[str]) -> Iterator[Problem]
         others = "".join(f", as may {name!r}" for name in likely[1:])
         absent = file.original_name("grade")
         message = f"may hold the grades{others}, and there is no column {absent!r}"
-        with_name, none = (file.settings.columns("grade", to) for to in (likely[0], "null"))
+        with_name, none = (
+            file.settings.of_table("columns", "grade", value=to) for to in (likely[0], None)
+        )
         fix = f"name it: {with_name}; if every row has grade 1: {none}"
         if likely[0] == judge:
             fix += f"; {PPI_READS}"

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.conventions.option_types import ExcludedPairs
+from concord.metrics_core.conventions.data_conventions import ExcludedPairs
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.units import user_sql

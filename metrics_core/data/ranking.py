@@ -22,6 +22,7 @@ from concord.metrics_core.data.value_checks import ids_text
 from concord.metrics_core.errors import (
     AffectedRows,
     Problem,
+    SettingNames,
     problem_with_counts,
     raise_problems,
     refuse,
@@ -54,6 +55,23 @@ _RANK_RULES = (  # condition, problem, fix
         "number the ranks of a list without gaps, or {other_order}",
     ),
 )
+
+
+def _order_fix(settings: SettingNames) -> str:
+    if by_file := settings.name("order", value="file"):
+        return f"set {by_file} if the rows are in rank order"
+    column = settings.of_table("columns", "score")
+    return (
+        f"add a column 'rank' (1 is best) or 'score' (the highest is best), or name yours: {column}"
+    )
+
+
+def _other_order_fix(settings: SettingNames, *, has_score: bool) -> str:
+    by_score, by_file = (settings.name("order", value=each) for each in ("score", "file"))
+    if by_file:
+        return f"set {by_score} or {by_file}" if has_score else f"set {by_file}"
+    scores = ", or leave out the ranks, so that scores decide" if has_score else ""
+    return f"give each user one list{scores}"
 
 
 @dataclass(frozen=True)
@@ -154,7 +172,9 @@ def choose_order(source: Source, order: str | None, ties: str) -> str:
     """
     location = f"{source.file.name}: lists"
     if order is None and not {"rank", "score"} & set(source.columns):
-        raise refuse(location, "there are neither ranks nor scores", source.file.settings.order)
+        raise refuse(
+            location, "there are neither ranks nor scores", _order_fix(source.file.settings)
+        )
     order = order or ("rank" if "rank" in source.columns else "score")
     if order != "file" and order not in source.columns:
         raise refuse(location, f"there is no {order} to order them by", "choose another `order`")
@@ -312,8 +332,8 @@ def _rank_problems(lists: ListTable) -> Iterator[Problem]:
         fix = fix.format(
             base=base,
             other=1 - base,
-            input=settings.input("rank_base"),
-            other_order=settings.other_order(has_score=lists.has_score),
+            input=settings.name("input", "rank_base"),
+            other_order=_other_order_fix(settings, has_score=lists.has_score),
         )
         affected = AffectedRows((1, number), (user, rank), rows=None, users=users, message=message)
         is_first = "user = $user AND rank = $rank"
@@ -327,7 +347,7 @@ def _tie_problems(lists: ListTable, ties: Count) -> Iterator[Problem]:
     query = f"SELECT user, key FROM {lists.neighbours} WHERE key = key_above ORDER BY n LIMIT 1"
     user, key = only_row(lists.connection, query)
     message = f"score {key!r} occurs more than once in the list"
-    policy = lists.source.file.settings.conventions("ties", "another policy")
+    policy = lists.source.file.settings.convention_fix("ties", "another policy")
     fix = f"make the scores of a list differ, or {policy}"
     affected = AffectedRows((2,), (user,), ties.rows, ties.users, message)
     is_first = f"user = $user AND {lists.key} = $key"
@@ -343,7 +363,7 @@ def _duplicate_problems(lists: ListTable, duplicates: Count) -> Iterator[Problem
     user, item = only_row(lists.connection, query)
     message = "the item occurs more than once in the list"
     options = "drop or first, as for chunks of one document, or keep"
-    policy = lists.source.file.settings.conventions("duplicates", options)
+    policy = lists.source.file.settings.convention_fix("duplicates", options)
     fix = f"list each item once where the table is made, or {policy}"
     affected = AffectedRows(
         DUPLICATE_ITEM, (user, item), duplicates.rows, duplicates.users, message

@@ -109,7 +109,7 @@ def read_source(
     raise_problems([*source.raw.problems, *_line_problems(connection, source)])
     (rows,) = only_row(connection, "SELECT count(*) FROM source")
     if rows == 0 and not may_be_empty:
-        setting = file.settings.input("empty_lists", "keep")
+        setting = file.settings.name("input", "empty_lists", value="keep")
         keep = f", or set {setting}" if "score" in file.optional else ""
         raise refuse(file.name, "has no rows", f"check what wrote it{keep}")
     text_ids = [name for name in source.ids if source.is_text(name)]

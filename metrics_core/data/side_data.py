@@ -6,7 +6,7 @@ from dataclasses import replace
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.conventions.option_types import ExcludedPairs
+from concord.metrics_core.conventions.data_conventions import ExcludedPairs
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.policies import Policies, PolicyChanges, apply_truth_policies
 from concord.metrics_core.data.read_source import Progress, Source, no_progress, read_source
@@ -210,7 +210,7 @@ def _append(
         if duplicates := connection.sql(f"{both} ORDER BY ALL LIMIT 1").fetchall():
             user, item = duplicates[0]
             problem = f"judges item {item!r} of user {user!r}, as {source.file.name} does"
-            setting = source.file.settings.input("repeated_grade")
+            setting = source.file.settings.name("input", "repeated_grade")
             fix = f"remove one of the rows, or set {setting} to first or highest"
             raise refuse(other.file.name, problem, fix)
     last = "(SELECT coalesce(max(position), 0) + 1 FROM source)"
@@ -224,4 +224,5 @@ def _append(
 def no_rows_left_error(table: InputTable) -> InputError:
     """Return the error for ground truth whose rows the policies all remove."""
     message = "has no rows left: every grade is negative"
-    return refuse(table.name, message, f"set {table.settings.input('negative_grade', 'zero')}")
+    setting = table.settings.name("input", "negative_grade", value="zero")
+    return refuse(table.name, message, f"set {setting}")

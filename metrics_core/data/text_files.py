@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 
 from concord.metrics_core.data.arrow_numpy import as_arrow
-from concord.metrics_core.data.formats import DELIMITERS
+from concord.metrics_core.data.formats import DELIMITERS, format_fix
 from concord.metrics_core.data.input_table import InputTable, RawRows
 from concord.metrics_core.data.object_stores import is_store_failure, store_problem
 from concord.metrics_core.data.paths import AnyPath, open_sequential
@@ -203,7 +203,9 @@ def read_header(file: InputTable, delimiter: str) -> list[str]:
         actual, expected = _DELIMITER_NAMES[other], _DELIMITER_NAMES[delimiter]
         message = f"the columns are separated by {actual}, not by {expected}: {excerpt}"
         fixes = [f"separate them by {expected}"]
-        fixes += [file.settings.format(name) for name, char in DELIMITERS.items() if char == other]
+        fixes += [
+            format_fix(file.settings, name) for name, char in DELIMITERS.items() if char == other
+        ]
         raise refuse(location, message, ", or ".join(fixes))
     return names
 
@@ -269,16 +271,22 @@ ITERATION = "iteration"  # name of the second field of qrels; the subtopic in di
 def refuse_columns(file: InputTable, kind: str) -> None:
     """Raise an InputError if column names or a unit are set for a file without columns."""
     if file.columns:
-        fix = f"leave out {file.settings.all_columns}"
+        fix = f"leave out {file.settings.of_table('columns')}"
         raise refuse(file.name, f"{kind} has no column names", fix)
     if file.unit:
         message = f"{kind} has no column {next(iter(file.unit.values()))!r}"
-        raise refuse(file.name, message, f"write another format, or change {file.settings.unit}")
+        raise refuse(
+            file.name,
+            message,
+            f"write another format, or change {file.settings.name('data', 'unit')}",
+        )
 
 
 def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> RawRows:
     if file.columns.get("subtopic", ITERATION) != ITERATION:
-        fix = f"its second field is {file.settings.columns('subtopic', ITERATION)}"
+        fix = (
+            f"its second field is {file.settings.of_table('columns', 'subtopic', value=ITERATION)}"
+        )
         raise refuse(file.name, "a TREC file has no column names", fix)
     others = {name: column for name, column in file.columns.items() if name != "subtopic"}
     refuse_columns(replace(file, columns=others), "a TREC file")

@@ -63,8 +63,10 @@ def unit_hint(connection: DuckDBPyConnection, source: Source) -> str:
     names = " and ".join(map(repr, unit))
     verb = "identifies" if len(unit) == 1 else "identify"
     other = "the ground truth" if "rank" in source.file.optional else "the recommendations"
-    setting = source.file.settings.sessions(unit)
-    return f"if {names} {verb} the requests of a user, also in {other}, set {setting}"
+    settings = source.file.settings
+    columns = settings.name("data", "unit", value=["user", *unit])
+    mean = settings.name("conventions", "unit_mean", value="requests")
+    return f"if {names} {verb} the requests of a user, also in {other}, set {columns} and {mean}"
 
 
 def with_unit_hint(

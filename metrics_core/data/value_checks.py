@@ -104,7 +104,7 @@ def number_checks(
         rescale = "subtract a constant from all values, or divide them, to stay below 2^53"
         fix = "write plain numbers (decimal point)"
         if not source.file.is_additional:
-            fix += f", or name another column: {settings.all_columns}"
+            fix += f", or name another column: {settings.of_table('columns')}"
         checks += [
             RowCheck(
                 column,
@@ -123,7 +123,11 @@ def number_checks(
         fix = "number the items of a list"
         checks.append(RowCheck(column, is_beyond, "{value!r} is not a valid rank", fix))
     elif not may_be_nan:
-        policy = f", or set {settings.input('nan_score', 'last')}" if column == "score" else ""
+        policy = (
+            f", or set {settings.name('input', 'nan_score', value='last')}"
+            if column == "score"
+            else ""
+        )
         fix = f"correct the {column}, or {DROP_ROW}{policy}"
         checks.append(RowCheck(column, f"isnan({column})", "is NaN", fix))
     return checks
@@ -159,7 +163,7 @@ def _grade_checks(source: Source, column: str, policies: Policies) -> Iterator[R
     yield RowCheck(column, f"isinf({column})", "is infinite", fix)
     yield RowCheck(column, is_high, high, "write lower grades")
     if column == "grade":
-        policy = source.file.settings.input("negative_grade")
+        policy = source.file.settings.name("input", "negative_grade")
         fix += f"; or set {policy} to zero, unjudged or pooled"
     if column == PREDICTED or policies.negative_grade == "error":
         yield RowCheck(column, f"{column} < 0", "{value} is negative", fix)
@@ -242,7 +246,7 @@ def duplicate_judgements(
     if "subtopic" in source.columns:
         message, keys = f"{message} and subtopic {ids[-1]!r}", "user, item and subtopic"
     affected = AffectedRows(DUPLICATE_JUDGEMENT, names, rows=count, users=None, message=message)
-    setting = source.file.settings.input("repeated_grade")
+    setting = source.file.settings.name("input", "repeated_grade")
     fix = f"keep one row for each {keys}, or set {setting} to first or highest"
     location = f"{source.file.name}: {' and '.join(names)}{ids_text(*ids[:2])}"
     return [problem_with_counts(location, fix, affected)]

@@ -19,6 +19,7 @@ from concord.metrics_core.evaluation.diagnostics import (
     ListCounts,
     ListIssues,
     PropensityCounts,
+    validity,
 )
 from concord.metrics_core.evaluation.panel import Definition, Panel, panel
 from concord.metrics_core.evaluation.partition import (
@@ -97,7 +98,7 @@ class EvaluationAccumulator:
     weighing : PropensityCounts
         Counts of inverse propensities.
     issues : ListIssues or None
-        Counts of missing items and ties, if the executor counts them.
+        Counts of missing items and ties; None until they are counted.
     """
 
     task: Task
@@ -181,6 +182,63 @@ class EvaluationAccumulator:
         labels = {name: summaries[name] for name in map(str, self.task.labels)}
         return labels, {name: summaries[name] for name in self.definitions}
 
+    def counts_content(self) -> Content:
+        """Return the counts of users and lists, as in the model's summary."""
+        counts, ks = self.counts, self.task.cutoffs
+        weighing = {"propensity": self.weighing.content} if self.task.conventions.propensity else {}
+        assert self.issues is not None
+        return {
+            "users": {
+                "evaluated": counts["in_truth"],
+                **{name: count for name, count in counts.items() if "@" not in name},
+                "shorter_than": {str(k): counts[f"shorter_than@{k}"] for k in ks},
+            },
+            "judged_share": {
+                str(k): counts[f"judged@{k}"] / JUDGED_UNITS / max(counts[f"listed@{k}"], 1)
+                for k in ks
+            },
+            **weighing,
+            "validity": validity(self.lists, self.issues, ks),
+        }
+
+    def content(
+        self,
+        model: str,
+        table_of: Callable[[str], Table],
+        panels: Mapping[str, Panel],
+        *,
+        confidence: float,
+        inputs: Mapping[str, Mapping[str, Any]],
+        id_match: Content,
+    ) -> Content:
+        """Return the summary of a model, as in its file.
+
+        Parameters
+        ----------
+        model : str
+            Name of the model.
+        table_of : callable
+            Returns the table with `user` and a column.
+        panels : dict
+            Convention panel of each primary label.
+        confidence : float
+            Confidence of the intervals.
+        inputs : dict
+            Content ids of the tables, by role.
+        id_match : dict
+            Result of `check_ids`.
+        """
+        labels, definitions = self.summaries(table_of, confidence)
+        return {
+            **pinned_content(model, self.task.conventions),
+            "metrics": {label: summary_numbers(summary) for label, summary in labels.items()},
+            **self.counts_content(),
+            "inputs": inputs,
+            "versions": dict(program_versions()),
+            "id_match": id_match,
+            "panel": {label: panel_content(each, definitions) for label, each in panels.items()},
+        }
+
     def _parts(self, name: str) -> tuple[Floats, ...]:
         """Return the addends of the pooled mean of a column; empty if it is not pooled."""
         frames = self.pooled.get(name)
@@ -221,37 +279,6 @@ def pinned_content(model: str, conventions: Conventions) -> Content:
         "model": model,
         "conventions": conventions.as_dict(),
         "fingerprint": conventions.fingerprint,
-    }
-
-
-def counts_content(
-    accumulator: EvaluationAccumulator, *, validity: Content, id_match: Content
-) -> Content:
-    """Return the counts of a model's evaluation, as in its summary.
-
-    Parameters
-    ----------
-    accumulator : EvaluationAccumulator
-        Counts of all partitions.
-    validity : dict
-        Result of `diagnostics.validity`.
-    id_match : dict
-        Result of `check_ids`.
-    """
-    task, counts = accumulator.task, accumulator.counts
-    ks = task.cutoffs
-    return {
-        "users": {
-            "evaluated": counts["in_truth"],
-            **{name: count for name, count in counts.items() if "@" not in name},
-            "shorter_than": {str(k): counts[f"shorter_than@{k}"] for k in ks},
-        },
-        "judged_share": {
-            str(k): counts[f"judged@{k}"] / JUDGED_UNITS / max(counts[f"listed@{k}"], 1) for k in ks
-        },
-        **({"propensity": accumulator.weighing.content} if task.conventions.propensity else {}),
-        "validity": validity,
-        "id_match": id_match,
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.errors import ArgumentNames, SettingNames
+from concord.metrics_core.errors import SettingNames, argument_names
 from concord.metrics_core.metrics.label import Label
 
 
@@ -32,7 +32,7 @@ class EvaluationConfig:
     @classmethod
     def of_one_model(cls, labels: Sequence[Label], conventions: Conventions) -> "EvaluationConfig":
         """Return the configuration of `evaluate`; its first label is primary."""
-        return EvaluationConfig(conventions, [*labels], [str(labels[0])], ArgumentNames("truth"))
+        return EvaluationConfig(conventions, [*labels], [str(labels[0])], argument_names("truth"))
 
     @property
     def ks(self) -> list[int]:

@@ -1,13 +1,10 @@
 """Ground truth and side data, loaded and validated once, and the evaluation of models on them."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
-from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.argument_types import Data, Truth
 from concord.metrics_core.data.arguments import Columns, list_policies, open_table, split_truth
@@ -32,8 +29,6 @@ from concord.metrics_core.evaluation.accumulator import build_task
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
-    ModelData,
-    ModelEvaluation,
     check_ids,
     evaluate_model,
     execute_in_memory,
@@ -48,6 +43,7 @@ from concord.metrics_core.evaluation.model_result import EvaluationData, ModelRe
 from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.partition import Part, Task, select_evaluated
 from concord.metrics_core.evaluation.streaming import StreamingEvaluator
+from concord.metrics_core.evaluation.summary import CONFIDENCE
 from concord.metrics_core.files import NO_FOLD, content_ids
 
 NO_PANELS: Mapping[str, Panel] = {}
@@ -70,44 +66,6 @@ class GroundTruth:
     judgements: pl.DataFrame
     quality: Mapping[str, Any]
     users: pl.DataFrame | None
-
-
-@dataclass(frozen=True)
-class EvaluatedModel:
-    """An evaluated model with its values in memory.
-
-    Attributes
-    ----------
-    evaluation : ModelEvaluation
-        Counts of users, lists and ids.
-    lists : DataFrame
-        Its recommendations, or only their ids.
-    store : ValueFrames
-        Values per user.
-    quality : dict
-        Description of its recommendations.
-    inputs : dict
-        Content ids of the tables that it was evaluated on.
-    """
-
-    evaluation: ModelEvaluation
-    lists: pl.DataFrame
-    store: "ValueFrames"
-    quality: Mapping[str, Any]
-    inputs: Mapping[str, Mapping[str, Any]]
-
-    def result(self, panels: Mapping[str, Panel], confidence: float) -> ModelResult:
-        """Return the results for a comparison."""
-        summary = self.evaluation.content(
-            self.store, panels, confidence=confidence, inputs=self.inputs
-        )
-        labels, definitions = self.store.labels, self.store.definitions
-        return ModelResult(labels, definitions, self.lists, summary, self.quality)
-
-    def counts(self) -> ModelResult:
-        """Return the lists and the counts of users, lists and ids, for warnings about one model."""
-        empty = pl.DataFrame()
-        return ModelResult(empty, empty, self.lists, self.evaluation.counts(), self.quality)
 
 
 @dataclass(frozen=True)
@@ -145,64 +103,93 @@ class Dataset:
         recs: Data,
         *,
         panels: Mapping[str, Panel] = NO_PANELS,
+        confidence: float = CONFIDENCE,
         fold: str = NO_FOLD,
-        needs_lists: bool = True,
-    ) -> EvaluatedModel:
+        keeps_lists: bool = True,
+    ) -> ModelResult:
         """Load and evaluate one model's recommendations.
 
         Parameters
         ----------
-        needs_lists : bool, default=True
-            If False, lists are not kept; sorted lists are evaluated while they are read.
+        keeps_lists : bool, default=True
+            If False, the result may have only the ids of its lists: sorted lists are then evaluated
+            while they are read.
         """
-        conventions, truth, data = self.config.conventions, self.truths[fold], self.data
-        task = build_task(self.config.labels, conventions, panels, has_users=data.users is not None)
-        users = truth.users
-        if task.only_known and data.users is not None:
-            users = read_frame(data.users)
-        if self.users is not None:
-            task, users = replace(task, only_known=True), self.users
-        loader = self.loader
+        conventions = self.config.conventions
+        task = self._task(panels)
+        data = self._data(fold, task)
         has_side_data = data.train is not None or data.items is not None
-        needs_lists |= has_side_data or task.needs_items or conventions.propensity is not None
-        execute: Executor = execute_in_memory
-        if not needs_lists:
-            streaming = StreamingEvaluator(task, truth.judgements, users)
-            table, quality = loader.recommendations(model, recs, streaming.keep)
-            execute, lists = streaming.execute, streaming.ids
-            needs_lists = streaming.is_refused
-        if needs_lists:
-            sink = InMemorySink()
-            table, quality = loader.recommendations(model, recs, sink.collect)
-            execute, lists = execute_in_memory, pl.DataFrame(sink.table)
-        model_data = ModelData(
-            model=model,
-            lists=lists,
-            truth=truth.judgements,
-            train=data.train,
-            items=data.items,
-            users=users,
-            connect=lambda _: registered_only(),
-        )
-        catalogue = self.tables["items"][0].name if "items" in self.tables else None
-        unknown_items = loader.policies.unknown_items
-        match_context = IdMatchContext(
-            table.name, table.columns, catalogue, unknown_items, table.settings
-        )
-        id_match = check_ids(model_data, match_context, of_requests=self.config.of_requests)
-        if self.users is not None:
-            _refuse_unknown_users(model_data)
+        keeps_lists |= has_side_data or task.needs_items or conventions.propensity is not None
+        streamed = None if keeps_lists else self._evaluate_while_reading(model, recs, task, data)
+        table, quality, lists, execute = streamed or self._read(model, recs)
+        id_match = self._check_ids(table, lists, data)
         store = ValueFrames(task)
-        evaluation = evaluate_model(model_data, task, execute, store, id_match=id_match)
-        qualities = {"truth": truth.quality, "lists": quality}
+        accumulator = evaluate_model(lists, data, task, execute, store)
+        qualities = {"truth": data.truth_quality, "lists": quality}
         qualities |= {role: of_table for role, (_, of_table) in self.tables.items()}
-        return EvaluatedModel(
-            evaluation,
-            lists,
-            store,
-            {"model": model, **({"fold": fold} if fold != NO_FOLD else {}), **quality},
-            {role: content_ids(of_table) for role, of_table in qualities.items()},
+        summary = accumulator.content(
+            model,
+            store.table_of,
+            panels,
+            confidence=confidence,
+            inputs={role: content_ids(of_table) for role, of_table in qualities.items()},
+            id_match=id_match,
         )
+        of_fold = {} if fold == NO_FOLD else {"fold": fold}
+        quality = {"model": model, **of_fold, **quality}
+        return ModelResult(store.labels, store.definitions, lists, summary, quality)
+
+    def _task(self, panels: Mapping[str, Panel]) -> Task:
+        """Return what is evaluated: of requested users only, if there are some."""
+        has_users = self.data.users is not None
+        task = build_task(self.config.labels, self.config.conventions, panels, has_users=has_users)
+        return replace(task, only_known=task.only_known or self.users is not None)
+
+    def _data(self, fold: str, task: Task) -> EvaluationData:
+        """Return the data of a fold, with the evaluated users."""
+        truth = self.truths[fold]
+        return replace(
+            self.data,
+            truth=truth.judgements,
+            truth_quality=truth.quality,
+            users=self.data.users if task.only_known else truth.users,
+            folds={},
+            connect=lambda _: registered_only(),  # faster, and no view has to stay
+        )
+
+    def _evaluate_while_reading(
+        self, model: str, recs: Data, task: Task, data: EvaluationData
+    ) -> "_ReadLists | None":
+        """Return the ids of sorted lists, which are evaluated range by range; None if refused."""
+        users = None if data.users is None else read_frame(data.users)
+        streaming = StreamingEvaluator(task, read_frame(data.truth), users)
+        table, quality = self.loader.recommendations(model, recs, streaming.keep)
+        return None if streaming.is_refused else (table, quality, streaming.ids, streaming.execute)
+
+    def _read(self, model: str, recs: Data) -> "_ReadLists":
+        """Return all rows of the lists."""
+        sink = InMemorySink()
+        table, quality = self.loader.recommendations(model, recs, sink.collect)
+        return table, quality, pl.DataFrame(sink.table), execute_in_memory
+
+    def _check_ids(
+        self, table: InputTable, lists: pl.DataFrame, data: EvaluationData
+    ) -> dict[str, Any]:
+        """Return how ids match; raise if no requested user is in the lists or the ground truth."""
+        catalogue = self.tables["items"][0].name if "items" in self.tables else None
+        unknown_items = self.loader.policies.unknown_items
+        context = IdMatchContext(table, catalogue, unknown_items)
+        id_match = check_ids(lists, data, context, of_requests=self.config.of_requests)
+        if self.users is not None:
+            users = self.users["user"].cast(pl.String)
+            known = (read_column(each, "user").cast(pl.String) for each in (lists, data.truth))
+            if not any(users.is_in(ids.implode()).any() for ids in known):
+                raise unknown_users_error()
+        return id_match
+
+
+# A table of lists, its description, the rows or only their ids, and what evaluates them.
+_ReadLists = tuple[InputTable, dict[str, Any], pl.DataFrame, Executor]
 
 
 def load_dataset(
@@ -246,7 +233,7 @@ def load_dataset(
         items=frames.get("items"),
         users=frames.get("users") if requested_users is None else requested_users,
         truth_quality=describe_folds(qualities) if folds else qualities[NO_FOLD],
-        connect=_connect,
+        connect=lambda _: in_memory(),
         folds=folds,
     )
     return Dataset(loader, data, loaded, tables, requested_users)
@@ -393,16 +380,3 @@ class ValueFrames:
     def table_of(self, _column: str) -> pl.DataFrame:
         """Return the frame of a column."""
         return self.values
-
-
-def _refuse_unknown_users(data: ModelData) -> None:
-    """Raise an InputError if no requested user is in the lists or the ground truth."""
-    assert data.users is not None
-    users = read_column(data.users, "user").cast(pl.String)
-    known = (read_column(table, "user").cast(pl.String) for table in (data.lists, data.truth))
-    if not any(users.is_in(ids.implode()).any() for ids in known):
-        raise unknown_users_error()
-
-
-def _connect(_files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnection]:
-    return in_memory()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -19,18 +18,25 @@ from concord.metrics_core.data.arguments import check_columns
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS
 from concord.metrics_core.data.load_tables import InMemorySink
 from concord.metrics_core.data.policies import parse_policies
+from concord.metrics_core.data.tables import read_frame
 from concord.metrics_core.data.units import split_unit_column, users_of_units
-from concord.metrics_core.errors import InputError, Problem, label_fix, raise_problems, refuse
-from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator
+from concord.metrics_core.errors import (
+    InputError,
+    Problem,
+    label_fix,
+    problems_of,
+    raise_problems,
+    refuse,
+)
 from concord.metrics_core.evaluation.config import EvaluationConfig
-from concord.metrics_core.evaluation.dataset import TableLoader, ValueFrames, load_dataset
+from concord.metrics_core.evaluation.dataset import TableLoader, load_dataset
 from concord.metrics_core.evaluation.evaluate_model import evaluated_label
 from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.evaluation.join_truth import PROPENSITY
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.evaluation.spark.frames import is_spark
-from concord.metrics_core.evaluation.summary import CONFIDENCE, Summary
+from concord.metrics_core.evaluation.summary import Summary
 from concord.metrics_core.evaluation.warnings.data import none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
 from concord.metrics_core.files import NO_FOLD
@@ -43,14 +49,9 @@ from concord.metrics_core.results.evaluation import Evaluation
 class FrameValues:
     """Values per user in memory; see `EvaluationValues`."""
 
-    accumulator: EvaluationAccumulator
-    store: ValueFrames
+    by_id: pl.DataFrame
+    summaries: Mapping[str, Summary]
     unit: Sequence[str]
-
-    @property
-    def by_id(self) -> pl.DataFrame:
-        """See `EvaluationValues`."""
-        return self.store.labels
 
     @property
     def per_user(self) -> pl.DataFrame:
@@ -67,11 +68,6 @@ class FrameValues:
     def n_requests(self) -> int | None:
         """See `EvaluationValues`."""
         return len(self.by_id) if self.unit else None
-
-    @cached_property
-    def summaries(self) -> Mapping[str, Summary]:
-        """See `EvaluationValues`."""
-        return self.accumulator.summaries(self.store.table_of, CONFIDENCE)[0]
 
     def mean(self, label: str) -> float:
         """See `EvaluationValues`."""
@@ -200,16 +196,19 @@ def evaluate(
     )
     try:
         dataset = load_dataset(loader, {NO_FOLD: truth}, tables, users=users)
-    except InputError:
-        loader.recommendations("recs", recs, InMemorySink().collect)  # problems of recs come first
-        raise
-    reads_lists = dataset.data.words is not None  # see `own_id_warnings`
-    model = dataset.evaluate("recs", recs, needs_lists=reads_lists)
+    except InputError as error:
+        of_lists = problems_of(loader.recommendations, "recs", recs, InMemorySink().collect)
+        raise InputError([*of_lists, *error.problems]) from None
+    keeps_lists = dataset.data.words is not None  # see `own_id_warnings`
+    model = dataset.evaluate("recs", recs, keeps_lists=keeps_lists)
     warnings = [
         *none_relevant_warnings(config, dataset.data),
-        *evaluation_warnings(config, {"recs": model.counts()}, dataset.data),
+        *evaluation_warnings(config, {"recs": model}, dataset.data),
     ]
-    values = FrameValues(model.evaluation.accumulator, model.store, unit)
+    summaries = {
+        label: Summary.from_numbers(each) for label, each in model.summary["metrics"].items()
+    }
+    values = FrameValues(read_frame(model.values), summaries, unit)
     return Evaluation(pinned, tuple(warnings), values, dataset.data.words)
 
 

@@ -43,9 +43,9 @@ def threshold_problems(
             f"is {least:g}, and the highest grade in {truth} is {highest:g}: "
             "no user has a relevant item"
         )
-        column = settings.columns("grade", "rating")
+        column = settings.of_table("columns", "grade", value="rating")
         fix = f"lower it, or name the column of the grades: {column}"
-        yield Problem(settings.location("conventions.relevance_threshold"), problem, fix)
+        yield Problem(settings.location("conventions", "relevance_threshold"), problem, fix)
 
 
 def err_grade_problems(
@@ -65,7 +65,7 @@ def err_grade_problems(
         problem = f"is {min(limits)[0]:g}, and {truth} has grade {highest:g}"
         names = dict.fromkeys(name for limit, name in limits if limit < highest)
         fix = f"set it to {highest:g}, or leave out {' and '.join(names)}"
-        yield Problem(settings.location("conventions.err_max_grade"), problem, fix)
+        yield Problem(settings.location("conventions", "err_max_grade"), problem, fix)
 
 
 def subtopic_problems(
@@ -76,6 +76,6 @@ def subtopic_problems(
     if names and "subtopic" not in columns:
         verb = "reads" if len(names) == 1 else "read"
         problem = f"{', '.join(names)} {verb} subtopics, and the ground truth names none"
-        column = settings.columns("subtopic")
+        column = settings.of_table("columns", "subtopic")
         fix = f"name the column of the subtopics, `iteration` in TREC qrels: {column}"
         yield Problem(location, problem, fix)

@@ -27,7 +27,7 @@ from concord.metrics_core.data.relations import in_memory, only_row
 from concord.metrics_core.data.side_data import read_train, read_users
 from concord.metrics_core.data.tables import share_id_types
 from concord.metrics_core.data.units import unit_mean_problems, unit_problems
-from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
+from concord.metrics_core.errors import InputError, Problem, problems_of, raise_problems, refuse
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import Catalogue, build_catalogue, with_item_columns
 
@@ -120,16 +120,14 @@ def load_inputs(
     allowed, column_names = parse_policies(policies or {}), check_columns(columns or {})
     table = open_table("recs", recs, column_names).with_unit(unit)
     allowed = list_policies(allowed, recs)
-    truth_error = words = None
     try:
         exclude = conventions.exclude
         words = _load_truth(connection, truth, allowed, column_names, unit, exclude=exclude)
     except InputError as error:
-        truth_error = error
+        of_lists = problems_of(read_lists, connection, table, allowed, conventions.rankings)
+        raise InputError([*of_lists, *error.problems]) from None
     lists, _, _ = read_lists(connection, table, allowed, conventions.rankings)
     connection.execute("ALTER TABLE source RENAME TO given")
-    if truth_error:
-        raise truth_error
     train_rows = "SELECT user, item FROM ranked WHERE FALSE"
     if train is not None:
         read_train(connection, open_table("train", train, column_names))
@@ -144,9 +142,7 @@ def load_inputs(
     else:
         connection.execute("CREATE TEMP TABLE items AS SELECT item FROM ranked WHERE FALSE")
     _share_id_types(connection)
-    match_context = IdMatchContext(
-        table.name, lists.file.columns, catalogue_name, allowed.unknown_items, table.settings
-    )
+    match_context = IdMatchContext(lists.file, catalogue_name, allowed.unknown_items)
     match_ids(connection, match_context, of_requests=bool(unit))
     return LoadedInputs(connection, allowed, lists, train is not None, catalogue, words)
 

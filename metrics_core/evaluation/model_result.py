@@ -8,6 +8,7 @@ from typing import Any
 from concord.metrics_core.data.relations import OpenConnection, only_row
 from concord.metrics_core.data.tables import Table, create_view, file_paths, read_column
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap, count_train_overlap
+from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.files import NO_FOLD
 
 Json = Mapping[str, Any]
@@ -69,34 +70,29 @@ class ModelResult:
         return counts
 
 
-@dataclass(frozen=True)
-class EvaluationData:
-    """The data that all models were evaluated on; None if not given.
+@dataclass(frozen=True, kw_only=True)
+class EvaluationData(SideData):
+    """The ground truth and side data that models are evaluated on; None if not given.
 
     Attributes
     ----------
     truth : path or frame
         user, item, grade [, time]; the first fold's, if folds have different ground truths.
-    train : path or frame, optional
-        user, item [, time, last], each pair once.
-    items : path or frame, optional
-        item [, categories | vector, title].
-    users : path or frame, optional
-        user, and columns for segments.
-    truth_quality : dict
-        Description of the ground truth, as in its file.
     connect : callable
         Opens a DuckDB connection that can read only the given files.
+    users : path or frame, optional
+        user, and columns for segments. While a model is evaluated: the evaluated users; None for
+        those of the ground truth.
+    truth_quality : dict
+        Description of the ground truth, as in its file.
     folds : dict
         Ground truth of each fold, if folds have different ones.
     """
 
     truth: Table
-    train: Table | None
-    items: Table | None
-    users: Table | None
-    truth_quality: Json
     connect: OpenConnection
+    users: Table | None = None
+    truth_quality: Json = field(default_factory=dict)
     folds: Mapping[str, Table] = field(default_factory=dict)
 
     def truth_of(self, evaluated: ModelResult) -> Table:

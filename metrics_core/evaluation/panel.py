@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.library_presets import SEARCH_PRESETS
 from concord.metrics_core.conventions.preset_table import UNWEIGHTED
 from concord.metrics_core.conventions.presets import (
     defines,
@@ -18,7 +19,6 @@ from concord.metrics_core.conventions.presets import (
     with_data_conventions,
 )
 from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
-from concord.metrics_core.conventions.search_presets import SEARCH_PRESETS
 from concord.metrics_core.evaluation.score import definition_problem
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import depends_on

@@ -69,15 +69,14 @@ class SideData:
 
     Attributes
     ----------
-    train, items : path or frame, optional
-        Train and catalogue.
-    users : path or frame, optional
-        The requested users; None for those of the ground truth.
+    train : path or frame, optional
+        user, item [, time, last], each pair once.
+    items : path or frame, optional
+        item [, categories | vector, title].
     """
 
     train: Table | None = None
     items: Table | None = None
-    users: Table | None = None
 
     @property
     def catalogue(self) -> Catalogue | None:

@@ -12,8 +12,9 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.list_batches import ListBatch, list_batch
 from concord.metrics_core.data.relations import registered_only
+from concord.metrics_core.data.tables import Table
 from concord.metrics_core.evaluation.diagnostics import ListIssues, count_list_issues, list_kinds
-from concord.metrics_core.evaluation.evaluate_model import ModelData
+from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import (
     Part,
     PartCounts,
@@ -101,7 +102,7 @@ class StreamingEvaluator:
         }
         return [name for name, kind in kinds.items() if len(kind) > 1]
 
-    def execute(self, _data: ModelData, _task: Task) -> Generator[Part]:
+    def execute(self, _lists: Table, _data: EvaluationData, _task: Task) -> Generator[Part]:
         """Yield the values that were computed while the lists were read; an `Executor`."""
         yield from self.parts
 

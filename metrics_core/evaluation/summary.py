@@ -1,7 +1,7 @@
 """Mean, confidence interval and number of users of a column of values per user."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -46,6 +46,14 @@ class Summary:
     n_users: int
     n_undefined: int
     n_requests: int | None = None
+
+    @classmethod
+    def from_numbers(cls, numbers: Mapping[str, Any]) -> "Summary":
+        """Return the summary of its numbers, as in a model's file."""
+        values: dict[str, Any] = {
+            name: math.nan if each is None else each for name, each in numbers.items()
+        }
+        return cls(**values)
 
     @property
     def numbers(self) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.conventions.option_types import UnitMean
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
@@ -169,11 +168,11 @@ class Clusters:
 
     user: Ints
     n_users: int
-    mean: UnitMean
+    mean: str
     weights: Floats | None = None
 
     @classmethod
-    def from_ids(cls, units: pl.Series, mean: UnitMean) -> "Clusters":
+    def from_ids(cls, units: pl.Series, mean: str) -> "Clusters":
         """Return the clusters of units by their ids; users are numbered in the order of their ids.
 
         Raises

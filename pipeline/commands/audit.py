@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.analyses.audit import audit_evaluations, refuse_unit
     from concord.metrics_core.comparison.inputs import ComparisonInput
     from concord.metrics_core.comparison.replicated_models import with_replicates
-    from concord.metrics_core.errors import ParamsKeys, raise_problems, refuse
+    from concord.metrics_core.errors import params_keys, raise_problems, refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.params.repository import rerun_command
@@ -45,16 +45,17 @@ def run(arguments: argparse.Namespace) -> None:
     config = params.comparison_config
     refuse_unit(config.conventions)
     if "train" not in params.background:
-        problem, fix = config.settings.missing_table("train")
-        location = config.settings.location("background")
-        raise refuse(location, f"an audit needs the training set, {problem}", fix)
+        problem = "an audit needs the training set, which is missing"
+        raise refuse("params.yaml: background", problem, "name its file as `background.train`")
     refuse_folder("--csv", arguments.csv)
     config = replace(config, labels=config.primary_labels)
     lists, config = read_evaluations(params, config, config.primary)
     data = evaluation_data(params)
     raise_problems(_missing_files(data))
     warn_if_stale(params)
-    times = [ParamsKeys(key).columns("time") for key in ("data.truth", "background.train")]
+    times = [
+        params_keys(key).of_table("columns", "time") for key in ("data.truth", "background.train")
+    ]
     result = audit_evaluations(
         ComparisonInput(config, with_replicates(lists, config), data),
         times_fix=f"set {' and '.join(times)} and run `{rerun_command()}`",

@@ -58,10 +58,12 @@ def definition_means(
     """Return the mean of each definition for a model."""
     from concord.metrics_core.evaluation.accumulator import definition_mean
     from concord.metrics_core.evaluation.partition import Task
+    from concord.pipeline.params.result_files import ModelFiles
     from concord.pipeline.stages.evaluate import choose_executor, model_data
 
     task = Task((), params.resolved_conventions, definitions=definitions)
-    parts = choose_executor(params)(model_data(params, model), task)
+    lists = ModelFiles.of_model(params.results, model).lists
+    parts = choose_executor(params)(lists, model_data(params, model), task)
     frames = [part.values for part in parts]
     return [definition_mean(frames, definition) for definition in definitions]
 

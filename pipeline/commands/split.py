@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from concord.metrics_core.errors import ArgumentNames, InputError, refuse
+from concord.metrics_core.errors import InputError, Key, SettingNames, as_argument, refuse
 from concord.pipeline.terminal.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
@@ -21,19 +21,14 @@ _NAMES = ("last", "at", "share", "gap", "seed", "repeats")
 _OPTIONS = {"method": "--how", **{name: f"--{name}" for name in _NAMES}}
 
 
-class _OptionNames(ArgumentNames):
-    """Names of settings in messages: options of the command."""
-
-    @property
-    def path(self) -> str:
-        return "name the file of interactions"
-
-    def columns(self, column: str, source_name: str = "…") -> str:
-        return f"`--column {column}={'' if source_name == 'null' else source_name}`"
-
-    @property
-    def all_columns(self) -> str:
-        return "`--column COLUMN=NAME`"
+def _as_option(key: Key, value: Any = ...) -> str:
+    """Return a setting of the table as an option of the command; empty if it is none."""
+    if key[-1] in ("path", "columns"):
+        return {"path": "`INTERACTIONS`", "columns": "`--column COLUMN=NAME`"}[key[-1]]
+    if "columns" not in key:
+        return as_argument(key, value)
+    name = {...: "…", None: ""}.get(value, value)
+    return f"`--column {key[-1]}={name}`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -127,7 +122,7 @@ def _open_table(path: str, columns: Sequence[str]) -> "InputTable":
     )
     from concord.metrics_core.data.paths import parse_path
 
-    location, settings = parse_path(path), _OptionNames(INTERACTIONS)
+    location, settings = parse_path(path), SettingNames((INTERACTIONS,), _as_option)
     check_path(location, settings)
     form = detect_format(location, None, settings)
     resolved = resolve_columns(INTERACTIONS_COLUMNS, _parse_columns(columns))

@@ -15,7 +15,7 @@ from concord.metrics_core.data.column_names import is_search_name
 from concord.metrics_core.data.formats import UNNAMED
 from concord.metrics_core.data.input_table import LIST_COLUMNS, InputTable, resolve_columns
 from concord.metrics_core.data.unit_detection import are_session_names, possible_units
-from concord.metrics_core.errors import ParamsKeys
+from concord.metrics_core.errors import params_keys
 from concord.metrics_core.evaluation.warnings.data import STAR_MAXIMA, least_liked
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.results.text_format import join_names
@@ -66,7 +66,7 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
 
 def _input(table: Table) -> InputTable:
     columns = resolve_columns(LIST_COLUMNS, table.columns)
-    return InputTable(str(table.path), table.file.format, *columns, ParamsKeys("models"))
+    return InputTable(str(table.path), table.file.format, *columns, params_keys("models"))
 
 
 Content = dict[str, Any]

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.pipeline.params.yaml_files import load_yaml
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -33,9 +34,37 @@ __pycache__/
 _PLAIN = re.compile(r"[A-Za-z0-9_./%()@][A-Za-z0-9_./%()@= -]*")
 
 
+_COMMENTS = {  # on conventions, instead of their allowed values
+    "relevance_threshold": "lowest grade that counts as relevant | null: all rows of the ground "
+    "truth",
+    "err_max_grade": "the highest grade of your scale",
+    "hlu_neutral": "grade without utility in half-life utility",
+    "user_coverage_kind": "any | full: at least k items",
+    "longtail_head": "share of the interactions in the head",
+    "user_no_recs": "relevant items, no list: zero | one | drop | nan | error",
+    "user_empty_truth": "a list, no relevant items",
+    "user_recs_only": "a list, not in the ground truth",
+    "user_both_empty": "neither",
+    "undefined": "0/0 in the mean: skip | zero | propagate",
+}
+
+
 def params_yaml(content: Mapping[str, Any], version: str | None) -> str:
     """Return the text of params.yaml; `version` is None in the checkout of Concord itself."""
-    return _template("params.yaml.j2").render(version=version, **content)
+    grades = {
+        "relevance_threshold": content.get("threshold", 1),
+        "err_max_grade": content.get("highest", 1),
+    }
+    conventions = [
+        (
+            each.name,
+            grades.get(each.name, each.default),
+            _COMMENTS.get(each.name, each.allowed_values()),
+        )
+        for each in PRESET_CONVENTIONS
+    ]
+    template = _template("params.yaml.j2")
+    return template.render(version=version, conventions=conventions, **content)
 
 
 class NamedFiles(NamedTuple):

@@ -18,9 +18,10 @@ from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.errors import (
     InputError,
-    ParamsKeys,
     Problem,
     format_count,
+    params_keys,
+    problems_of,
     raise_problems,
 )
 from concord.metrics_core.evaluation.partition import Task
@@ -34,7 +35,7 @@ from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.init.discovery import list_outs, stage_of
 from concord.pipeline.init.render import NamedFiles, dvc_yaml
 from concord.pipeline.mlflow.training_runs import training_run_ids
-from concord.pipeline.params.checks import is_model_name, problems_of
+from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.model import PARAMS, Params, Results, RunIdFile
 from concord.pipeline.params.paths import dvc_problems, input_paths
 from concord.pipeline.params.read import check_params
@@ -258,13 +259,13 @@ def _unknown_segments(params: Params) -> Iterator[Problem]:
     users = Path(params.results.data) / "users.parquet"
     for name, segmentation in params.segmentations.items():
         if isinstance(segmentation, ByColumn):
-            keys = ParamsKeys("segments")
+            keys = params_keys("segments")
             yield from problems_of(refuse_unknown_column, keys, users, name, segmentation)
 
 
 def _check_ids(params: Params, model: str) -> None:
     """Raise InputError for ids that do not match; warn about ids that nearly match."""
-    matches = check_model_ids(params, model_data(params, model))
+    matches = check_model_ids(params, model, model_data(params, model))
     for kind in ("users", "items"):
         listed, known, similar = (matches[kind][name] for name in ("listed", "known", "alike"))
         if similar:

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,13 @@ from concord.metrics_core.conventions.presets import (
 )
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_mean_problems
-from concord.metrics_core.errors import InputError, ParamsKeys, Problem, format_count, label_fix
+from concord.metrics_core.errors import (
+    Problem,
+    format_count,
+    label_fix,
+    params_keys,
+    problems_of,
+)
 from concord.metrics_core.evaluation.grade_fit import subtopic_problems
 from concord.metrics_core.evaluation.score import label_problem
 from concord.metrics_core.files import SIDE_TABLES
@@ -102,7 +108,7 @@ def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> It
     if isinstance(comparison, dict):
         effects = comparison.get("min_effect", 0.0)
         yield from _with_keys(value_problems(comparison))
-        yield from _with_keys(effect_problems(effects, {}, (), ParamsKeys("comparison")))
+        yield from _with_keys(effect_problems(effects, {}, (), params_keys("comparison")))
     if isinstance(gate, dict) and not any(keys[0] == "gate" for keys in invalid):
         rules = {key: gate[key] for key in gate.keys() - {"new_models"}}
         yield from problems_of(parse_gate, rules)
@@ -129,7 +135,7 @@ def params_problems(params: Params) -> list[Problem]:
         *_catalogue_problems(params, conventions),
         *_unit_problems(params),
         *_label_problems(params, labels),
-        *subtopic_problems(labels, params.data.truth.columns, ParamsKeys("data.truth"), _METRICS),
+        *subtopic_problems(labels, params.data.truth.columns, params_keys("data.truth"), _METRICS),
         *_pattern_problems(params),
         *_with_keys(problems_of(params.build_config, labels, conventions)),
         *_fold_problems(params),
@@ -138,15 +144,6 @@ def params_problems(params: Params) -> list[Problem]:
         *_rename_problems(params),
     ]
     return problems or [*_uncomputable_problems(params)]
-
-
-def problems_of(check: Callable[..., object], *arguments: object) -> Sequence[Problem]:
-    """Return the problems of the InputError that a function raises; none if it raises none."""
-    try:
-        check(*arguments)
-    except InputError as error:
-        return error.problems
-    return ()
 
 
 def _with_keys(problems: Iterable[Problem]) -> Iterator[Problem]:

@@ -51,7 +51,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import word_problems
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_problems
-from concord.metrics_core.errors import InputError, ParamsKeys, Problem, ValuesKeys, refuse
+from concord.metrics_core.errors import InputError, Problem, SettingNames, as_params_line, refuse
 from concord.metrics_core.files import count_items, load_json
 from concord.metrics_core.metrics.label import (
     MAX_K,
@@ -617,7 +617,11 @@ class Params(_Section):
             labels if self.has_values else in_report_order(labels),
             options,
             conventions=conventions,
-            settings=(ValuesKeys if self.has_values else ParamsKeys)("comparison"),
+            settings=SettingNames(
+                ("comparison",),
+                as_params_line,
+                metrics=("metrics",) if self.has_values else ("evaluation", "metrics"),
+            ),
             replicates={model: lists for model, lists in self.replicate_names.items() if lists},
         ).validated(
             self.compared_models,

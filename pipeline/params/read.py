@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, Tag, ValidationError
 
 from concord.metrics_core.conventions.convention import format_value
-from concord.metrics_core.errors import InputError, Location, ParamsKeys, Problem, refuse
+from concord.metrics_core.errors import InputError, Location, Problem, params_keys, refuse
 from concord.metrics_core.metrics.custom_metric import load_metrics, set_metric_file
 from concord.metrics_core.metrics.label import set_value_labels
 from concord.pipeline.params.checks import (
@@ -126,7 +126,7 @@ def check_metric_file(params: Params, own_metrics: Path) -> None:
 
     key = "background.metrics"
     check_inside(key, own_metrics, allow_outside=params.input.allow_outside)
-    check_path(own_metrics, ParamsKeys(key))
+    check_path(own_metrics, params_keys(key))
 
 
 def _version_problems(version_written: Any) -> Iterator[Problem]:

@@ -12,19 +12,20 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.id_matching import IdMatchContext
+from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.data.tables import Table, create_view, file_paths, scan, share_id_types
 from concord.metrics_core.data.value_files import USER
-from concord.metrics_core.errors import InputError, ParamsKeys, raise_problems, refuse
+from concord.metrics_core.errors import InputError, params_keys, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_panels, build_task, pinned_content
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
-    ModelData,
     check_ids,
     evaluate_model,
     execute_in_memory,
 )
 from concord.metrics_core.evaluation.grade_fit import grade_problems
+from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import (
     Part,
     Task,
@@ -36,7 +37,7 @@ from concord.metrics_core.evaluation.partition import (
 )
 from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.evaluation.side_data import with_items
-from concord.metrics_core.evaluation.value_summary import summarise_values
+from concord.metrics_core.evaluation.value_models import summarise_values
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
 from concord.pipeline.params.model import PARAMS, Params
@@ -74,11 +75,13 @@ def choose_executor(params: Params) -> Executor:
 _KNOWN_USERS = "CREATE OR REPLACE TEMP VIEW known AS SELECT user FROM truth"
 
 
-def execute_by_ranges(data: ModelData, task: Task, rows_per_partition: int) -> Generator[Part]:
+def execute_by_ranges(
+    lists: Table, data: EvaluationData, task: Task, rows_per_partition: int
+) -> Generator[Part]:
     """Yield the values of ranges of users, in the order of users."""
     # All queries sort where order matters; DuckDB is faster if it may ignore the files' order.
-    task = data.background.with_item_columns(task)
-    tables = {"lists": data.lists, "truth": data.truth}
+    task = data.with_item_columns(task)
+    tables = {"lists": lists, "truth": data.truth}
     if data.users is not None:
         tables["known"] = data.users
     with (
@@ -93,8 +96,8 @@ def execute_by_ranges(data: ModelData, task: Task, rows_per_partition: int) -> G
         share_id_types(connection, {f"all_{name}": f"{name}_file" for name in tables})
         if task.needs_items:
             create_range_views(connection, ["lists"], None, None)
-            task = with_items(connection, task, data.background)
-        starts = _range_starts(connection, data.lists, rows_per_partition)
+            task = with_items(connection, task, data)
+        starts = _range_starts(connection, lists, rows_per_partition)
 
         def judged() -> Iterator[dict[int, Judged]]:
             for low, high in zip([None, *starts], [*starts, None], strict=True):
@@ -130,11 +133,9 @@ def _range_starts(
     return sorted(set(starts))
 
 
-def model_data(params: Params, model: str) -> ModelData:
-    """Return the files of a model and of the data that it is evaluated on."""
-    return ModelData(
-        model=model,
-        lists=ModelFiles.of_model(params.results, model).lists,
+def model_data(params: Params, model: str) -> EvaluationData:
+    """Return the files of the data that a model is evaluated on."""
+    return EvaluationData(
         truth=truth_file(params, params.models[model].fold),
         train=side_data_file(params, "train"),
         items=side_data_file(params, "items"),
@@ -145,7 +146,7 @@ def model_data(params: Params, model: str) -> ModelData:
     )
 
 
-def check_model_ids(params: Params, data: ModelData) -> dict[str, Any]:
+def check_model_ids(params: Params, model: str, data: EvaluationData) -> dict[str, Any]:
     """Return how a model's ids overlap with ground truth and catalogue.
 
     Raises
@@ -153,21 +154,21 @@ def check_model_ids(params: Params, data: ModelData) -> dict[str, Any]:
     InputError
         If `match_ids` refuses the ids.
     """
-    entry, catalogue = params.models[data.model], params.background.get("items")
+    entry, catalogue = params.models[model], params.background.get("items")
+    columns = {str(column): name for column, name in entry.columns.items()}
     names = IdMatchContext(
-        entry.path,
-        {str(column): name for column, name in entry.columns.items()},
+        InputTable(entry.path, "", (), (), columns, params_keys(f"models.{model}")),
         catalogue.path if catalogue else None,
         params.input.unknown_items,
-        ParamsKeys(f"models.{data.model}"),
     )
-    return check_ids(data, names, of_requests=bool(params.data.unit))
+    lists = ModelFiles.of_model(params.results, model).lists
+    return check_ids(lists, data, names, of_requests=bool(params.data.unit))
 
 
-def check_grades(params: Params, data: ModelData) -> None:
+def check_grades(params: Params, data: EvaluationData) -> None:
     """Raise InputError if no grade reaches the threshold, or one is above ERR's highest grade."""
     highest = scan(data.truth).select(pl.col("grade").max()).collect().item()
-    path, settings = params.data.truth.path, ParamsKeys("data.truth")
+    path, settings = params.data.truth.path, params_keys("data.truth")
     conventions = params.parsed_conventions
     raise_problems(grade_problems(highest, params.labels, conventions, path, settings))
 
@@ -183,7 +184,7 @@ def evaluate(params: Params, model: str) -> str:
     remove_background(params)
     data, files = model_data(params, model), ModelFiles.of_model(params.results, model)
     check_grades(params, data)
-    id_overlap = check_model_ids(params, data)
+    id_match = check_model_ids(params, model, data)
     lists_quality = load_json(files.quality, rerun_fix())
     truth_quality = load_json(truth_quality_file(params), rerun_fix())
     if (fold := params.models[model].fold) is not None:
@@ -199,10 +200,12 @@ def evaluate(params: Params, model: str) -> str:
     ):
         store = _ValueFiles(files, task, pinned_content(model, conventions), progress, open_files)
         execute = partial(execute_ahead, execute=choose_executor(params))
-        evaluation = evaluate_model(data, task, execute, store, id_match=id_overlap)
-        content = evaluation.content(
-            store,
+        accumulator = evaluate_model(files.lists, data, task, execute, store)
+        content = accumulator.content(
+            model,
+            store.table_of,
             panels,
+            id_match=id_match,
             confidence=params.comparison.confidence,
             inputs={
                 "truth": content_ids(truth_quality),
@@ -245,10 +248,12 @@ def _check_unit(params: Params, qualities: Iterable[Mapping[str, Any]]) -> None:
             raise refuse(f"{PARAMS}: data.unit", problem, fix)
 
 
-def execute_ahead(data: ModelData, task: Task, execute: Executor) -> Generator[Part]:
+def execute_ahead(
+    lists: Table, data: EvaluationData, task: Task, execute: Executor
+) -> Generator[Part]:
     """Compute the next partition while one is written; locate errors of conventions."""
     try:
-        with closing(prefetch(execute(data, task))) as parts:
+        with closing(prefetch(execute(lists, data, task))) as parts:
             yield from parts
     except InputError:  # has a location
         raise

@@ -38,7 +38,13 @@ from concord.metrics_core.data.paths import AnyPath, RemotePath, existing_object
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds, size_text
 from concord.metrics_core.data.side_data import read_excluded_pairs
-from concord.metrics_core.errors import ParamsKeys, ValuesKeys, format_count, refuse
+from concord.metrics_core.errors import (
+    SettingNames,
+    as_params_line,
+    format_count,
+    params_keys,
+    refuse,
+)
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile, ValuesFile
 from concord.pipeline.params.paths import check_inside
@@ -227,7 +233,7 @@ def input_policies(params: Params) -> Policies:
 def _table(
     params: Params, key: str, entry: TruthFile | ListsFile | BackgroundFile, columns: Columns
 ) -> InputTable:
-    path, settings = parse_path(entry.path), ParamsKeys(key)
+    path, settings = parse_path(entry.path), params_keys(key)
     check_inside(key, path, allow_outside=params.input.allow_outside)
     check_path(path, settings)
     form = detect_format(path, entry.format, settings)
@@ -298,7 +304,7 @@ def _values_table(params: Params, model: str, entry: ValuesFile) -> InputTable:
     from concord.metrics_core.data.value_files import USER
 
     key, path = f"models.{model}", parse_path(entry.values)
-    settings = ValuesKeys(key)
+    settings = SettingNames(("models", model), as_params_line, path="values")
     check_inside(key, path, allow_outside=params.input.allow_outside, part="values")
     check_path(path, settings)
     form = detect_format(path, entry.format, settings)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.data.tables import create_view, file_paths
+from concord.metrics_core.data.tables import Table, create_view, file_paths
 from concord.metrics_core.data.units import ESCAPE_PATTERN, USER_PATTERN
 from concord.metrics_core.errors import report_missing_extra
-from concord.metrics_core.evaluation.evaluate_model import ModelData
+from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import Part, Task
 from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.evaluation.spark.bucket import ORIGIN, Plan
@@ -33,14 +33,16 @@ if TYPE_CHECKING:
 MAX_USERS = 131_072  # whose values the driver holds at a time
 
 
-def execute_on_spark(data: ModelData, task: Task, rows_per_partition: int) -> Generator[Part]:
+def execute_on_spark(
+    lists: Table, data: EvaluationData, task: Task, rows_per_partition: int
+) -> Generator[Part]:
     """Yield the values of ranges of users, in the order of users; all inputs are files."""
-    task = data.background.with_item_columns(task)
+    task = data.with_item_columns(task)
     session = _session()
-    inputs: dict[str, Any] = {"recs": data.lists, "truth": data.truth}
+    inputs: dict[str, Any] = {"recs": lists, "truth": data.truth}
     numbers = None
     if task.needs_items:
-        task, numbers = _number_items(data, task)
+        task, numbers = _number_items(lists, data, task)
         inputs |= {"train": data.train} if data.train is not None else {}
     inputs |= {"users": data.users} if data.users is not None else {}
     of_requests = task.conventions.unit_mean is not None
@@ -77,11 +79,11 @@ def _session() -> "SparkSession":
     return SparkSession.builder.getOrCreate()
 
 
-def _number_items(data: ModelData, task: Task) -> tuple[Task, pa.Table]:
+def _number_items(lists: Table, data: EvaluationData, task: Task) -> tuple[Task, pa.Table]:
     """Return the task with numbered items, and the number of each item."""
-    with data.connect(file_paths([data.lists])) as connection:
-        create_view(connection, "lists", data.lists)
-        task = with_items(connection, task, data.background)
+    with data.connect(file_paths([lists])) as connection:
+        create_view(connection, "lists", lists)
+        task = with_items(connection, task, data)
         numbers = connection.sql("SELECT item, item_number FROM item_numbers").to_arrow_table()
     return task, numbers
 

@@ -116,12 +116,6 @@ def _swapped_tables(details: Details) -> Texts:
     )
 
 
-_OTHER_TRAIN = {
-    "train": "give your own table as `train`, or none",
-    "background": "name your own files under `background:`, or write `background: {}`",
-}
-
-
 def _unrelated_train(details: Details) -> Texts:
     if details.get("shares_items"):
         return (
@@ -133,7 +127,7 @@ def _unrelated_train(details: Details) -> Texts:
     return (
         "No user of the ground truth occurs in the training set: these models may have learned "
         "from other data.",
-        _OTHER_TRAIN[details["setting"]],
+        f"give your own table as {details['setting']}, or none",
     )
 
 

@@ -123,7 +123,7 @@ FILES = [
     BadJson("no_list_in_any_line", '{"user":"u","items":[]}\n', "has no rows", NO_ROWS, page=3),
     BadInput("file_missing", {"popularty.csv": ""},
              "there is no such file; similar names: popularty.csv",
-             "set `models.m.path` to the file", file="popularity.csv", page=1),
+             "set `models.m.path` to the path of the file", file="popularity.csv", page=1),
     BadParquet("csv_named_parquet", f"{LISTS}u,a,1\n",
                "is not a valid parquet file; it starts with 'user,item,rank'",
                "name it by its format, or set `models.m.format`", page=5),
@@ -141,7 +141,7 @@ FILES = [
     Bad("device", lambda path: path.symlink_to("/dev/zero"),
         SPECIAL, None, settings=OUTSIDE, page=69),
     Bad("address_of_no_store", {}, "is an address, not a local file",
-        "download it, and set `models.m.path` to the file; only s3://, gs://, gcs://,"
+        "download it, and set `models.m.path` to the path of the file; only s3://, gs://, gcs://,"
         " az://, abfs://, abfss://, azure:// are read without a download",
         file="https:/lists/als.csv", settings=OUTSIDE),
     Bad("socket", _socket, SPECIAL, None, page=69),

@@ -164,9 +164,10 @@ def as_argument(message: str, table: str) -> str:
     """Return a message of a stage in the words of the library: arguments instead of keys."""
     key = re.escape(TABLES[table])
     for pattern, argument in (
-        (rf"set `{key}\.path` to the file", f"give the path of the file as `{table}`"),
+        (rf"`{key}\.path`", f"`{table}`"),
         (rf"`{key}\.columns: {{(\w+): null}}`", rf"`columns={{'{table}': {{'\1': None}}}}`"),
-        (rf"`{key}\.columns: {{(\w+): (…|\w+)}}`", rf"`columns={{'{table}': {{'\1': '\2'}}}}`"),
+        (rf"`{key}\.columns: {{(\w+): …}}`", rf"`columns={{'{table}': {{'\1': …}}}}`"),
+        (rf"`{key}\.columns: {{(\w+): (\w+)}}`", rf"`columns={{'{table}': {{'\1': '\2'}}}}`"),
         (rf"`{key}\.columns`", f"`columns={{'{table}': …}}`"),
         (rf"set `{key}\.format: (\w+)`", r"give the file the ending .\1"),
         (rf"set `{key}\.format`", "give the file another ending"),
@@ -188,7 +189,7 @@ def as_argument(message: str, table: str) -> str:
 
 ADD_AN_ORDER = (
     "add a column 'rank' (1 is best) or 'score' (the highest is best), or name yours: "
-    "`columns={'recs': {'score': '…'}}`"
+    "`columns={'recs': {'score': …}}`"
 )
 ONE_LIST_A_USER = "give each user one list"
 OR_SCORES = "or leave out the ranks, so that scores decide"

@@ -14,8 +14,10 @@ import pytest
 import concord as cc
 from concord.metrics_core.conventions.preset_table import PRESETS
 from concord.metrics_core.conventions.presets import preset as conventions_of_preset
+from concord.metrics_core.evaluation import dataset
 from concord.metrics_core.evaluation.accumulator import summarise_column
-from concord.metrics_core.evaluation.evaluate import FrameValues
+from concord.metrics_core.evaluation.dataset import ValueFrames
+from concord.metrics_core.evaluation.partition import Task
 from tests.parity import measure
 from tests.parity.cases import Case, movielens, pooled, propensities, ranking_cases
 
@@ -116,9 +118,9 @@ def _concord_values(expected: pl.DataFrame, preset: str) -> pl.DataFrame:
     for name, labels in by_case.iter_rows():
         groups["integers" in _cases()[name], tuple(labels)].append(name)
     results = [
-        _long(result, name)
+        _long(result, store, name)
         for (_, labels), names in groups.items()
-        for result in [_evaluate(names, preset, labels)]
+        for result, store in [_evaluate(names, preset, labels)]
         for name in names
     ]
     values = pl.concat(results).with_columns(pl.col("user").is_null().alias("is_mean"))
@@ -127,31 +129,40 @@ def _concord_values(expected: pl.DataFrame, preset: str) -> pl.DataFrame:
     return values.with_columns(preset=pl.lit(preset))
 
 
-def _evaluate(names: Sequence[str], preset: str, labels: Sequence[str]) -> cc.Evaluation:
+def _evaluate(
+    names: Sequence[str], preset: str, labels: Sequence[str]
+) -> tuple[cc.Evaluation, ValueFrames]:
     """Evaluate the users of several cases at once, which takes a fraction of the time."""
     case = _cases()[names[0]] if len(names) == 1 else {}
-    return cc.evaluate(
-        pl.concat([_lists(name) for name in names]),
-        {user: grades for name in names for user, grades in _truth(name).items()},
-        metrics=labels,
-        conventions=conventions_of_preset(preset),
-        train=case.get("train"),
-        items=case.get("categories"),
-        input={"negative_grade": "pooled"},
-    )
+    stores: list[ValueFrames] = []
+
+    def store(task: Task) -> ValueFrames:
+        stores.append(ValueFrames(task))
+        return stores[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dataset, "ValueFrames", store)
+        result = cc.evaluate(
+            pl.concat([_lists(name) for name in names]),
+            {user: grades for name in names for user, grades in _truth(name).items()},
+            metrics=labels,
+            conventions=conventions_of_preset(preset),
+            train=case.get("train"),
+            items=case.get("categories"),
+            input={"negative_grade": "pooled"},
+        )
+    return result, stores[0]
 
 
-def _long(result: cc.Evaluation, name: str) -> pl.DataFrame:
+def _long(result: cc.Evaluation, store: ValueFrames, name: str) -> pl.DataFrame:
     """Return case, label, user (null: the mean) and value of the users of one case."""
     of_case = pl.col("user").is_in(list(_ids(name).values()))
-    assert isinstance(result.values, FrameValues)
-    accumulator, store = result.values.accumulator, result.values.store
     values = store.values.filter(of_case)
     conventions = result.conventions
     users = {user_id: user for user, user_id in _ids(name).items()}
     per_user = result.per_user.filter(of_case).unpivot(index="user", variable_name="label")
     per_user = per_user.with_columns(pl.col("user").replace_strict(users, return_dtype=pl.String))
-    labels = accumulator.task.labels
+    labels = store.task.labels
     results = [
         result[str(label)]
         if label.metric.is_aggregate

@@ -7,7 +7,7 @@ import pytest
 from concord.metrics_core.data.formats import DELIMITERS, ENDINGS, FORMATS
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.read_source import read_source
-from concord.metrics_core.errors import ArgumentNames
+from concord.metrics_core.errors import argument_names
 from concord.pipeline.init import tables
 from concord.pipeline.params.model import Format
 from concord.pipeline.running.connections import isolated_connection
@@ -26,6 +26,6 @@ def test_a_fix_that_names_the_ending_of_a_format_names_one_that_is_known() -> No
 
 
 def test_a_format_without_reader_is_not_read_as_another() -> None:
-    file = InputTable("lists.orc", "orc", ("user", "item"), (), {}, ArgumentNames("recs"))
+    file = InputTable("lists.orc", "orc", ("user", "item"), (), {}, argument_names("recs"))
     with isolated_connection() as connection, pytest.raises(KeyError, match="orc"):
         read_source(connection, file)

@@ -10,9 +10,8 @@ import concord as cc
 from concord.metrics_core.conventions.option_types import PropensityOptions
 from concord.metrics_core.evaluation.accumulator import build_panels, build_task
 from concord.metrics_core.evaluation.evaluate import parse_labels
-from concord.metrics_core.evaluation.evaluate_model import ModelData
+from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import Part, Task
-from concord.metrics_core.evaluation.side_data import NO_SIDE_DATA, SideData
 from concord.metrics_core.evaluation.spark.buckets import partition_keys, spark_hash
 from concord.metrics_core.metrics import custom_metric
 from concord.metrics_core.metrics.exposure import Exposure
@@ -43,10 +42,9 @@ def _files(folder: Path, *, text: bool) -> tuple[Path, Path]:
     return folder / "lists.parquet", folder / "truth.parquet"
 
 
-def _data(files: tuple[Path, Path], background: SideData) -> ModelData:
-    return ModelData(
-        "m", *files, read_only_connection, background.train, background.items, background.users
-    )
+def _data(files: tuple[Path, Path], **side_data: Any) -> tuple[Path, EvaluationData]:
+    lists, truth = files
+    return lists, EvaluationData(truth=truth, connect=read_only_connection, **side_data)
 
 
 def _whole(parts: list[Part]) -> tuple[pl.DataFrame, dict[str, list[int]]]:
@@ -58,11 +56,11 @@ def _whole(parts: list[Part]) -> tuple[pl.DataFrame, dict[str, list[int]]]:
     return pl.concat([part.values for part in parts]), counts
 
 
-def _assert_as_duckdb(files: tuple[Path, Path], task: Task, background: SideData) -> list[Part]:
+def _assert_as_duckdb(files: tuple[Path, Path], task: Task, **side_data: Path) -> list[Part]:
     """Return the parts that Spark gives, after they were compared with those of DuckDB."""
-    parts = list(execute_on_spark(_data(files, background), task, 500))
+    parts = list(execute_on_spark(*_data(files, **side_data), task, 500))
     values, exposures = _whole(parts)
-    expected, exposed = _whole(list(execute_by_ranges(_data(files, background), task, 500)))
+    expected, exposed = _whole(list(execute_by_ranges(*_data(files, **side_data), task, 500)))
 
     assert values.cast(expected.schema).equals(expected, null_equal=True)
     assert exposures == exposed
@@ -79,9 +77,9 @@ def test_the_values_of_labels_and_panel(
     labels = parse_labels([*ACCURACY, *BEYOND_ACCURACY, *subtopics])
     pinned = cc.preset("standard")
     task = build_task(labels, pinned, build_panels(labels, ["nDCG@10"], pinned))
-    background = SideData(tmp_path / "train.parquet", tmp_path / "items.parquet")
+    side_data = {name: tmp_path / f"{name}.parquet" for name in ("train", "items")}
 
-    assert len(_assert_as_duckdb(files, task, background)) > 2
+    assert len(_assert_as_duckdb(files, task, **side_data)) > 2
 
 
 def test_requests_use_the_train_of_their_user(
@@ -103,9 +101,9 @@ def test_requests_use_the_train_of_their_user(
     task = Task(
         parse_labels([*ACCURACY, *BEYOND_ACCURACY]), cc.preset("standard", unit_mean="users")
     )
-    background = SideData(tmp_path / "train.parquet", tmp_path / "items.parquet")
+    side_data = {name: tmp_path / f"{name}.parquet" for name in ("train", "items")}
 
-    _assert_as_duckdb(files, task, background)
+    _assert_as_duckdb(files, task, **side_data)
 
 
 def test_weights_of_items_and_users_on_spark(spark: "SparkSession", tmp_path: Path) -> None:
@@ -118,9 +116,9 @@ def test_weights_of_items_and_users_on_spark(spark: "SparkSession", tmp_path: Pa
     }
     labels, pinned = parse_labels(["R@10", "DCG@5"]), cc.preset("standard", propensity=known)
     task = build_task(labels, pinned, build_panels(labels, ["R@10"], pinned))
-    background = SideData(tmp_path / "train.parquet")
+    side_data = {"train": tmp_path / "train.parquet"}
 
-    assert "#counts>=1" in _assert_as_duckdb(files, task, background)[0].values.columns
+    assert "#counts>=1" in _assert_as_duckdb(files, task, **side_data)[0].values.columns
 
 
 @pytest.mark.parametrize("has_users", [False, True])
@@ -137,9 +135,9 @@ def test_users_of_whom_nothing_was_observed(
         cc.preset("standard", propensity=known),
     )
     task = build_task(labels, pinned, {}, has_users=has_users)
-    background = SideData(tmp_path / "train.parquet", None, users if has_users else None)
+    side_data = {"train": tmp_path / "train.parquet"} | ({"users": users} if has_users else {})
 
-    (result, *_) = _assert_as_duckdb(files, task, background)
+    (result, *_) = _assert_as_duckdb(files, task, **side_data)
 
     assert result.values["P@10"].null_count() == 0
     assert result.values["R@10"].null_count() > 0
@@ -149,13 +147,13 @@ def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path
     files = _files(tmp_path, text=False)
     task = Task(parse_labels(ACCURACY), cc.preset("standard", user_no_recs="error"))
     with pytest.raises(ValueError) as expected:
-        list(execute_by_ranges(_data(files, NO_SIDE_DATA), task, 10_000_000))
+        list(execute_by_ranges(*_data(files), task, 10_000_000))
 
     path = tmp_path / "a [1]* {b}"  # to Spark a pattern
     path.mkdir()
     files = _files(path, text=False)
     with pytest.raises(ValueError) as refused:
-        list(execute_on_spark(_data(files, NO_SIDE_DATA), task, 300))
+        list(execute_on_spark(*_data(files), task, 300))
 
     assert str(refused.value) == str(expected.value)
 
@@ -173,7 +171,7 @@ def test_an_own_metric_that_raises_is_reported_once_with_its_file(
     task = Task(parse_labels([f"{code}:f@3"]), cc.preset("standard"))
 
     with pytest.raises(cc.InputError) as refused:
-        list(execute_on_spark(_data(files, NO_SIDE_DATA), task, 300))
+        list(execute_on_spark(*_data(files), task, 300))
 
     (problem,) = refused.value.problems
     assert problem.where == str(code)
@@ -186,10 +184,7 @@ def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
     items.write_parquet(tmp_path / "items.parquet")
     labels = ["AWRF@10", "EED@10", "EEL@5"]
     pinned = cc.preset("standard", fairness_target="relevant")
-    task, background = (
-        Task(parse_labels(labels), pinned),
-        SideData(None, tmp_path / "items.parquet"),
-    )
+    task, side_data = Task(parse_labels(labels), pinned), {"items": tmp_path / "items.parquet"}
 
     lists, truth = (spark.read.parquet(path.as_posix()) for path in files)
     how: dict[str, Any] = {
@@ -200,7 +195,7 @@ def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
         "input": {"unknown_items": "keep"},
     }
 
-    _assert_as_duckdb(files, task, background)
+    _assert_as_duckdb(files, task, **side_data)
     result = cc.evaluate(lists.drop("score"), truth, **how)
     alone = cc.evaluate(files[0], files[1], **how)
     assert {label: result[label] for label in labels} == {label: alone[label] for label in labels}
@@ -226,11 +221,11 @@ def test_metrics_of_ones_own_reach_the_workers(
 
     result, alone = cc.evaluate(lists.drop("score"), truth, **how), cc.evaluate(*files, **how)
     task = Task(parse_labels(["revenue@5"]), cc.preset("standard"))
-    background = SideData(None, tmp_path / "items.parquet")
+    side_data = {"items": tmp_path / "items.parquet"}
 
     assert alone["revenue@5"] > 0
     assert result["revenue@5"] == alone["revenue@5"]
-    _assert_as_duckdb(files, task, background)
+    _assert_as_duckdb(files, task, **side_data)
 
 
 @pytest.mark.parametrize("buckets", [1, 14])

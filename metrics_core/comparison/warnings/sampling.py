@@ -9,7 +9,6 @@ import polars as pl
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.conventions.conventions import Candidates
-from concord.metrics_core.conventions.option_types import UnitMean
 from concord.metrics_core.data.tables import create_view, file_paths, schema_of, share_id_types
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
@@ -102,7 +101,7 @@ def _ranks(
     return pl.concat(frames)
 
 
-def _with_weights(ranks: pl.DataFrame, mean: UnitMean | None) -> pl.DataFrame:
+def _with_weights(ranks: pl.DataFrame, mean: str | None) -> pl.DataFrame:
     """Return the ranks with the weight of each row; `user` is the user of a request."""
     if mean is not None:
         ranks = ranks.with_columns(users_of_units(ranks["user"]))

@@ -16,17 +16,18 @@ from concord.metrics_core.data.policies import Policies, parse_policies
 from concord.metrics_core.data.read_source import read_source
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.side_data import no_rows_left_error, read_users
-from concord.metrics_core.errors import ArgumentNames, InputError, raise_problems, refuse
+from concord.metrics_core.errors import (
+    InputError,
+    Problem,
+    argument_names,
+    problems_of,
+    raise_problems,
+    refuse,
+)
 from concord.metrics_core.evaluation.config import EvaluationConfig
-from concord.metrics_core.evaluation.evaluate_model import (
-    ModelData,
-    ModelEvaluation,
-    evaluate_model,
-)
+from concord.metrics_core.evaluation.evaluate_model import evaluate_model
 from concord.metrics_core.evaluation.grade_fit import err_grade_problems
-from concord.metrics_core.evaluation.model_result import (
-    ModelResult,
-)
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import (
     Catalogue,
@@ -229,16 +230,20 @@ class SparkInputs:
             results.rows.unpersist()
 
     def _raise_problems(self, results: BucketResults, sides: Sequence[SparkTable]) -> None:
-        for side in sides:
-            problems = [p for each in results.facts for p in each.problems.get(side.name, [])]
-            if problems:
-                every = merge_problems(problems)
-                raise InputError([with_row_names(each, side.origins.words) for each in every])
-            rows = sum(each.rows.get(side.name, 0) for each in results.facts)
-            if side.name != "users" and not rows:
-                self._refuse_empty(side)
-            if side.name == "truth" and rows and not sum_counts(results.facts)["truth_left"]:
-                raise no_rows_left_error(side.table)
+        """Raise the problems of the lists and of the first other table that has some."""
+        lists, *others = sides
+        of_others = (self._problems(results, side) for side in others)
+        raise_problems([*self._problems(results, lists), *next(filter(None, of_others), ())])
+
+    def _problems(self, results: BucketResults, side: SparkTable) -> Sequence[Problem]:
+        if problems := [p for each in results.facts for p in each.problems.get(side.name, [])]:
+            return [with_row_names(each, side.origins.words) for each in merge_problems(problems)]
+        rows = sum(each.rows.get(side.name, 0) for each in results.facts)
+        if side.name != "users" and not rows:
+            return problems_of(self._refuse_empty, side)
+        if side.name == "truth" and not sum_counts(results.facts)["truth_left"]:
+            return no_rows_left_error(side.table).problems
+        return ()
 
     def result(self) -> Evaluation:
         """Return the evaluation of the tables."""
@@ -265,20 +270,17 @@ class SparkInputs:
                 results = self._run(plan, self.sides)
             raise_refusals(results.facts)
             values = SparkValues(results, exposures_of(results))
-            evaluation = evaluate_model(
-                self._no_data(), plan.task, values.execute, values, id_match=id_match
-            )
-            warnings = self._warnings(results, evaluation)
+            no_data = EvaluationData(truth=pl.DataFrame(), connect=lambda _: in_memory())
+            accumulator = evaluate_model(pl.DataFrame(), no_data, plan.task, values.execute, values)
+            counts = {**accumulator.counts_content(), "id_match": id_match}
+            warnings = self._warnings(results, counts)
             return Evaluation(plan.task.conventions, warnings, values)
         except BaseException:  # releases the rows that Spark keeps
             results.rows.unpersist()
             raise
 
-    def _no_data(self) -> ModelData:
-        return ModelData("recs", pl.DataFrame(), pl.DataFrame(), lambda _: in_memory())
-
     def _warnings(
-        self, results: BucketResults, evaluation: ModelEvaluation
+        self, results: BucketResults, summary: Mapping[str, Any]
     ) -> tuple[DataWarning, ...]:
         facts, conventions = results.facts, self.task.conventions
         config = EvaluationConfig.of_one_model(self.task.labels, conventions)
@@ -300,7 +302,7 @@ class SparkInputs:
             **rewritten_ids(facts, "recs"),
         }
         no_rows = pl.DataFrame()
-        result = ModelResult(no_rows, no_rows, no_rows, evaluation.counts(), quality)
+        result = ModelResult(no_rows, no_rows, no_rows, summary, quality)
         none_relevant = none_relevant_warnings(config, data)
         return (*none_relevant, *evaluation_warnings(config, {"recs": result}, data))
 
@@ -314,18 +316,13 @@ class SparkInputs:
             )
             for column in ("user", "item")
         }
-        table = tables["recs"].table
         match_context = IdMatchContext(
-            table.name,
-            table.columns,
-            self.catalogue_name,
-            self.policies.unknown_items,
-            table.settings,
+            tables["recs"].table, self.catalogue_name, self.policies.unknown_items
         )
         id_match = match_id_sets(SparkIds(results, text), match_context)
         if "users" in tables and not sum_counts(results.facts)["named"]:
             raise unknown_users_error()
-        settings = ArgumentNames("truth")
+        settings = argument_names("truth")
         labels, conventions = self.task.labels, self.task.conventions
         grade = highest_grade(results.facts)
         raise_problems(err_grade_problems(grade, labels, conventions, "truth", settings))

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pyarrow as pa
 
+from concord.metrics_core.data.tables import Table
 from concord.metrics_core.evaluation.diagnostics import KNOWN, ListIssues, ListKind
-from concord.metrics_core.evaluation.evaluate_model import (
-    ModelData,
-    evaluated_label,
-)
+from concord.metrics_core.evaluation.evaluate_model import evaluated_label
+from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import Part, PartCounts, Task
 from concord.metrics_core.evaluation.spark.bucket import USER, value_columns
 from concord.metrics_core.evaluation.spark.buckets import (
@@ -90,7 +89,7 @@ class SparkValues:
         no_squares: dict[str, list[float]] = {str(label): [] for label in self._task.per_user}
         return {label: summary.mean for label, summary in self._summaries(no_squares).items()}
 
-    def execute(self, _data: ModelData, task: Task) -> Generator[Part]:
+    def execute(self, _lists: Table, _data: EvaluationData, task: Task) -> Generator[Part]:
         """Yield the counts of all buckets."""
         facts = self.results.facts
         kinds: Counter[ListKind] = Counter()

@@ -69,8 +69,8 @@ def none_relevant_warnings(config: EvaluationConfig, data: EvaluationData) -> It
     threshold, highest = config.conventions.relevance_threshold, data.highest_grade()
     if threshold is not None and highest is not None and highest < threshold:
         details = {
-            "setting": config.settings.location("conventions.relevance_threshold"),
-            "column_setting": config.settings.columns("grade", "rating"),
+            "setting": config.settings.location("conventions", "relevance_threshold"),
+            "column_setting": config.settings.of_table("columns", "grade", value="rating"),
             "threshold": threshold,
             "highest": highest,
         }
@@ -178,7 +178,7 @@ def unrelated_train_warning(settings: SettingNames, *, shares_items: bool) -> Da
     A notice if it shares most items: users may be held out, as strong generalisation asks.
     """
     severity: Severity = "notice" if shares_items else "serious"
-    details = {"setting": settings.train, "shares_items": shares_items}
+    details = {"setting": settings.name("background", "train"), "shares_items": shares_items}
     return DataWarning("unrelated_train", severity, (), details)
 
 
@@ -233,7 +233,7 @@ def id_warnings(models: Models, settings: SettingNames) -> Iterator[DataWarning]
     rows = _positive({m: each.get("unknown_items") or 0 for m, each in matches.items()})
     if rows:
         most = max(rows, key=rows.__getitem__)
-        setting = settings.input("unknown_items", "keep")
+        setting = settings.name("input", "unknown_items", value="keep")
         details = {"rows": rows[most], "model": most, "setting": setting}
         yield DataWarning("not_in_catalogue", "notice", tuple(rows), details)
 

@@ -110,7 +110,7 @@ def _counted_duplicates(config: EvaluationConfig, models: Models) -> Iterator[Da
         rows, n_users = (quality["duplicates"][name] for name in ("rows", "users"))
         details = {**_largest(shares), "rows": rows, "n_users": n_users}
         details["unit"] = unit_word(conventions)
-        details["setting"] = config.settings.conventions("duplicates", "drop or first")
+        details["setting"] = config.settings.convention_fix("duplicates", "drop or first")
         severity = severity_of_rows(n_users, quality["users"])
         yield DataWarning("duplicates_counted", severity, names, details)
 

@@ -16,7 +16,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.provenance import collect_conventions
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.errors import ArgumentNames
+from concord.metrics_core.errors import argument_names
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.label import is_pooled, parse
@@ -54,7 +54,7 @@ def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> Compari
         conventions=preset("standard", **settings),
         labels=parsed,
         min_effect=min_effect,
-        settings=ArgumentNames(""),
+        settings=argument_names(""),
         **{**defaults, **fields},
     )
 
@@ -81,14 +81,7 @@ def _summary(config: ComparisonConfig, text: str, column: pl.Series) -> dict[str
 
 def evaluation_data(**tables: Any) -> EvaluationData:
     """Return the data of an evaluation: `tables`, and defaults for the others."""
-    defaults: dict[str, Any] = {
-        "truth": EMPTY_TABLE,
-        "train": None,
-        "items": None,
-        "users": None,
-        "truth_quality": {},
-    }
-    return EvaluationData(**(defaults | tables), connect=connect)
+    return EvaluationData(**{"truth": EMPTY_TABLE, **tables}, connect=connect)
 
 
 @contextmanager

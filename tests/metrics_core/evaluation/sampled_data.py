@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import concord as cc
-from concord.metrics_core.conventions.option_types import CandidateOptions
+from concord.metrics_core.conventions.option_types import CandidatesOptions
 
 NEGATIVES, CATALOGUE = 4, 30
 RELEVANT_ITEM = 0  # the item that everybody wants
@@ -35,7 +35,7 @@ def conventions(
     **options: Any,
 ) -> cc.Conventions:
     """Standard, with candidates."""
-    declaration: CandidateOptions = {
+    declaration: CandidatesOptions = {
         "negatives": negatives,
         "catalogue": catalogue,
         "sampling": "uniform",

@@ -4,8 +4,8 @@ import duckdb
 import pytest
 
 import concord as cc
+from concord.metrics_core.conventions.library_presets import SEARCH_PRESETS
 from concord.metrics_core.conventions.presets import defines, preset
-from concord.metrics_core.conventions.search_presets import SEARCH_PRESETS
 from concord.metrics_core.evaluation.accumulator import definition_mean
 from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import changed_conventions, panel

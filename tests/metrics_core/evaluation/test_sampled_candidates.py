@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import concord as cc
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.data_conventions import CORRECTED_METRICS
-from concord.metrics_core.conventions.option_types import UserPolicy
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.conventions.validation import ConventionError
@@ -351,7 +350,7 @@ def test_users_without_a_list_count_in_the_bounds_as_in_the_mean() -> None:
     of_a, of_b = rng.integers(1, 6, size=200), rng.integers(1, 60, size=400)
     both = {"a": lists(drawn(of_a, 30, 300, 1), 30), "b": lists(drawn(of_b, 30, 300, 2), 30)}
 
-    def ask(policy: UserPolicy) -> str:
+    def ask(policy: Any) -> str:
         pinned = conventions(30, 300, user_no_recs=policy)
         comparison = cc.compare(
             both, truth(400), metrics=["R@50"], baseline="b", conventions=pinned

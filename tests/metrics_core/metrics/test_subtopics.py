@@ -366,7 +366,7 @@ def test_a_metric_of_subtopics_without_subtopics_is_refused() -> None:
     assert str(refused.value) == (
         "metrics: StRecall@5 reads subtopics, and the ground truth names none\n"
         "  fix: name the column of the subtopics, `iteration` in TREC qrels: "
-        "`columns={'truth': {'subtopic': '…'}}`"
+        "`columns={'truth': {'subtopic': …}}`"
     )
 
 

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from concord.metrics_core.conventions.option_types import UnitMean
 from concord.metrics_core.stats.clusters import Clusters, RatioEstimate
 from concord.metrics_core.stats.paired_test import UserValues, paired_test
 
@@ -20,13 +19,13 @@ eighths = st.integers(0, 8).map(lambda n: n / 8)
 sessions_of_users = st.lists(st.lists(eighths, min_size=1, max_size=6), min_size=2, max_size=8)
 
 
-def ratio_of(sessions: Sessions, mean: UnitMean) -> RatioEstimate:
+def ratio_of(sessions: Sessions, mean: str) -> RatioEstimate:
     return clusters_of(sessions, mean).ratio(
         np.array([v for each in sessions for v in each], dtype=float)
     )
 
 
-def clusters_of(sessions: Sessions, mean: UnitMean) -> Clusters:
+def clusters_of(sessions: Sessions, mean: str) -> Clusters:
     user = np.repeat(np.arange(len(sessions)), [len(each) for each in sessions])
     return Clusters(user, len(sessions), mean)
 

@@ -63,8 +63,8 @@ def test_missing_entry_is_refused(project: Path, tmp_path: Path) -> None:
     assert (folder.returncode, unloaded.returncode, trainless.returncode) == (2, 2, 2)
     assert "'results' is a folder" in folder.stderr
     assert "train.parquet: there is no such file" in unloaded.stderr
-    assert "an audit needs the training set, which background does not name" in trainless.stderr
-    assert "name the file as `background.train`" in trainless.stderr
+    assert "an audit needs the training set, which is missing" in trainless.stderr
+    assert "name its file as `background.train`" in trainless.stderr
 
 
 def test_results_that_are_older_than_params_are_reported(project: Path, tmp_path: Path) -> None:

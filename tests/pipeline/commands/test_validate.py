@@ -268,5 +268,5 @@ def test_files_in_dvc_are_fetched_and_unknown_files_are_missing(untrained: Path)
         "../data/test.csv: is missing here; DVC tracks it",
         "  fix: `dvc pull`, or `dvc checkout` if it is in the cache",
         "../out/popular.csv: there is no such file",
-        "  fix: set `models.popular.path` to the file",
+        "  fix: set `models.popular.path` to the path of the file",
     ]

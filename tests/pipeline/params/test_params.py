@@ -190,14 +190,14 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         (
             "  users: {path",
             "  # users: {path",
-            "segments.channel: needs users, which background does not name",
+            "segments.channel: needs users, which is missing",
         ),
         ("report:\n", "reprot:\n", "reprot: is not a key that Concord knows"),
         ("report:\n", "models:\n", "key 'models' occurs more than once | keep one of them"),
         (
             "gate: {}",
             "gate:\n  guardrails: {Entropy@10: 2%}",
-            "'Entropy@10' is not evaluated | add it to evaluation.metrics and evaluation.ks",
+            "'Entropy@10' is not evaluated | add it to `evaluation.metrics`",
         ),
         (
             "gate: {}",

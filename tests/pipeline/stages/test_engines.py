@@ -11,9 +11,10 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.analyses.explain import explain_ranked
-from concord.metrics_core.conventions.option_types import ConventionOptions, UserPolicy
+from concord.metrics_core.conventions.option_types import ConventionOptions
 from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT, ListIssues
-from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in_memory
+from concord.metrics_core.evaluation.evaluate_model import execute_in_memory
+from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import (
     JUDGED_UNITS,
     Part,
@@ -21,7 +22,6 @@ from concord.metrics_core.evaluation.partition import (
     count_users,
     judged_at,
 )
-from concord.metrics_core.evaluation.side_data import NO_SIDE_DATA, SideData
 from concord.metrics_core.evaluation.summary import summarise_catalogue
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import expand, parse
@@ -68,23 +68,21 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "lists.parquet", tmp_path / "truth.parquet"
 
 
-def model_data(lists: Path, truth: Path, background: SideData = NO_SIDE_DATA) -> ModelData:
-    return ModelData("m", lists, truth, read_only_connection, background.train, background.items)
+def model_data(lists: Path, truth: Path, **side_data: Any) -> tuple[Path, EvaluationData]:
+    return lists, EvaluationData(truth=truth, connect=read_only_connection, **side_data)
 
 
 @pytest.mark.parametrize("policy", ["drop", "zero"])
-def test_partitions_and_engines_give_the_same_bits(
-    files: tuple[Path, Path], policy: UserPolicy
-) -> None:
+def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], policy: Any) -> None:
     task = Task(LABELS, cc.preset("standard", user_recs_only=policy))
 
     def whole(partitions: Iterator[Part]) -> tuple[pl.DataFrame, int]:
         frames = [part.values for part in partitions]
         return pl.concat(frames), len(frames)
 
-    in_memory, _ = whole(execute_in_memory(model_data(*files), task))
-    at_once, one = whole(execute_by_ranges(model_data(*files), task, 10_000_000))
-    in_ranges, many = whole(execute_by_ranges(model_data(*files), task, 500))
+    in_memory, _ = whole(execute_in_memory(*model_data(*files), task))
+    at_once, one = whole(execute_by_ranges(*model_data(*files), task, 10_000_000))
+    in_ranges, many = whole(execute_by_ranges(*model_data(*files), task, 500))
 
     assert (one, many > 3) == (1, True)
     assert at_once.equals(in_memory)
@@ -98,10 +96,10 @@ def test_partitions_and_engines_give_the_same_bits(
 def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
     task = Task(LABELS, cc.preset("standard"))
     parts = [
-        count_users(part.values, task) for part in execute_by_ranges(model_data(*files), task, 500)
+        count_users(part.values, task) for part in execute_by_ranges(*model_data(*files), task, 500)
     ]
     (whole,) = (
-        count_users(part.values, task) for part in execute_in_memory(model_data(*files), task)
+        count_users(part.values, task) for part in execute_in_memory(*model_data(*files), task)
     )
 
     assert {name: sum(part[name] for part in parts) for name in whole} == whole
@@ -194,12 +192,12 @@ def test_engines_and_ranges_equal_the_library(project: Params, integers: bool) -
     lists.write_parquet("lists.parquet", row_group_size=20)
     truth.write_parquet("truth.parquet")
     data = Path(project.results.data)
-    background = SideData(data / "train.parquet", data / "items.parquet")
+    side_data = {name: data / f"{name}.parquet" for name in ("train", "items")}
     task = Task([parse(label) for label in [*PER_USER, *OVERALL]], cc.preset("standard"))
     files = Path("lists.parquet"), Path("truth.parquet")
 
-    parts = list(execute_by_ranges(model_data(*files, background), task, 20))
-    (whole,) = execute_in_memory(model_data(*files, background), task)
+    parts = list(execute_by_ranges(*model_data(*files, **side_data), task, 20))
+    (whole,) = execute_in_memory(*model_data(*files, **side_data), task)
 
     expected = library_values()
     assert len(parts) > 2
@@ -219,7 +217,9 @@ def test_error_of_an_engine_without_train_names_the_metric(project: Params) -> N
     task = Task([parse("Novelty@3")], cc.preset("standard"))
 
     with pytest.raises(ValueError, match=r"Novelty@3: needs train \(user, item\)"):
-        list(execute_by_ranges(model_data(Path("lists.parquet"), Path("truth.parquet")), task, 100))
+        list(
+            execute_by_ranges(*model_data(Path("lists.parquet"), Path("truth.parquet")), task, 100)
+        )
 
 
 def test_times_with_a_zone_are_converted_to_utc(
@@ -283,8 +283,8 @@ def test_pipeline_equals_the_library(changed: dict[str, Any]) -> None:
         load_truth(connection, truth_of)
     task = Task([parse(label) for label in RANKED_LABELS], conventions)
     paths = Path("results/lists/m.parquet"), Path("results/data/truth.parquet")
-    in_ranges = [part.values for part in execute_by_ranges(model_data(*paths), task, 50)]
-    (at_once,) = (part.values for part in execute_in_memory(model_data(*paths), task))
+    in_ranges = [part.values for part in execute_by_ranges(*model_data(*paths), task, 50)]
+    (at_once,) = (part.values for part in execute_in_memory(*model_data(*paths), task))
 
     assert at_once.select("user", *RANKED_LABELS).equals(expected)
     assert pl.concat(in_ranges).select("user", *RANKED_LABELS).equals(expected)
@@ -318,8 +318,8 @@ def test_pipeline_equals_the_library_on_qrels_with_subtopics() -> None:
         load_truth(connection, params_of("truth.qrels", columns={"subtopic": "iteration"}))
     task = Task([parse(label) for label in labels], conventions)
     paths = Path("results/lists/m.parquet"), Path("results/data/truth.parquet")
-    in_ranges = [part.values for part in execute_by_ranges(model_data(*paths), task, 50)]
-    (at_once,) = (part.values for part in execute_in_memory(model_data(*paths), task))
+    in_ranges = [part.values for part in execute_by_ranges(*model_data(*paths), task, 50)]
+    (at_once,) = (part.values for part in execute_in_memory(*model_data(*paths), task))
 
     assert at_once.select("user", *labels).equals(expected)
     assert pl.concat(in_ranges).select("user", *labels).equals(expected)

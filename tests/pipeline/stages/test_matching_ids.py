@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from concord.metrics_core.errors import ParamsKeys
+from concord.metrics_core.errors import params_keys
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.warnings.data import id_warnings
 from concord.metrics_core.results.comparison_parts import DataWarning
@@ -37,7 +37,7 @@ def match_ids(
     if items is not None:
         params = _with_items(params)
         pl.DataFrame({"item": items}).write_parquet(folder / "items.parquet")
-    return check_model_ids(params, model_data(params, "m"))
+    return check_model_ids(params, "m", model_data(params, "m"))
 
 
 def _with_items(params: Params) -> Params:
@@ -124,7 +124,7 @@ def _warnings(**models: dict[str, Any]) -> dict[str, DataWarning]:
         )
         for name, content in models.items()
     }
-    return {row.code: row for row in id_warnings(evaluations, ParamsKeys("comparison"))}
+    return {row.code: row for row in id_warnings(evaluations, params_keys("comparison"))}
 
 
 @pytest.mark.bad_input(33, "warning with the number of ids")

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.conventions.option_types import CandidateOptions
+from concord.metrics_core.conventions.option_types import CandidatesOptions
 from tests.library import assert_library_gives_the_same, evaluated_project
 from tests.project import ROOT, attempt, change_params, movielens, run
 
@@ -81,7 +81,7 @@ def _conventions(catalogue: int | None) -> cc.Conventions:
     return cc.preset("standard", relevance_threshold=4, err_max_grade=5, candidates=candidates)
 
 
-def _candidates(catalogue: int) -> CandidateOptions:
+def _candidates(catalogue: int) -> CandidatesOptions:
     return {"negatives": NEGATIVES, "catalogue": catalogue, "sampling": "uniform"}
 
 

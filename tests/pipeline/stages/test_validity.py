@@ -10,8 +10,8 @@ import pytest
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.tables import create_id_views
 from concord.metrics_core.evaluation import diagnostics as scoring
-from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in_memory
-from concord.metrics_core.evaluation.model_result import ModelResult
+from concord.metrics_core.evaluation.evaluate_model import execute_in_memory
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.warnings.lists import checked_codes, evaluation_warnings
 from concord.metrics_core.metrics.label import parse
@@ -46,7 +46,7 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
     task = Task([parse(f"P@{k}") for k in ks], conventions)
     frames = {name: pl.read_parquet(path) for name, path in tables.items()}
     (part,) = execute_in_memory(
-        ModelData("m", frames["lists"], frames["truth"], read_only_connection), task
+        frames["lists"], EvaluationData(truth=frames["truth"], connect=read_only_connection), task
     )
     with read_only_connection(tables.values()) as connection:
         create_id_views(connection, tables)

@@ -12,7 +12,7 @@ import pytest
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.data.value_files import read_value_file
-from concord.metrics_core.errors import ValuesKeys
+from concord.metrics_core.errors import SettingNames, as_params_line
 from concord.metrics_core.metrics.metric import UNBOUNDED
 from tests.project import ROOT
 
@@ -31,7 +31,14 @@ def _import(tool: str, **names: Any) -> None:
 def _read(file: str, *metrics: str) -> pl.DataFrame:
     """Return the values, as the stage `load` reads them."""
     columns = {name: name for name in ("user", *metrics)}
-    table = InputTable(file, "parquet", ("user",), metrics, columns, ValuesKeys("models.a"))
+    table = InputTable(
+        file,
+        "parquet",
+        ("user",),
+        metrics,
+        columns,
+        SettingNames(("models", "a"), as_params_line, path="values"),
+    )
     with connect(reads=[Path(file)]) as connection:
         values, _ = read_value_file(connection, table, dict.fromkeys(metrics, UNBOUNDED))
     return values
