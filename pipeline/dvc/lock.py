@@ -14,13 +14,10 @@ from ruamel.yaml import YAML
 
 from concord.metrics_core.comparison.config import MAX_MISSING_LISTS
 from concord.metrics_core.comparison.replicate_config import ReplicateNames, match_replicates
-from concord.metrics_core.errors import InputError
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.yaml_files import check_size
 
 LOCK = "dvc.lock"
 RESULT_SUFFIXES = {"per_user": ".parquet", "summary": ".json", "lists": ".parquet"}
-_MAX_VALUES = 1_000_000  # of a stage, aliases expanded
 # Scalars stay text: a model may be called `no`, and a hash may look like a number.
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 # Revisions share most of their stages: a stage is parsed once, and only when it is needed.
@@ -245,11 +242,10 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the content; None if it is not YAML, nested too deep or too large."""
+    """Return the content; None if it is not YAML or nested too deep."""
     try:
-        check_size(yaml.parse(text, _LOADER), LOCK, max_values=_MAX_VALUES)
         return yaml.load(text, _LOADER)
-    except (yaml.YAMLError, InputError):
+    except (yaml.YAMLError, RecursionError):
         return None
 
 
