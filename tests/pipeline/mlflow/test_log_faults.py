@@ -210,12 +210,7 @@ def test_server_gets_runs_once_and_interrupted_runs_are_completed(
     runs, als = Runs(interrupted, {}), evaluation_runs(params).models[1]
     location = RunLocation(experiment_id(interrupted, experiment, Tracking(server.address)))
     with pytest.raises(KeyboardInterrupt):
-        runs.finish(
-            runs.begin(
-                als, RunLocation(experiment_id(interrupted, experiment, Tracking(server.address)))
-            ),
-            als,
-        )
+        runs.finish(runs.begin(als, location), als)
     for _ in range(2):
         log(params)
     client = MlflowClient(tracking_uri=server.address)
