@@ -75,7 +75,7 @@ BAD_INPUTS = {
     58: "empty cells in catalogue or users",
     59: "invalid item features",
     60: "nested folders, partitions, Delta, Hudi and Iceberg tables",
-    61: "truncated or concatenated Arrow files",
+    61: "truncated Arrow streams, concatenated streams or parquet files",
     63: "scores beyond 2^53",
     64: "very large grades, true and false",
     65: "ids such as `1.0`",

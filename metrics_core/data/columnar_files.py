@@ -1,7 +1,6 @@
 """Find, check and open the parquet and Arrow files of a table."""
 
 import re
-import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -204,8 +203,9 @@ def _open_part(path: AnyPath, file: InputTable) -> Part:
             open_ipc = pyarrow.ipc.open_stream if is_stream else pyarrow.ipc.open_file
             with open_random_access(path) as source:
                 schema = open_ipc(source).schema
-            with open_random_access(path) as source:
-                (_refuse_incomplete_stream if is_stream else _refuse_incomplete_file)(path, source)
+            if is_stream:
+                with open_random_access(path) as source:
+                    _refuse_incomplete_stream(path, source)
             batches = partial(_arrow_batches, path, schema, is_stream)
         _ = schema.names  # decodes the names, which may fail
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -275,43 +275,6 @@ def _refuse_incomplete_stream(path: AnyPath, source: pa.NativeFile) -> None:
         raise refuse(str(path), message, fix)
     if end < size:
         raise _joined_error(path)
-
-
-def _refuse_incomplete_file(path: AnyPath, source: pa.NativeFile) -> None:
-    """Raise unless only the end of a stream is between the last block and the footer."""
-    tail = source.size() - len(MAGIC["arrow"]) - 4
-    footer = tail - int.from_bytes(source.read_at(4, tail), "little")
-    blocks = sorted(_blocks(source.read_at(source.size() - footer, footer)))
-    if not blocks:
-        return
-    start, end = blocks[-1]
-    expected = _END if source.read_at(len(_STREAM), start) == _STREAM else _END[4:]  # before 2019
-    gap = source.read_at(min(footer - end, len(expected) + 1), end) if footer > end else b""
-    if len(gap) > len(expected):
-        raise _joined_error(path)
-    if gap != expected:
-        message = "is damaged or incomplete (its last block does not end where its footer says)"
-        raise refuse(str(path), message, _COPY_AGAIN)
-
-
-def _blocks(footer: bytes) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each block of the file.
-
-    The footer is a flatbuffer: a table of version, schema, dictionaries, record batches. A block is
-    its offset, the length of its metadata and that of its content.
-    """
-
-    def number(code: str, offset: int) -> int:
-        return int(struct.unpack_from(f"<{code}", footer, offset)[0])
-
-    table = number("I", 0)
-    fields = table - number("i", table)
-    for slot in range(8, min(number("H", fields), 12), 2):  # dictionaries and record batches
-        if field := number("H", fields + slot):
-            vector = table + field + number("I", table + field)
-            for index in range(number("I", vector)):
-                block = struct.unpack_from("<qi4xq", footer, vector + 4 + 24 * index)
-                yield block[0], sum(block)
 
 
 def _joined_error(path: AnyPath) -> InputError:

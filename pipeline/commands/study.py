@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write and print the study; log it if study.yaml names MLflow."""
+    """Write and print the study."""
     from concord.pipeline.dvc.study import run_study
 
     run_study(arguments.file)

@@ -245,8 +245,8 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the content with every scalar as text; None if it is not YAML."""
+    """Return the content with every scalar as text; None if it is not YAML or nested too deep."""
     try:
         return yaml.load(text, _LOADER)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return None

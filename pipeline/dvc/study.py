@@ -52,13 +52,6 @@ class Project(_Section):
         return self.project if self.rev is None else f"{self.project} at {self.rev}"
 
 
-class MLflow(_Section):
-    """MLflow server and experiment of the study."""
-
-    tracking_uri: Text
-    experiment: Text
-
-
 class StudyFile(_Section):
     """Content of study.yaml; paths are relative to its folder."""
 
@@ -69,7 +62,6 @@ class StudyFile(_Section):
     baseline: Text | None = None
     min_effect: Effect = 0.0
     report: Text = "study"
-    mlflow: MLflow | None = None
 
     @field_validator("datasets", mode="before")
     @classmethod
@@ -169,7 +161,7 @@ def read_comparisons(projects: Mapping[str, Project]) -> dict[str, Comparison]:
 def _read_comparison(project: Project) -> Comparison:
     if project.rev is not None:
         return comparison_at(project.rev, Path(project.project))
-    file = results_folder(project, "comparison") / _COMPARISON
+    file = _comparison_folder(project) / _COMPARISON
     if not file.is_file():
         problem = "there is no such file: this project is not evaluated"
         command = rerun_command(folder=Path(project.project))
@@ -177,8 +169,8 @@ def _read_comparison(project: Project) -> Comparison:
     return read_comparison(file)
 
 
-def results_folder(project: Project, kind: str) -> Path:
-    """Return the folder `results.<kind>` of a project's params.yaml; other keys are not checked."""
+def _comparison_folder(project: Project) -> Path:
+    """Return `results.comparison` of a project's params.yaml; other keys are not checked."""
     file = Path(project.project) / PARAMS
     fix = "name the folder of an evaluation"
     try:
@@ -190,9 +182,9 @@ def results_folder(project: Project, kind: str) -> Path:
     location = f"{project.source}: {PARAMS}"
     content: Any = load_yaml(text, location)
     results = content.get("results") if isinstance(content, dict) else None
-    folder = results.get(kind) if isinstance(results, dict) else None
+    folder = results.get("comparison") if isinstance(results, dict) else None
     if not isinstance(folder, str):
-        raise refuse(location, f"has no `results.{kind}`", fix)
+        raise refuse(location, "has no `results.comparison`", fix)
     return Path(project.project) / folder
 
 
@@ -200,7 +192,7 @@ SCHEMA = 2
 
 
 def run_study(file: str) -> None:
-    """Write and print the study; log it if study.yaml names MLflow."""
+    """Write and print the study."""
     path = Path(file)
     if not path.parent.is_dir():
         raise refuse(file, "there is no such folder", "name a study.yaml")
@@ -218,7 +210,6 @@ def run_study(file: str) -> None:
         _write(result, Path(config.report))
         print_result(result)
         print_line(f"report: {path.parent / config.report / 'report.html'}")
-        _log(result, config)
 
 
 def _write(result: Study, folder: Path) -> None:
@@ -247,22 +238,3 @@ def _tables(result: Study) -> "dict[str, pl.DataFrame]":
         "shrunk": frame_of(ShrunkDifference, result.shrunk),
         "datasets": frame_of(StudyDataset, result.datasets),
     }
-
-
-def _log(result: Study, config: StudyFile) -> None:
-    from concord.pipeline.mlflow.study import comparison_run_tags, log_study, study_runs
-
-    if config.mlflow is None:
-        return
-    tags = {
-        name: comparison_run_tags(results_folder(project, "mlflow") / "runs.json")
-        for name, project in config.datasets.items()
-        if project.rev is None
-    }
-    folder = Path(config.report)
-    log_study(
-        study_runs(result, folder, tags),
-        uri=config.mlflow.tracking_uri,
-        experiment=config.mlflow.experiment,
-        folder=folder,
-    )

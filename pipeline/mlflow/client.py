@@ -24,116 +24,89 @@ from concord.pipeline.running.signals import without_garbage_collection
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-_STATUS = re.compile(
-    r"failed with error code (\d{3})|too many (\d{3}) error|(\d{3}) (?:Client|Server) Error"
-)
-_CORRECT = "correct mlflow.tracking_uri in params.yaml"
+LOG_AGAIN = "concord log --again"
+_CORRECT = f"correct mlflow.tracking_uri in {PARAMS}"
 _LOG_IN = (
     "set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, "
     f"or {_CORRECT}"
 )
-_LATER = "try again later"
 
 
 class Failure(NamedTuple):
-    """A kind of failure; `has_details` if MLflow's own message adds information."""
+    """A kind of failure and its fix."""
 
     reason: str
     fix: str
-    has_details: bool = False
 
 
-UNREACHABLE = Failure("cannot be reached", f"start the server, or {_CORRECT}", has_details=True)
-SLOW = Failure("did not answer in time", f"{_LATER}, or set MLFLOW_HTTP_REQUEST_TIMEOUT (seconds)")
-REFUSED = Failure("refuses", _CORRECT, has_details=True)
-REFUSED_BY_SERVER = Failure("refuses", _LOG_IN, has_details=True)
-UNREADABLE = Failure(
-    "sends an answer that MLflow's client cannot read",
-    f"check that a server of this version of MLflow runs there, or {_CORRECT}",
-    has_details=True,
+UNREACHABLE = Failure("cannot be reached", f"start the server, or {_CORRECT}")
+SLOW = Failure(
+    "did not answer in time", "try again later, or set MLFLOW_HTTP_REQUEST_TIMEOUT (seconds)"
 )
-_DAMAGED = "keep a copy, then move it away (a new one is created) or restore an older copy"
-
-_BY_STATUS = {
-    401: Failure("asks for a login (401)", _LOG_IN),
-    403: Failure("does not allow this login to do it (403)", _LOG_IN),
-    404: Failure("does not answer as MLflow does (404)", _LOG_IN),
-    429: Failure("is busy and rejects requests (429)", _LATER),
-}
-_BY_MESSAGE = (
-    (r"Invalid url", REFUSED),
-    (
-        r"Failed to convert '.*' for MLFLOW_",
-        Failure("was not called: a setting is invalid", "correct the variable", has_details=True),
-    ),
-    (
-        r"valid JSON format|Expecting value|ParseError",
-        Failure("answers with a page that is not MLflow's, perhaps a login page", _LOG_IN),
-    ),
-    (r"timed out|timeout exception", SLOW),
-    (
-        r"Connection refused|Name or service not known|Failed to resolve|Temporary failure in name",
-        UNREACHABLE,
-    ),
-    (
-        r"Connection aborted|Connection reset|Connection broken|closed connection|IncompleteRead",
-        Failure("closed the connection", _LATER),
-    ),
-    (
-        r"database is locked",
-        Failure("is in use by another process", "try again when the other process has ended"),
-    ),
-    (
-        r"unable to open database|disk I/O error",
-        Failure(
-            "cannot be opened",
-            "make it a file that this user may write to (not a folder or a cycle of links), "
-            f"or {_CORRECT}",
-            has_details=True,
-        ),
-    ),
-    (
-        r"is malformed|file is not a database",
-        Failure("is damaged", _DAMAGED, has_details=True),
-    ),
-    (
-        r"no such (table|column)|has no column named",
-        Failure("lacks tables or columns of MLflow", _DAMAGED, has_details=True),
-    ),
-    (
-        r"out-of-date database schema \(found version \w+",
-        Failure(
-            "has the tables of another version of MLflow",
-            "install the version that wrote it; or, if that is older, copy the database and run "
-            f"`mlflow db upgrade` on it; or {_CORRECT}",
-        ),
-    ),
-    (
-        r"[Ee]xperiment .*(is deleted|'active' state)",
-        Failure(
-            "has deleted the experiment",
-            "restore it (`mlflow experiments restore --experiment-id …`), "
-            "or name another as mlflow.experiment in params.yaml",
-            has_details=True,
-        ),
-    ),
+BUSY = Failure("is busy or has an internal error", "try again later, or look at the server's log")
+DENIED = Failure("denies access", _LOG_IN)
+FAILED = Failure("failed", f"look at the server's log, {_LOG_IN}")
+IN_USE = Failure("is in use by another process", "try again when the other process has ended")
+UNUSABLE = Failure(
+    "cannot be used",
+    "make it a database of this version of MLflow that you may write to "
+    "(move a damaged one away, and a new one is created; "
+    f"`mlflow db upgrade` converts a copy of an older one), or {_CORRECT}",
 )
+DELETED = Failure(
+    "has deleted the experiment",
+    "restore it (`mlflow experiments restore --experiment-id …`), "
+    f"or name another as mlflow.experiment in {PARAMS}",
+)
+_DENIED_STATUSES = {401, 403}
+_BUSY_STATUSES = {429, 500, 502, 503, 504}
 
 
-def classify_failure(message: str) -> Failure | None:
-    """Return the kind of an error of MLflow, its HTTP library or sqlite; None if unknown."""
-    if match := _STATUS.search(message):
-        status = int(next(filter(None, match.groups())))
-        if status in _BY_STATUS:
-            return _BY_STATUS[status]
-        if status >= 500:  # noqa: PLR2004 - the server's own errors
-            return Failure(f"has an internal error ({status})", "look at the server's log")
-    return next((kind for pattern, kind in _BY_MESSAGE if re.search(pattern, message)), None)
+def _server_failure(causes: list[BaseException]) -> tuple[Failure, BaseException]:
+    """Return the kind of a server's failure, and the error with the message to show."""
+    import requests
+    from mlflow.exceptions import RestException
+    from urllib3.exceptions import ReadTimeoutError
+
+    for kind, failure in (
+        (requests.Timeout | ReadTimeoutError, SLOW),
+        (requests.exceptions.RetryError, BUSY),
+        (requests.ConnectionError, UNREACHABLE),
+    ):
+        if any(isinstance(cause, kind) for cause in causes):
+            return failure, causes[-1]
+    for cause in causes:
+        if isinstance(cause, requests.HTTPError) and cause.response is not None:
+            return _kind_of_status(cause.response.status_code), cause
+    status = getattr(causes[0], "get_http_status_code", int)()
+    # MLflow gives errors of its own client the status 500 too.
+    is_answer = isinstance(causes[0], RestException) or status in _DENIED_STATUSES
+    return _kind_of_status(status) if is_answer else FAILED, causes[0]
+
+
+def _kind_of_status(status: int) -> Failure:
+    if status in _DENIED_STATUSES:
+        return DENIED
+    return BUSY if status in _BUSY_STATUSES else FAILED
+
+
+def _database_failure(causes: list[BaseException]) -> tuple[Failure, BaseException]:
+    """Return the kind of a database's failure, and the error with the message to show."""
+    code = getattr(causes[-1], "sqlite_errorcode", None)
+    return IN_USE if code == sqlite3.SQLITE_BUSY else UNUSABLE, causes[-1]
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return the error, and the errors that led to it."""
+    causes = [error]
+    while cause := causes[-1].__cause__ or causes[-1].__context__:
+        causes.append(cause)
+    return causes
 
 
 _SQLITE = "sqlite:///"
+_MAX_DETAILS = 300  # characters
 LOCK_TIMEOUT = 20  # seconds, for another process to release the database
-LOG_AGAIN = "concord log --again"
 
 
 class TrackingError(ConnectionError):
@@ -149,21 +122,9 @@ class TrackingError(ConnectionError):
 
 @dataclass(frozen=True)
 class Tracking:
-    """The MLflow store that params.yaml or another file names.
-
-    Attributes
-    ----------
-    uri : str
-        Address of the store.
-    retry_command : str
-        Command that logs missing results.
-    file : str
-        File that names the address.
-    """
+    """The MLflow store at an address."""
 
     uri: str
-    retry_command: str = LOG_AGAIN
-    file: str = str(PARAMS)
 
     @cached_property
     def safe_uri(self) -> str:
@@ -228,22 +189,19 @@ class Tracking:
             return "make ui"
         return f"mlflow ui --backend-store-uri {shlex.quote(without_credentials(self.uri))}"
 
-    def error(self, error: BaseException, default: Failure | None = None) -> TrackingError:
-        """Return an error of one line: the address, what went wrong and what to do.
+    def error(self, error: BaseException) -> TrackingError:
+        """Return an error of one line: the address, what went wrong and what to do."""
+        classify = _server_failure if self.is_server else _database_failure
+        failure, cause = classify(_causes(error))
+        return self.failed(failure, str(cause) or type(cause).__name__)
 
-        `default` is the kind of an error whose message is unknown.
-        """
-        kind = classify_failure(str(error)) or default
-        kind = kind or (REFUSED_BY_SERVER if self.is_server else REFUSED)
-        message = " ".join(self.redact(str(error)).partition("[SQL: ")[0].split())
-        message = re.sub(r"^\(raised as a result of [^)]*\) ", "", message)  # SQLAlchemy
-        cause = re.search(r"\(Caused by .*?(\[(Errno|SSL)[^'\"()]*)", message)
-        message = cause[1] if cause else message  # urllib3 starts with the whole request
-        details = f": {message[:300]}" if kind.has_details else ""
-        fix = f"{kind.fix.replace(str(PARAMS), self.file)}, then `{self.retry_command}`"
+    def failed(self, failure: Failure, details: str) -> TrackingError:
+        """Return an error with the first line of the details."""
+        first_line = next(iter(self.redact(details).strip().splitlines()), "")
         return TrackingError(
-            f"MLflow at {self.safe_uri} {kind.reason}{details} (the results are on disk; {fix})",
-            kind.reason,
+            f"MLflow at {self.safe_uri} {failure.reason}: {first_line[:_MAX_DETAILS]} "
+            f"(the results are on disk; {failure.fix}, then `{LOG_AGAIN}`)",
+            failure.reason,
         )
 
     @contextmanager
@@ -279,7 +237,6 @@ class Tracking:
         try:
             with closing(sqlite3.connect(database, timeout=LOCK_TIMEOUT)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
-                connection.execute("SELECT count(*) FROM sqlite_master")
         except sqlite3.Error as error:
             raise self.error(error) from None
 
@@ -345,12 +302,14 @@ def open_client(tracking: Tracking) -> Iterator[MlflowClient]:
     try:
         tracking.create_database()
         yield MlflowClient(tracking_uri=tracking.resolved_uri)
+    except (TrackingError, MemoryError):
+        raise
     except (MlflowException, ImportError, OSError) as error:
         raise tracking.error(error) from None
     except Exception as error:
-        if isinstance(error, MemoryError) or not _raised_in_mlflow(error):
+        if not _raised_in_mlflow(error):
             raise
-        raise tracking.error(error, UNREADABLE if tracking.is_server else None) from None
+        raise tracking.error(error) from None
     finally:
         gc.unfreeze()
 
@@ -383,20 +342,24 @@ def disable_retries(seconds: int | None = None) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def experiment_id(client: MlflowClient, name: str, artifact_location: str | None) -> str:
-    """Return the id of the experiment with this name; create it if it is missing."""
+def experiment_id(client: MlflowClient, name: str, tracking: Tracking) -> str:
+    """Return the id of the experiment with this name; create it if it is missing.
+
+    Raises
+    ------
+    TrackingError
+        If the experiment is deleted.
+    """
     from mlflow import MlflowException
 
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
         try:
-            return str(client.create_experiment(name, artifact_location))
+            return str(client.create_experiment(name, tracking.artifact_location))
         except MlflowException:  # created by another process, or the answer was lost
             experiment = client.get_experiment_by_name(name)
             if experiment is None:
                 raise
     if experiment.lifecycle_stage == "deleted":
-        raise MlflowException(
-            f"experiment {name!r} with the id {experiment.experiment_id} is deleted"
-        )
+        raise tracking.failed(DELETED, f"{name!r} with the id {experiment.experiment_id}")
     return str(experiment.experiment_id)

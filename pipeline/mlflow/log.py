@@ -146,7 +146,7 @@ def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False
     tags = source_tags(["dvc.lock", *vars(params.results).values()])
     with tracking.lock(), open_client(tracking) as client:
         training = find_training_runs(client, evaluation.models, tracking)
-        experiment = experiment_id(client, params.mlflow.experiment, tracking.artifact_location)
+        experiment = experiment_id(client, params.mlflow.experiment, tracking)
         runs = Runs(client, tags, refill=refill)
         with runs.end_if_interrupted():
             run_ids = _log_runs(runs, RunLocation(experiment), evaluation, training)
@@ -188,9 +188,7 @@ def _log_runs(
             refill=runs.refill,
         )
     for model, run in training.items() if evaluation.on_training else ():
-        log_primary_metrics(
-            runs.client, run, contents[model], evaluation.on_training, refill=runs.refill
-        )
+        log_primary_metrics(runs.client, run, contents[model], evaluation.on_training)
     return RunIds(comparison_id, run_ids)
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.metrics.label import Label, parse
+from concord.metrics_core.metrics.label import Label
 from concord.pipeline.params.repository import rerun_command
 
 
@@ -49,11 +49,6 @@ def tag_key(kind: str, label: Label) -> str:
 def curve_key(label: Label) -> str:
     """Return `by_k/ndcg` for `nDCG@10`: k is the step of the curve."""
     return f"by_k/{_stem(label)}"
-
-
-def study_key(label: str) -> str:
-    """Return `ndcg_at_10` for `nDCG@10`."""
-    return _stem_at_k(parse(label))
 
 
 def _stem_at_k(label: Label) -> str:

@@ -188,22 +188,9 @@ def log_artifacts(
     """Log files and texts below a folder of the run; "" is its root."""
     for file, subfolder in artifacts:
         path = "/".join(filter(None, (folder, subfolder)))
-        with _named_error(file.name):
-            client.log_artifact(run_id, str(file), path or None)
+        client.log_artifact(run_id, str(file), path or None)
     for name, text in (texts or {}).items():
-        with _named_error(name):
-            client.log_text(run_id, text, "/".join(filter(None, (folder, name))))
-
-
-@contextmanager
-def _named_error(name: str) -> Iterator[None]:
-    """Name the artifact in errors: libraries of the store raise various errors."""
-    from mlflow import MlflowException
-
-    try:
-        yield
-    except Exception as error:
-        raise MlflowException(f"artifact {name}: {error}") from error
+        client.log_text(run_id, text, "/".join(filter(None, (folder, name))))
 
 
 COMPARISON = "concord.comparison"  # tag: id of the comparison's run
@@ -231,11 +218,10 @@ def log_standing(
     if (logged, data.tags.get(COMPARISON)) == (standing.fingerprint, comparison_id) and not refill:
         return
     timestamp = next_timestamp(data.tags.get(STANDING, ""), standing.fingerprint)
-    values = _last_values(client, run_id, standing) if refill else data.metrics
     changed = {
         key: value
         for key, value in standing.points.items()
-        if not np.array_equal(values.get(key, math.nan), value, equal_nan=True)
+        if not np.array_equal(data.metrics.get(key, math.nan), value, equal_nan=True)
     }
     is_training = content.training is not None and content.training.run_id == run_id
     log_artifacts(client, run_id, standing.artifacts, folder=FOLDER if is_training else "")
@@ -264,13 +250,3 @@ def next_timestamp(tag: str, fingerprint: str) -> int:
     if last_fingerprint == fingerprint and last_time:
         return last_time
     return max(int(time.time() * 1000), last_time + 1)
-
-
-def _last_values(client: MlflowClient, run_id: str, standing: Standing) -> dict[str, float]:
-    """Return the last value of each point; MLflow may show values of deleted points."""
-    histories = {key: client.get_metric_history(run_id, key) for key in standing.points}
-    return {
-        key: max(points, key=lambda point: point.timestamp).value
-        for key, points in histories.items()
-        if points
-    }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.metrics_core.results.text_format import join_names
-from concord.pipeline.mlflow.client import Tracking
+from concord.pipeline.mlflow.client import LOG_AGAIN, Tracking
 from concord.pipeline.mlflow.run_content import RunContent
 from concord.pipeline.mlflow.runs import (
     FINGERPRINT,
@@ -21,6 +21,7 @@ from concord.pipeline.mlflow.runs import (
 )
 from concord.pipeline.params.model import PARAMS, Params, RunIdFile
 from concord.pipeline.params.paths import check_inside
+from concord.pipeline.params.yaml_files import value_at
 from concord.pipeline.running.messages import LOG
 
 if TYPE_CHECKING:
@@ -73,64 +74,41 @@ def _read_id(params: Params, model: str, source: RunIdFile) -> str:
 
 
 def _read_text(file: Path, key: str) -> str:
-    if file.is_dir():
-        raise refuse(str(file), "is a folder", f"name a file in {key}.file")
     try:
         with open_file(file, _WRITE) as stream:
             content = stream.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise refuse(str(file), f"there is no such file, and {key} reads it", _WRITE) from None
     except OSError as error:
-        raise refuse(str(file), f"cannot be read: {error.strerror}", _WRITE) from None
+        problem = f"cannot be read for {key}: {error.strerror}"
+        raise refuse(str(file), problem, _WRITE) from None
     if len(content) > MAX_BYTES:
         raise refuse(str(file), f"has more than {MAX_BYTES:,} bytes", _WRITE)
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise refuse(str(file), "is not a text in UTF-8", _WRITE) from None
-    if "\0" in text:
-        raise refuse(str(file), "is not a text: it contains a NUL", _WRITE)
-    return text
 
 
 def _value_at_key(text: str, source: RunIdFile, location: str) -> Any:
-    """Return the value at a dotted key; names that contain dots themselves take precedence."""
+    """Return the value at a key, or at a dotted path of keys."""
     key = str(source.key)
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         fix = f"write JSON, or remove {location}.key to read the whole text"
         raise refuse(source.file, f"is not valid JSON: {error}", fix) from None
-    for value in _values_at(content, key.split(".")):
+    if isinstance(content, dict) and key in content:
+        return content[key]
+    if (value := value_at(content, key)) is not None:
         return value
     names = ", ".join(map(str, content)) if isinstance(content, dict) else ""
     hint = f"; it has {names[:200]}" if names else ""
     raise refuse(source.file, f"has no key {key!r}{hint}", f"correct {location}.key in {PARAMS}")
 
 
-def _values_at(content: Any, parts: list[str]) -> Iterator[Any]:
-    """Yield the values for all readings of a dotted key, the longest names first."""
-    if not parts:
-        yield content
-    if not isinstance(content, dict):
-        return
-    for end in range(len(parts), 0, -1):
-        name = ".".join(parts[:end])
-        if name in content:
-            yield from _values_at(content[name], parts[end:])
-
-
 def _check_id(value: Any, location: str) -> str:
-    if not isinstance(value, str):
-        text = json.dumps(value, ensure_ascii=False)[:60]
-        raise refuse(location, f"is {text}, not a text", _WRITE)
-    run_id = value.strip()
-    if not run_id:
-        raise refuse(location, "is empty", _WRITE)
-    if len(run_id.splitlines()) > 1:
-        raise refuse(location, f"has {len(run_id.splitlines())} lines, not one", _WRITE)
-    if len(run_id) > MAX_ID or not run_id.isprintable():
-        raise refuse(location, f"is not a run id: {run_id[:60]!r}", _WRITE)
+    run_id = value.strip() if isinstance(value, str) else ""
+    if not run_id or len(run_id) > MAX_ID or not run_id.isprintable():
+        raise refuse(location, f"is {value!r:.60}, not a run id", _WRITE)
     return run_id
 
 
@@ -171,7 +149,7 @@ def find_training_runs(
             tracking.safe_uri,
             join_names(missing),
             TRAINING_RUN,
-            tracking.retry_command,
+            LOG_AGAIN,
         )
     return runs
 
@@ -211,23 +189,17 @@ def log_on_training_run(
 
 
 def log_primary_metrics(
-    client: MlflowClient,
-    training: Run,
-    content: RunContent,
-    keys: Collection[str],
-    *,
-    refill: bool = False,
+    client: MlflowClient, training: Run, content: RunContent, keys: Collection[str]
 ) -> None:
-    """Log the means of primary metrics on a training run, beside its parameters.
-
-    Without `refill`, values that the run shows already are not logged.
-    """
+    """Log means of primary metrics that a training run lacks, beside its parameters."""
     from mlflow.entities import Metric
 
     run_id, data = training.info.run_id, training.data
-    values = {point.key: point.value for point in content.points if point.key in keys}
-    if not refill:
-        values = {k: value for k, value in values.items() if data.metrics.get(k) != value}
+    values = {
+        key: value
+        for key, value, _ in content.points
+        if key in keys and data.metrics.get(key) != value
+    }
     if not values:
         return
     timestamp = next_timestamp(data.tags.get(EVALUATION, ""), content.fingerprint)

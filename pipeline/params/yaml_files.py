@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML, events
+from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
@@ -16,10 +16,6 @@ from concord.pipeline.params.repository import run_hint
 
 FILL_IN = "FILL_IN"  # a value that `concord init` cannot know
 MAX_BYTES = 1_000_000
-MAX_DEPTH = 30
-MAX_VALUES = 50_000  # aliases expanded
-_PLAIN = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null")}
-_PLAIN |= {"!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 
 
 def load_yaml(text: str, source: str) -> Any:
@@ -40,7 +36,6 @@ def load_yaml(text: str, source: str) -> Any:
     if len(text) > MAX_BYTES:
         raise _too_large_error(source)
     try:
-        check_size(YAML(typ="safe", pure=True).parse(text), source)
         return YAML(typ="safe", pure=True).load(text)
     except DuplicateKeyError as error:
         raise _duplicate_key_error(error, source) from None
@@ -51,8 +46,9 @@ def load_yaml(text: str, source: str) -> Any:
         tab = r"character '\t'" in _message(error)
         fix = "indent with spaces, not tabs" if tab else "correct that line"
         raise refuse(location, problem, fix) from None
-    except InputError:
-        raise
+    except RecursionError:
+        problem = "is nested too deep"
+        raise refuse(source, problem, "write it flat, as in the demo's params.yaml") from None
     except (YAMLError, ValueError) as error:  # a number of a million digits is a ValueError
         problem = f"is not valid YAML: {' '.join(str(error).split())[:300]}"
         raise refuse(source, problem, "correct it") from None
@@ -74,73 +70,6 @@ def _message(error: MarkedYAMLError) -> str:
 def _too_large_error(source: str) -> InputError:
     fix = "keep data in separate files, and name them"
     return refuse(source, f"is larger than {MAX_BYTES:,} bytes", fix)
-
-
-def check_size(parsed: Iterable[Any], source: str) -> None:
-    """Raise InputError for too many values, too deep nesting and tags.
-
-    Nothing is built before the check.
-
-    Parameters
-    ----------
-    parsed : iterable
-        Events of ruamel.yaml.
-    source : str
-        Name of the file, for messages.
-    """
-    count = _ValueCount(source)
-    for event in parsed:
-        if isinstance(event, events.ScalarEvent):
-            count.value(event, opens=False)
-        elif isinstance(event, events.CollectionStartEvent):
-            count.value(event, opens=True)
-        elif isinstance(event, events.CollectionEndEvent):
-            count.end()
-        elif isinstance(event, events.AliasEvent):
-            count.alias(event)
-
-
-class _ValueCount:
-    """Number of values, aliases expanded."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._total = 0
-        self._open: list[tuple[str | None, int]] = []  # anchor, total at its start
-        self._size: dict[str, int] = {}
-
-    def value(self, event: Any, *, opens: bool) -> None:
-        tag = None if event.tag is None else str(event.tag)
-        if tag is not None and tag not in _PLAIN:
-            problem = f"line {event.start_mark.line + 1} has the tag {tag!r}"
-            raise refuse(
-                self._source, problem, "write plain values: text, numbers, lists, mappings"
-            )
-        self._add(1)
-        if opens:
-            self._open.append((event.anchor, self._total - 1))
-            if len(self._open) > MAX_DEPTH:
-                problem = f"line {event.start_mark.line + 1} is nested more than {MAX_DEPTH} deep"
-                raise refuse(self._source, problem, "write it flat, as in the demo's params.yaml")
-        elif event.anchor:
-            self._size[event.anchor] = 1
-
-    def end(self) -> None:
-        anchor, before = self._open.pop()
-        if anchor:
-            self._size[anchor] = self._total - before
-
-    def alias(self, event: Any) -> None:
-        if any(anchor == event.anchor for anchor, _ in self._open):
-            problem = f"line {event.start_mark.line + 1}: *{event.anchor} contains itself"
-            raise refuse(self._source, problem, "write the values out")
-        self._add(self._size.get(event.anchor, 1))
-
-    def _add(self, values: int) -> None:
-        self._total += values
-        if self._total > MAX_VALUES:
-            problem = f"has more than {MAX_VALUES:,} values, aliases expanded"
-            raise refuse(self._source, problem, "keep data in separate files, and name them")
 
 
 @dataclass(frozen=True)

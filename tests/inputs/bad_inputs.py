@@ -148,7 +148,7 @@ FILES = [
     *(BadInput(f"two_{form}_files_in_one", _bytes(ROWS, form) * 2,
                "consists of several concatenated files, of which only one would be read",
                SEVERAL, file="a.parquet" if form == "parquet" else "a.arrow", page=61)
-      for form in ("parquet", "arrow", "stream")),
+      for form in ("parquet", "stream")),
     BadInput("arrow_stream_without_end", _bytes(ROWS, "stream")[:-8],
              "is an Arrow stream without its end: rows may be lost", None, file="a.arrow",
              page=61),

@@ -1,6 +1,5 @@
-"""A params.yaml that would use up the machine or run code is refused at once."""
+"""A params.yaml that would run code, or is not valid YAML, is refused."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -10,25 +9,10 @@ from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_files import MAX_BYTES, load_yaml
 from tests.project import ROOT
 
-LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{after}: &{after} [{', '.join([f'*{before}'] * 9)}]\n"
-    for before, after in zip("abcdefgh", "bcdefghi", strict=True)
-)
-MERGES = "b0: &b0 {x: 1}\n" + "".join(
-    f"b{n}: &b{n} {{<<: [*b{n - 1}, *b0], y{n}: 1}}\n" for n in range(1, 2000)
-)
 HOSTILE = {
-    "an object": ("a: !!python/object/apply:os.system ['touch ran']\n", "has the tag"),
-    "a module": ("a: !!python/name:os.system\n", "has the tag"),
-    "a tag": ("a: !own 1\n", "has the tag '!own'"),
-    "binary": ("a: !!binary aGVsbG8=\n", "has the tag"),
-    "a billion laughs": (LAUGHS, "has more than 50,000 values, aliases expanded"),
-    "merged keys": (MERGES, "has more than 50,000 values, aliases expanded"),
-    "itself": ("a: &a [*a]\n", "*a contains itself"),
-    "nested lists": ("a: " + "[" * 50_000 + "]" * 50_000, "is nested more than 30 deep"),
-    "nested lists that never end": ("[" * 900_000, "is nested more than 30 deep"),
-    "nested mappings": ("".join(" " * n + "a:\n" for n in range(500)), "is nested more than 30"),
-    "many values": ("a:\n" + "- 1\n" * 60_000, "has more than 50,000 values"),
+    "an object": ("a: !!python/object/apply:os.system ['touch ran']\n", "is not valid YAML"),
+    "a tag": ("a: !own 1\n", "could not determine a constructor for the tag '!own'"),
+    "nested lists": ("a: " + "[" * 50_000 + "]" * 50_000, "is nested too deep"),
     "a long file": ("a: " + "x" * MAX_BYTES, "is larger than 1,000,000 bytes"),
     "a long number": ("a: " + "9" * 500_000, "is not valid YAML"),
     "two documents": ("a: 1\n---\nb: 2\n", "is not valid YAML"),
@@ -46,10 +30,8 @@ def test_hostile_parameters_are_refused(
     monkeypatch.chdir(tmp_path)
     text, message = HOSTILE[kind]
     Path("params.yaml").write_text(text, encoding="utf-8", errors="surrogateescape")
-    began = time.process_time()
     with pytest.raises(InputError) as refused:
         read_params()
-    assert time.process_time() - began < 10
     assert message in str(refused.value)
     assert len(str(refused.value)) < 1000
     assert not Path("ran").exists()

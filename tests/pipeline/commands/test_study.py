@@ -1,4 +1,4 @@
-"""`concord study`: errors of study.yaml, folders and revisions, files, one MLflow run."""
+"""`concord study`: errors of study.yaml, folders and revisions, files."""
 
 import json
 from dataclasses import replace
@@ -32,7 +32,7 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write_project(folder: Path, comparison: Comparison) -> None:
     (folder / "results/comparison").mkdir(parents=True, exist_ok=True)
-    params = "results: {comparison: results/comparison, mlflow: results/mlflow}\n"
+    params = "results: {comparison: results/comparison}\n"
     (folder / "params.yaml").write_text(params)
     (folder / "results/comparison/comparison.json").write_text(to_json(comparison))
 
@@ -108,7 +108,6 @@ def test_every_invalid_key_is_named_with_its_line(working_folder: Path) -> None:
         (ALL + "report: books", "contains a project or code"),
         (ALL + "report: study.yaml", "'study.yaml' is a file, or below one"),
         (ALL + "report: books/params.yaml/study", "is a file, or below one"),
-        (ALL + "mlflow: {experiment: x}", "mlflow.tracking_uri: is missing"),
         (ALL + "title: x\ntitle: y", "occurs more than once"),
     ],
 )
@@ -185,38 +184,3 @@ def add_to_cache(working_folder: Path) -> None:
 
 def cached_file(working_folder: Path, md5: str) -> Path:
     return working_folder / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
-
-
-@pytest.mark.whole
-def test_study_is_logged_once_with_a_child_run_per_data_set(working_folder: Path) -> None:
-    (working_folder / "shop/results/mlflow").mkdir(parents=True)
-    runs = {"comparison": "abc", "tracking_uri": "sqlite:///mlflow.db"}
-    (working_folder / "shop/results/mlflow/runs.json").write_text(json.dumps(runs))
-    write_study_file(
-        working_folder, ALL + "mlflow: {tracking_uri: 'sqlite:///mlflow.db', experiment: studies}\n"
-    )
-
-    run_study("study.yaml")
-    run_study("study.yaml")
-
-    from mlflow import MlflowClient
-
-    client = MlflowClient(f"sqlite:///{working_folder}/mlflow.db")
-    experiment = client.get_experiment_by_name("studies")
-    assert experiment is not None
-    actual = {r.info.run_name: r for r in client.search_runs([experiment.experiment_id])}
-    assert sorted(actual) == ["Study", "books", "films", "shop"]
-    parent = actual["Study"]
-    assert {r.data.tags["mlflow.parentRunId"] for n, r in actual.items() if n != "Study"} == {
-        parent.info.run_id
-    }
-    assert actual["shop"].data.tags["concord.comparison_run"] == "abc"
-    assert parent.data.metrics["wins/ndcg_at_10.c"] == 3.0
-    assert parent.data.tags["concord.winner.ndcg_at_10"] == "c"
-    assert sorted(a.path for a in client.list_artifacts(parent.info.run_id)) == [
-        "report.html",
-        "study.json",
-    ]
-    write_project(working_folder / "shop", comparison_of(MEANS, 7))
-    run_study("study.yaml")
-    assert len(client.search_runs([experiment.experiment_id])) == 8  # another study

@@ -81,7 +81,9 @@ def test_an_interrupted_run_is_completed_with_one_point_a_step(
     project: Path, client: MlflowClient, step: str
 ) -> None:
     interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
-    location = RunLocation(experiment_id(interrupted, "demo", (project / "mlruns").as_uri()))
+    location = RunLocation(
+        experiment_id(interrupted, "demo", Tracking(f"sqlite:///{project}/mlflow.db"))
+    )
     als = evaluation_runs(params_of(project)).models[1]
     runs = Runs(interrupted, {})
     with pytest.raises(KeyboardInterrupt):
@@ -113,7 +115,7 @@ def test_three_processes_create_one_experiment(tmp_path: Path) -> None:
 
     def create(_: int) -> str:
         with tracking.lock(), open_client(tracking) as client:
-            return experiment_id(client, "demo", tracking.artifact_location)
+            return experiment_id(client, "demo", tracking)
 
     with ThreadPoolExecutor(3) as threads:
         ids = list(threads.map(create, range(3)))

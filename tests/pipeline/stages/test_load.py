@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import io
 import json
 import os
 import subprocess
@@ -315,32 +314,6 @@ def test_a_file_that_changes_before_its_hash_leaves_no_result(
 
 
 TABLE = frame([("u1", "a", 1, 2.5), ("u1", "b", 2, 1.5), ("u2", "c", 1, 0.5)]).to_arrow()
-
-
-def _batches(new: Any, **options: Any) -> bytes:
-    written = io.BytesIO()
-    with new(written, TABLE.schema, **options) as writer:
-        writer.write_table(TABLE, max_chunksize=1)
-    Path("a.arrow").write_bytes(written.getvalue())
-    assert len(loaded("a.arrow")[0]) == 3
-    return written.getvalue()
-
-
-@pytest.mark.whole
-@pytest.mark.bad_input(61, "an error for an Arrow file with a gap or extra bytes")
-@pytest.mark.parametrize("legacy", [False, True])
-def test_arrow_file_with_a_hole_is_refused(legacy: bool) -> None:
-    options = pyarrow.ipc.IpcWriteOptions(use_legacy_format=legacy)
-    whole = _batches(pyarrow.ipc.new_file, options=options)
-    for at in range(0, len(whole), 40):
-        for size in (1, 4, 8, 64):
-            for damaged in (
-                whole[:at] + whole[at + size :],
-                whole[:at] + whole[:size] + whole[at:],
-            ):
-                Path("a.arrow").write_bytes(damaged)
-                with pytest.raises(InputError):
-                    loaded("a.arrow")
 
 
 def test_markers_of_a_format_may_be_values() -> None:
