@@ -121,7 +121,9 @@ def _run_decision(arguments: argparse.Namespace) -> NoReturn:
             sys.exit(DECISION_ERROR)
         raise
     except Exception as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        from concord.metrics_core.errors import printable
+
+        print(printable(f"{type(error).__name__}: {error}"), file=sys.stderr)
         sys.exit(DECISION_ERROR)
 
 

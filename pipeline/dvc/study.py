@@ -196,9 +196,6 @@ def results_folder(project: Project, kind: str) -> Path:
     return Path(project.project) / folder
 
 
-SCHEMA = 2
-
-
 def run_study(file: str) -> None:
     """Write and print the study; log it if study.yaml names MLflow."""
     path = Path(file)
@@ -222,23 +219,11 @@ def run_study(file: str) -> None:
 
 
 def _write(result: Study, folder: Path) -> None:
-    write_json(folder / "study.json", _content(result))
+    write_json(folder / "study.json", result.to_dict())
     for name, table in _tables(result).items():
         write_csv(folder / f"{name}.csv", escape_formulas(table))
         write_parquet(folder / f"{name}.parquet", table)
     write_text(folder / "report.html", result.to_html())
-
-
-def _content(result: Study) -> dict[str, Any]:
-    """Return the content of study.json: the result with its sentences."""
-    content = {"schema": SCHEMA, **result.to_dict(), "notes": [*text.notes(result)]}
-    for answer, row in zip(result.answers, content["answers"], strict=True):
-        row["is_sure"] = answer.is_sure
-        row["sentence"] = text.winner_sentence(result, answer)
-        row["certainty_sentence"] = text.certainty_sentence(result, answer)
-    for test, row in zip(result.omnibus, content["omnibus"], strict=True):
-        row["missing_reason"] = text.missing_test_sentence(test)
-    return content
 
 
 def _tables(result: Study) -> "dict[str, pl.DataFrame]":

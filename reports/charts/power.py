@@ -7,8 +7,9 @@ from xml.sax.saxutils import escape
 import altair as alt
 from markupsafe import Markup
 
+from concord.metrics_core.errors import printable
 from concord.metrics_core.results.plan import Plan, PowerCurve
-from concord.metrics_core.results.text_format import exact, percent, to_one_line
+from concord.metrics_core.results.text_format import exact, percent
 from concord.reports.charts.model_styles import N_COLOURED, ModelStyle, model_styles
 from concord.reports.charts.primitives import (
     HOVER,
@@ -50,7 +51,7 @@ def render_plan(
     curves = curves[:MAX_MODELS]
     order = dict.fromkeys([*models, *(each.model or "" for each in curves)])
     pair = next(each for each in plan.differences if each.label == label)
-    subject = f"{to_one_line(label or '')} against {to_one_line(pair.baseline or '')}"
+    subject = f"{printable(label or '')} against {printable(pair.baseline or '')}"
     if label is None:
         subject = f"Users' differences with standard deviation {exact(pair.sd or 0.0)}"
     styles = model_styles(order, pair.baseline)
@@ -126,7 +127,7 @@ def _rows(
             if kind == "alone" and list(uncorrected) == list(corrected):
                 continue
             for users, value in zip(curve.users, line, strict=True):
-                name = to_one_line(curve.model or "")
+                name = printable(curve.model or "")
                 hover = f"{name}, {users:,} users: {value:.3g}".removeprefix(", ")
                 rows.append(
                     {"model": name, "kind": kind, "users": users, "value": value}
