@@ -340,7 +340,6 @@ EXTRAS = {  # package that is imported -> extra that installs it
     "markupsafe": "report",
     "vl_convert": "report",
     "pydantic": "report",
-    "rich": "report",
     "ruamel": "report",
     "yaml": "report",
     "dvc": "dvc",
