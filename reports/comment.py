@@ -104,14 +104,10 @@ def _first_changes(since: RevisionChanges) -> str:
     changed = {each.model for each in since.changes if each.verdict != "identical"}
     parts = []
     for verdict in _WORST_FIRST:
-        if verdict == "identical":
-            continue
         changes = [each for each in since.changes if each.primary and each.verdict == verdict]
-        names = [f"{each.model} on {each.label}" for each in changes[:_MAX_NAMES]]
-        if len(changes) > _MAX_NAMES:
-            names.append(f"{len(changes) - _MAX_NAMES} more")
-        if names:
-            parts.append(f"{VERDICTS[verdict].word}: {', '.join(names)}")
+        if changes and verdict != "identical":
+            names = (f"{each.model} on {each.label}" for each in changes)
+            parts.append(f"{VERDICTS[verdict].word}: {numbers.join_first(names, _MAX_NAMES)}")
     count = f"{len(changed)} of {len(models)} models changed" if changed else "no model changed"
     details = "; ".join(parts)
     more = f" {details[0].upper()}{details[1:]}." if details else ""

@@ -41,7 +41,7 @@ from concord.reports.text.answer import answer_numbers
 from concord.reports.text.blocks import to_html
 from concord.reports.text.comparison import leaderboard
 from concord.reports.text.display_words import NO_WORDS, DisplayWords, display_words
-from concord.reports.text.folding import fold_models, fold_note
+from concord.reports.text.tables import fold_models, fold_note
 from concord.reports.text.verdict_styles import VERDICTS
 
 TEMPLATES = Path(__file__).parent / "templates"

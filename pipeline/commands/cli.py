@@ -129,7 +129,7 @@ def _run_decision(arguments: argparse.Namespace) -> NoReturn:
 
 def _run_command(arguments: argparse.Namespace) -> int | None:
     from concord.pipeline.running.failures import report_damaged_results
-    from concord.pipeline.terminal.evaluation import in_evaluation
+    from concord.pipeline.terminal.arguments import in_evaluation
 
     has_evaluation = arguments.name not in WITHOUT_EVALUATION
     work_folder = in_evaluation(arguments) if has_evaluation else nullcontext()

@@ -35,9 +35,9 @@ from concord.reports.charts.study import rank_chart
 from concord.reports.charts.svg import COLOURS
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import tradeoff_chart
-from concord.reports.text.folding import fold_models
 from concord.reports.text.panel import entries
 from concord.reports.text.segments import grids, shows_shares
+from concord.reports.text.tables import fold_models
 from tests.metrics_core.analyses import plan_data
 from tests.metrics_core.analyses.study_data import comparison_of
 from tests.reports.samples import sample
