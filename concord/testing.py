@@ -51,9 +51,8 @@ def assert_passes_gate(
     """
     __tracebackhide__ = True  # pytest shows the line of the test
     from concord.metrics_core.comparison.gate import with_undecided
-    from concord.metrics_core.errors import refuse
+    from concord.metrics_core.errors import printable, refuse
     from concord.metrics_core.results.comparison import Comparison
-    from concord.metrics_core.results.text_format import to_one_line
     from concord.reports.text.display_words import display_words
 
     if undecided not in (None, "pass", "fail"):
@@ -68,9 +67,9 @@ def assert_passes_gate(
     if undecided is not None:
         decision = with_undecided(decision, undecided_passes=undecided == "pass")
     show = display_words(comparison).show
-    serious = [to_one_line(show(f"serious: {each.sentence}")) for each in comparison.serious]
+    serious = [printable(show(f"serious: {each.sentence}")) for each in comparison.serious]
     if decision.outcome != "pass":
-        lines = [to_one_line(show(line)) for line in decision.lines]
+        lines = [printable(show(line)) for line in decision.lines]
         raise AssertionError("\n".join([*lines, *serious]))
     for message in serious:
         warnings.warn(message, stacklevel=2)

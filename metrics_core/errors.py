@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 MAX_PROBLEMS = 20  # problems that one message names
+_NO_BREAK_SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # as between number and unit
 
 
 @dataclass(frozen=True)
@@ -72,14 +73,19 @@ class Problem:
         return keys if isinstance(keys, str) else ".".join(map(str, keys))
 
     def __str__(self) -> str:
-        return (
-            f"{_printable(self.where)}: {_printable(self.message)}\n  fix: {_printable(self.fix)}"
-        )
+        return f"{printable(self.where)}: {printable(self.message)}\n  fix: {printable(self.fix)}"
 
 
-def _printable(text: str) -> str:
-    """Return the text with control characters escaped: names from files may hold terminal codes."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+def printable(text: str, keep: str = "") -> str:
+    """Return the text with unprintable characters escaped, except no-break spaces and `keep`.
+
+    Names from files may hold codes that control a terminal, and line ends that begin with `::`,
+    which a CI log obeys.
+    """
+    if text.isprintable():
+        return text
+    kept = f"{keep}{_NO_BREAK_SPACES}"
+    return "".join(c if c.isprintable() or c in kept else ascii(c)[1:-1] for c in text)
 
 
 class InputError(ValueError):
@@ -307,7 +313,6 @@ EXTRAS = {  # package that is imported -> extra that installs it
     "markupsafe": "report",
     "vl_convert": "report",
     "pydantic": "report",
-    "rich": "report",
     "ruamel": "report",
     "yaml": "report",
     "dvc": "dvc",

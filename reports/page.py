@@ -1,14 +1,12 @@
-"""Render HTML pages and the Markdown report.
+"""Render HTML pages.
 
 Pages need no network and no scripts. The same result gives the same bytes.
 """
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +38,10 @@ from concord.reports.text import (
 )
 from concord.reports.text import history as history_text
 from concord.reports.text.answer import answer_numbers
+from concord.reports.text.blocks import to_html
+from concord.reports.text.comparison import leaderboard
 from concord.reports.text.display_words import NO_WORDS, DisplayWords, display_words
-from concord.reports.text.folding import fold_models, fold_note
-from concord.reports.text.markdown import escape_markdown, escape_sentence, fit_comment
+from concord.reports.text.tables import fold_models, fold_note
 from concord.reports.text.verdict_styles import VERDICTS
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -55,6 +54,7 @@ _GLOBALS = {
     "gains": gains,
     "gate": gate,
     "not_compared": missing_lists.not_compared,
+    "leaderboard": lambda *names: Markup(to_html([leaderboard(*names)])),
     "numbers": numbers,
     "pair_heatmap": heatmap.pair_heatmap,
     "panel": panel,
@@ -108,22 +108,10 @@ def render_history(history: History) -> str:
 
 def render_notebook(comparison: Comparison) -> str:
     """Return a comparison as HTML for a notebook cell; without its styles, in light colours."""
-    template = _environment(autoescape=True).get_template("notebook.html.j2")
+    template = _environment().get_template("notebook.html.j2")
     style = Markup(svg.card_stylesheet(".concord"))
     html = template.render(comparison=comparison, style=style)
     return _show_in_html(html, display_words(comparison))
-
-
-def render_markdown(comparison: Comparison) -> str:
-    """Return a comparison in Markdown; tables are cut so that it fits in a comment."""
-    return fit_comment(partial(_render_markdown, comparison))
-
-
-def _render_markdown(comparison: Comparison, max_rows: int) -> str:
-    # The filter `md_escape` escapes names, for Markdown and HTML both.
-    template = _environment(autoescape=False).get_template("report.md.j2")
-    text = re.sub(r"\n{3,}", "\n\n", template.render(comparison=comparison, max_rows=max_rows))
-    return display_words(comparison).show(text, "markdown", escape_markdown)
 
 
 def _show_in_html(html: str, words: DisplayWords) -> str:
@@ -144,7 +132,7 @@ def render_page(
     # Altair's check of each chart against its schema takes half of the time; the tests do it.
     with debug_mode(False):
         html = (
-            _environment(autoescape=True)
+            _environment()
             .get_template(template)
             .render(
                 style=Markup("\n".join([svg.stylesheet(), *map(_read, styles)])),
@@ -156,31 +144,19 @@ def render_page(
     return _show_in_html(html, words)
 
 
-def _environment(*, autoescape: bool) -> Environment:
+def _environment() -> Environment:
     """Return the environment of all templates; an undefined name is an error."""
     jinja = Environment(
         loader=FileSystemLoader(TEMPLATES),
-        autoescape=autoescape,
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     jinja.globals.update(_GLOBALS)
-    jinja.filters |= {
-        "setting": _setting,
-        "prose": prose,
-        "md_escape": escape_markdown,
-        "md_prose": escape_sentence,
-    }
+    jinja.filters |= {"setting": numbers.setting, "prose": prose}
     return jinja
-
-
-def _setting(value: Any) -> str:
-    """Return a convention's value as in params.yaml."""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False).replace('"', "")
 
 
 def prose(text: str) -> Markup:

@@ -10,10 +10,8 @@ from concord.metrics_core.errors import report_missing_extra
 def render(result: Any, form: Literal["text", "html", "markdown"]) -> str:
     """Return a result as plain text, as a piece of HTML for a notebook, or as Markdown."""
     blocks = import_module("concord.reports.text.blocks")
-    if form == "markdown":
-        return str(blocks.view_of(result).to_markdown(result))
-    write = blocks.to_text if form == "text" else blocks.to_html
-    return str(write(blocks.blocks_of(result)))
+    module = import_module("concord.reports.text.markdown") if form == "markdown" else blocks
+    return str(getattr(module, f"to_{form}")(blocks.blocks_of(result)))
 
 
 _SENTENCES = {

@@ -72,20 +72,6 @@ def _two_digits(value: float) -> int:
     return 1 - math.floor(math.log10(value))
 
 
-def to_one_line(text: str) -> str:
-    """Return the text on one line of printable characters.
-
-    A CI log would execute lines that begin with `::`.
-    """
-    return "".join(map(_printable, text))
-
-
-def _printable(character: str) -> str:
-    if character.isprintable() or character == PERCENT[0]:
-        return character
-    return " " if character.isspace() else ascii(character)[1:-1]
-
-
 def exact(value: float) -> str:
     """Return a threshold with at most three significant digits."""
     return f"{value:.3g}"

@@ -1,7 +1,6 @@
 """`concord audit`: leakage, cold users and items, and their effect on the ranking."""
 
 import argparse
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -39,7 +38,6 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
     from concord.pipeline.terminal.arguments import refuse_folder, write_output_table
     from concord.pipeline.terminal.table import print_result
-    from concord.reports.text.audit import to_content
 
     params = read_params(needs_lists=True)
     config = params.comparison_config
@@ -62,10 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     if arguments.csv is not None:
         write_output_table("--csv", arguments.csv, result.effects, force=arguments.force)
-    if arguments.json:
-        print(json.dumps(to_content(result), indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        print_result(result)
+    print_result(result, as_json=arguments.json)
 
 
 def _missing_files(data: "EvaluationData") -> "Iterator[Problem]":

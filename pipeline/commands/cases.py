@@ -41,9 +41,10 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.errors import InputError, refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
+    from concord.pipeline.running.messages import print_text
     from concord.pipeline.stages.evaluations import load_cases
     from concord.pipeline.terminal.arguments import refuse_folder, with_option_names, write_output
-    from concord.pipeline.terminal.table import console, print_result
+    from concord.pipeline.terminal.table import print_result
 
     worst, html = arguments.worst, arguments.html
     if worst < 1:
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
         write_output("--html", html, cases.to_html(), force=arguments.force)
     print_result(cases)
     if html is not None:
-        console().print(f"wrote {html}")
+        print_text(f"wrote {html}")
 
 
 def _labels(config: "ComparisonConfig", metric: str | None) -> list[str]:

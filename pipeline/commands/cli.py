@@ -121,13 +121,15 @@ def _run_decision(arguments: argparse.Namespace) -> NoReturn:
             sys.exit(DECISION_ERROR)
         raise
     except Exception as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        from concord.metrics_core.errors import printable
+
+        print(printable(f"{type(error).__name__}: {error}"), file=sys.stderr)
         sys.exit(DECISION_ERROR)
 
 
 def _run_command(arguments: argparse.Namespace) -> int | None:
     from concord.pipeline.running.failures import report_damaged_results
-    from concord.pipeline.terminal.evaluation import in_evaluation
+    from concord.pipeline.terminal.arguments import in_evaluation
 
     has_evaluation = arguments.name not in WITHOUT_EVALUATION
     work_folder = in_evaluation(arguments) if has_evaluation else nullcontext()

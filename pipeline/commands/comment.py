@@ -3,7 +3,7 @@
 import argparse
 from dataclasses import replace
 
-from concord.pipeline.commands.gate import EXIT_CODES, REVISION, print_lines
+from concord.pipeline.commands.gate import EXIT_CODES, REVISION
 from concord.pipeline.terminal.parser import FilePath, add_force
 
 HELP = "write the comment of a pull request as Markdown"
@@ -37,8 +37,10 @@ def _web_address(text: str) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the comment; return the exit code of the gate, or 0 without a gate."""
+    from concord.metrics_core.errors import printable
     from concord.pipeline.dvc.comment import comment_content, short_hash
     from concord.pipeline.params.read import read_params
+    from concord.pipeline.running.messages import print_text
     from concord.pipeline.terminal.arguments import refuse_folder, write_output
     from concord.reports.comment import render_comment
     from concord.reports.text.display_words import display_words
@@ -49,12 +51,13 @@ def run(arguments: argparse.Namespace) -> int:
     commit = arguments.commit and short_hash(arguments.commit)
     text = render_comment(replace(content, commit=commit, report=arguments.report))
     if arguments.output is None:
-        print(text, end="")
+        print_text(text.removesuffix("\n"))
     else:
         write_output("--output", arguments.output, text, force=arguments.force)
         lines = content.decision.lines if content.decision else ()
         show = display_words(content.comparison).show
-        print_lines(map(show, content.no_decision or lines))
+        for line in content.no_decision or lines:
+            print_text(printable(show(line)))
     if params.gate is None:
         return 0
     return NO_DECISION if content.decision is None else EXIT_CODES[content.decision.outcome]

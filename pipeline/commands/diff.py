@@ -1,7 +1,6 @@
 """`concord diff REV`: differences from the results of a git revision, by model and user."""
 
 import argparse
-import json
 
 from concord.pipeline.commands.leaderboard import METRICS
 
@@ -23,7 +22,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.dvc.changes import diff
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.terminal.table import print_blocks
+    from concord.pipeline.terminal.table import print_blocks, print_json
     from concord.reports.text.history import describe_changes
 
     revision = arguments.revision
@@ -31,13 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     result = diff(params, revision, arguments.model, arguments.metric, anyway=arguments.anyway)
     warn_if_stale(params)
     if arguments.json:
-        content = {
-            "revision": revision,
-            "notes": result.notes,
-            "changes": [*map(vars, result.changes)],
-            "training_params": [*map(vars, result.training_params)],
-        }
-        print(json.dumps(content, indent=2))
+        print_json(result)
     else:
         changes, training_params = result.requested, result.training_params
         print_blocks(describe_changes(revision, changes, result.notes, training_params))

@@ -2,15 +2,17 @@
 
 import argparse
 import math
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from concord.metrics_core.conventions.conventions import Conventions
     from concord.metrics_core.metrics.label import Label
     from concord.metrics_core.results.explain import Derivation, ExplanationDiff
     from concord.pipeline.params.model import Params
+    from concord.reports.text.blocks import Block
 
 HELP = "show how one user's value is computed"
 
@@ -33,31 +35,32 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.conventions.presets import with_data_conventions
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
+    from concord.pipeline.running.messages import print_text
     from concord.pipeline.terminal.arguments import find_preset, parse_label, refuse_unknown_model
-    from concord.pipeline.terminal.table import console
+    from concord.pipeline.terminal.table import print_blocks
+    from concord.reports.text.blocks import blocks_of
+    from concord.reports.text.markdown import to_markdown
 
     params = read_params(needs_lists=True)
-    label, model, markdown = parse_label(arguments.metric), arguments.model, arguments.markdown
+    label, model = parse_label(arguments.metric), arguments.model
     versus = arguments.versus and with_data_conventions(
         find_preset(arguments.versus), params.resolved_conventions
     )
     replicates = params.replicate_names.get(model)
     if replicates is None:
         refuse_unknown_model(dict.fromkeys([*params.compared_models, *params.models]), model)
-        derivation = _derivation(params, model, arguments.user, label, versus)
-        texts = [_text(derivation, markdown=markdown)]
+        blocks = blocks_of(_derivation(params, model, arguments.user, label, versus))
     else:
         derivations = {
             name: _derivation(params, name, arguments.user, label, versus)
             for name in replicates.values()
         }
-        texts = [*_replicate_texts(model, derivations, markdown=markdown)]
+        blocks = _replicate_blocks(model, derivations)
     warn_if_stale(params)
-    for text in texts:
-        if markdown:
-            print(text)
-        else:
-            console().print(text)
+    if arguments.markdown:
+        print_text(to_markdown(blocks))
+    else:
+        print_blocks(blocks)
 
 
 def _derivation(
@@ -93,19 +96,17 @@ def _derivation(
         ) from None
 
 
-def _text(derivation: "Derivation | ExplanationDiff", *, markdown: bool) -> str:
-    return derivation.to_markdown() if markdown else str(derivation)
-
-
-def _replicate_texts(
-    model: str, derivations: "Mapping[str, Derivation | ExplanationDiff]", *, markdown: bool
-) -> Iterator[str]:
+def _replicate_blocks(
+    model: str, derivations: "Mapping[str, Derivation | ExplanationDiff]"
+) -> "Iterator[Block]":
     """Yield the derivation of each replicate under its name, then the mean of their values."""
     from concord.metrics_core.results.explain import ExplanationDiff
+    from concord.reports.text.blocks import Heading, blocks_of
 
     for name, derivation in derivations.items():
-        title = f"### {name}\n" if markdown else f"=== {name}"
-        yield f"{title}\n{_text(derivation, markdown=markdown)}\n"
+        yield Heading(f"=== {name}")
+        yield from blocks_of(derivation)
+        yield ""
     replicates = [
         derivation.ours if isinstance(derivation, ExplanationDiff) else derivation
         for derivation in derivations.values()

@@ -1,11 +1,6 @@
 """`concord gate [REV]`: check the release gate; the exit code is the decision."""
 
 import argparse
-import json
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 HELP = "check the release gate: 0 pass, 1 worse, 3 undecided"
 REVISION = "commit, branch or tag to compare with, such as HEAD~1 (default: the baseline)"
@@ -19,11 +14,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the decision against the baseline or a revision; return its exit code."""
-    from concord.metrics_core.errors import format_count
+    from concord.metrics_core.errors import format_count, printable
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
     from concord.pipeline.dvc.gate import decide_gate
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.running.messages import LOG
+    from concord.pipeline.running.messages import LOG, print_text
+    from concord.pipeline.terminal.table import print_json
     from concord.reports.text.display_words import display_words
 
     params = read_params()
@@ -34,23 +30,10 @@ def run(arguments: argparse.Namespace) -> int:
         LOG.warning(
             "%s about these results: see the report", format_count(serious, "serious warning")
         )
-    code = EXIT_CODES[result.decision.outcome]
     if arguments.json:
-        content = {"exit_code": code, "notes": result.notes, **result.decision.to_dict()}
-        content["lines"] = result.decision.lines
-        for model, stored in zip(result.decision.models, content["models"], strict=True):
-            for guardrail, entry in zip(model.guardrails, stored["guardrails"], strict=True):
-                entry["why"] = guardrail.why
-        print(json.dumps(content, indent=2, ensure_ascii=False))
+        print_json(result)
     else:
-        sentences = [*result.decision.lines, *(f"note: {note}" for note in result.notes)]
-        print_lines(map(display_words(comparison).show, sentences))
-    return code
-
-
-def print_lines(sentences: "Iterable[str]") -> None:
-    """Print each sentence on one line, even if a name in it has line breaks."""
-    from concord.metrics_core.results.text_format import to_one_line
-
-    for sentence in sentences:
-        print(to_one_line(sentence))
+        show = display_words(comparison).show
+        for sentence in (*result.decision.lines, *(f"note: {note}" for note in result.notes)):
+            print_text(printable(show(sentence)))
+    return EXIT_CODES[result.decision.outcome]

@@ -18,9 +18,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the history; write it to `--csv` and `--html`."""
     from concord.pipeline.dvc.history import history
     from concord.pipeline.params.read import check_params
+    from concord.pipeline.running.messages import print_text
     from concord.pipeline.terminal.arguments import refuse_folder, write_output, write_output_table
-    from concord.pipeline.terminal.table import console, print_blocks
-    from concord.reports.text.history import describe
+    from concord.pipeline.terminal.table import print_result
 
     check_params()  # raises outside a project; loads own metrics, for labels of old comparisons
     refuse_folder("--csv", arguments.csv)
@@ -32,6 +32,6 @@ def run(arguments: argparse.Namespace) -> None:
         from concord.reports.page import render_history
 
         write_output("--html", arguments.html, render_history(result), force=arguments.force)
-    print_blocks(describe(result))
+    print_result(result)
     for path in filter(None, (arguments.csv, arguments.html)):
-        console().print(f"wrote {path}")
+        print_text(f"wrote {path}")

@@ -32,10 +32,11 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.errors import InputError, refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
+    from concord.pipeline.running.messages import print_text
     from concord.pipeline.running.outputs import write_text
     from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
     from concord.pipeline.terminal.arguments import evaluated_label, with_option_names
-    from concord.pipeline.terminal.table import console, print_result
+    from concord.pipeline.terminal.table import print_result
 
     out = None if arguments.out is None else Path(arguments.out)
     if out is not None and out.exists() and not arguments.force:
@@ -57,4 +58,4 @@ def run(arguments: argparse.Namespace) -> None:
     print_result(judging)
     if out is not None:
         write_text(out, judging.to_frame().write_csv())
-        console().print(f"wrote {out}")
+        print_text(f"wrote {out}")

@@ -2,10 +2,16 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concord.metrics_core.results.comparison import Comparison
+    from concord.reports.text.blocks import Block
 
 HELP = "show means, differences to the baseline and verdicts"
 METRICS = "show this metric instead of the primary metrics; may repeat"
-MAX_LINES = 12  # after `dvc repro`
+COMMAND = "concord leaderboard"
+MAX_LINES, MIN_MODELS = 12, 2  # after `dvc repro`
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,29 +19,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the leaderboard of the primary or the named metrics."""
+    """Print the leaderboard of the primary or the named metrics, and the serious warnings."""
     from concord.metrics_core.results.text_format import join_names
     from concord.pipeline.dvc.current_results import load_comparison, stale_message
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.arguments import evaluated_label
-    from concord.pipeline.terminal.leaderboard import print_leaderboard
-    from concord.pipeline.terminal.table import console
+    from concord.pipeline.terminal.table import print_blocks
+    from concord.reports.text.comparison import leaderboards
     from concord.reports.text.display_words import display_words
     from concord.reports.text.missing_lists import warning_sentence
 
     params = read_params()
     comparison = load_comparison(params)
     labels = [evaluated_label(text, comparison.labels) for text in arguments.metric]
-    terminal = console()
     if stale := stale_message(params):
-        terminal.print(f"warning: {stale}\n")
-    print_leaderboard(terminal, comparison, list(dict.fromkeys(labels)) or comparison.primary)
+        print_blocks([f"warning: {stale}", ""])
+    print_blocks(leaderboards(comparison, list(dict.fromkeys(labels)) or comparison.primary))
     show = display_words(comparison).show
     for warning in comparison.serious:
         sentence = show(warning_sentence(comparison, warning))
         names_them = len(warning.models) > 1 and join_names(warning.models) in sentence
         models = "" if names_them else f" ({warning.model_names})"
-        terminal.print(f"\nWarning{models}: {sentence}")
+        print_blocks(["", f"Warning{models}: {sentence}"])
 
 
 def is_last_stage(stage: str) -> bool:
@@ -50,14 +55,30 @@ def is_last_stage(stage: str) -> bool:
 
 def after_repro() -> None:
     """Print the primary metrics at the end of `dvc repro`, as many as fit."""
-    from concord.metrics_core.errors import format_count
     from concord.pipeline.dvc.current_results import load_comparison
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.terminal.leaderboard import COMMAND, print_leaderboard
-    from concord.pipeline.terminal.table import console
+    from concord.pipeline.terminal.table import print_blocks
 
-    comparison = load_comparison(read_params())
-    terminal = console()
-    print_leaderboard(terminal, comparison, comparison.primary, MAX_LINES)
+    print_blocks(short_leaderboard(load_comparison(read_params())))
+
+
+def short_leaderboard(comparison: "Comparison") -> "list[Block]":
+    """Return the best models by the first primary metrics, and the number of the others."""
+    from concord.metrics_core.errors import format_count
+    from concord.pipeline.terminal.table import terminal_lines
+    from concord.reports.text.comparison import leaderboard
+
+    labels, n_models = comparison.primary[: MAX_LINES // 3], len(comparison.models)
+    blocks: list[Block] = [leaderboard(comparison, label) for label in labels]
+    while len(terminal_lines(blocks)) > MAX_LINES and n_models > MIN_MODELS:
+        n_models = min(n_models, MAX_LINES) - 1
+        blocks = [leaderboard(comparison, label, n_models) for label in labels]
+    counts = {
+        "models": len(comparison.models) - n_models,
+        "primary metrics": len(comparison.primary) - len(labels),
+    }
+    if omitted := [f"{n} more {noun}" for noun, n in counts.items() if n]:
+        blocks.append(f"… {' and '.join(omitted)}: `{COMMAND}`")
     if serious := len(comparison.serious):
-        terminal.print(f"{format_count(serious, 'serious warning')}: `{COMMAND}`, or the report")
+        blocks.append(f"{format_count(serious, 'serious warning')}: `{COMMAND}`, or the report")
+    return blocks

@@ -15,6 +15,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.dvc.current_results import stale_results, warn_if_stale
     from concord.pipeline.mlflow.log import log_again, log_status
     from concord.pipeline.params.read import read_params
+    from concord.pipeline.running.messages import print_text
 
     params = read_params()
     if arguments.again:
@@ -23,4 +24,4 @@ def run(arguments: argparse.Namespace) -> None:
         log_again()
     else:
         warn_if_stale(params)
-        print(log_status(params))
+        print_text(log_status(params))

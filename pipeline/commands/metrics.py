@@ -5,6 +5,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from concord.metrics_core.metrics.metric import Metric
 
 HELP = "list the metrics, their formulas and sources"
@@ -17,11 +19,14 @@ def run(_: argparse.Namespace) -> None:
     """Print every metric with its formula, the conventions it depends on, and its source."""
     from concord.metrics_core.metrics.catalogue import CATALOGUE
     from concord.metrics_core.metrics.custom_metric import known_metrics
-    from concord.pipeline.terminal.table import print_table
+    from concord.pipeline.terminal.table import print_blocks
+    from concord.reports.text.blocks import TextTable
 
     load_own_metrics()
     metrics = (*CATALOGUE, *known_metrics())
-    print_table(("metric", "formula"), [(metric.name, _description(metric)) for metric in metrics])
+    print_blocks(
+        [TextTable(("metric", "formula"), [row for each in metrics for row in _rows(each)])]
+    )
 
 
 def load_own_metrics() -> None:
@@ -35,6 +40,9 @@ def load_own_metrics() -> None:
             check_params()
 
 
-def _description(metric: "Metric") -> str:
-    conventions = f"conventions: {', '.join(metric.conventions)}\n" if metric.conventions else ""
-    return f"{metric.formula}\n{conventions}source: {metric.source}"
+def _rows(metric: "Metric") -> "Iterator[tuple[str, str]]":
+    """Yield the formula, the conventions and the source of a metric."""
+    yield metric.name, metric.formula
+    if metric.conventions:
+        yield "", f"conventions: {', '.join(metric.conventions)}"
+    yield "", f"source: {metric.source}"

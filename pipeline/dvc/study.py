@@ -25,7 +25,6 @@ from concord.pipeline.running.messages import print_line
 from concord.pipeline.running.outputs import write_csv, write_json, write_parquet, write_text
 from concord.pipeline.running.tables import escape_formulas
 from concord.pipeline.terminal.table import print_result
-from concord.reports.text import study as text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -188,9 +187,6 @@ def _comparison_folder(project: Project) -> Path:
     return Path(project.project) / folder
 
 
-SCHEMA = 2
-
-
 def run_study(file: str) -> None:
     """Write and print the study."""
     path = Path(file)
@@ -213,21 +209,11 @@ def run_study(file: str) -> None:
 
 
 def _write(result: Study, folder: Path) -> None:
-    write_json(folder / "study.json", _content(result))
+    write_json(folder / "study.json", result.to_dict())
     for name, table in _tables(result).items():
         write_csv(folder / f"{name}.csv", escape_formulas(table))
         write_parquet(folder / f"{name}.parquet", table)
     write_text(folder / "report.html", result.to_html())
-
-
-def _content(result: Study) -> dict[str, Any]:
-    """Return the content of study.json: the result with its sentences."""
-    content = {"schema": SCHEMA, **result.to_dict(), "notes": [*text.notes(result)]}
-    for answer, row in zip(result.answers, content["answers"], strict=True):
-        row["is_sure"] = answer.is_sure
-        row["sentence"] = text.winner_sentence(result, answer)
-        row["certainty_sentence"] = text.certainty_sentence(result, answer)
-    return content
 
 
 def _tables(result: Study) -> "dict[str, pl.DataFrame]":

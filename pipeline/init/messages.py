@@ -12,6 +12,7 @@ from concord.pipeline.init.discovery import MAX_FILES, Discovery
 from concord.pipeline.init.tables import Table
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.yaml_files import FILL_IN
+from concord.pipeline.running.messages import print_text
 
 
 def print_discovery(
@@ -30,7 +31,7 @@ def print_discovery(
         "missing; `dvc pull` or `dvc repro` creates it", [*map(relative, discovery.missing)]
     )
     if discovery.has_more:
-        print(f"only {MAX_FILES:,} files were inspected; name others by --truth and --model")
+        print_text(f"only {MAX_FILES:,} files were inspected; name others by --truth and --model")
     _print_list("assumed; change it in params.yaml", assumptions)
 
 
@@ -41,7 +42,8 @@ def print_changes(files: Mapping[Path, str]) -> None:
         old = read_text(path).splitlines(keepends=True)
         source = name if path.exists() else os.devnull
         lines = difflib.unified_diff(old, text.splitlines(keepends=True), source, name)
-        print("".join(lines), end="")
+        if changes := "".join(lines):
+            print_text(changes.removesuffix("\n"))
 
 
 def print_next_step(project: Path, places: Sequence[Problem], *, dvc: bool, mlflow: bool) -> None:
@@ -53,9 +55,9 @@ def print_next_step(project: Path, places: Sequence[Problem], *, dvc: bool, mlfl
         [f"{place.where}: {place.fix}" for place in places],
     )
     run = f"{cd}concord validate && {'dvc repro' if dvc else 'concord run'}"
-    print(f"next: {'fill them in, then ' if places else ''}{run}")
+    print_text(f"next: {'fill them in, then ' if places else ''}{run}")
     if dvc and not mlflow:
-        print(
+        print_text(
             "MLflow is not installed, so dvc.yaml has no stage `log`: "
             "`pip install 'concord-eval[mlflow]'`, then `concord init --upgrade`"
         )
@@ -76,7 +78,7 @@ def relative(path: Path) -> str:
 
 def _print_list(title: str, lines: Sequence[str]) -> None:
     if lines:
-        print(title, *lines, sep="\n  ")
+        print_text("\n  ".join([title, *lines]))
 
 
 def _table_text(table: Table) -> str:

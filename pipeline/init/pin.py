@@ -18,10 +18,10 @@ from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import rerun_command, run_hint
 from concord.pipeline.params.yaml_files import load_yaml
+from concord.pipeline.running.messages import print_text
 from concord.pipeline.running.outputs import atomic_write
 from concord.pipeline.terminal.arguments import find_preset
 from concord.pipeline.terminal.parser import COMMAND_LINE
-from concord.pipeline.terminal.table import console
 from concord.reports.text.numbers import setting
 
 SECTION = "conventions"
@@ -98,17 +98,16 @@ def _print_changes(
     changed: Mapping[str, Any],
     problems: Sequence[Problem],
 ) -> None:
-    terminal = console()
     if not changed:
-        terminal.print(f"{PARAMS} already has every value of {name}.")
+        print_text(f"{PARAMS} already has every value of {name}.")
         return
     for key, value in changed.items():
         old = _text(current[key]) if key in current else "(was missing)"
-        terminal.print(f"{key}: {old} → {_text(value)}", soft_wrap=True)
+        print_text(f"{key}: {old} → {_text(value)}")
     next_step = "fix these problems" if problems else rerun_command()
-    terminal.print(f"pinned {name} in {PARAMS}; next: {next_step}")
+    print_text(f"pinned {name} in {PARAMS}; next: {next_step}")
     for problem in problems:
-        terminal.print(str(problem), soft_wrap=True)
+        print_text(str(problem))
 
 
 def _text(value: Any) -> str:

@@ -47,6 +47,7 @@ from concord.pipeline.params.repository import (
     repository,
 )
 from concord.pipeline.running.git import run_git
+from concord.pipeline.running.messages import print_text
 from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.parser import COMMAND_LINE
 
@@ -291,7 +292,7 @@ def _write(files: Mapping[Path, str], *, backup: bool = True) -> None:
             line += f"; the old file is {old.name}"
         lines.append(line)
         write_text(path, text)
-    print("written", *lines, sep="\n")
+    print_text("\n".join(["written", *lines]))
 
 
 def _free_name(path: Path) -> Path:

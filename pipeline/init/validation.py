@@ -43,6 +43,7 @@ from concord.pipeline.params.repository import repository, rerun_command
 from concord.pipeline.params.result_files import side_data_file, truth_file
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.connections import isolated_connection
+from concord.pipeline.running.messages import print_text
 from concord.pipeline.running.outputs import spill_folder
 from concord.pipeline.stages.evaluate import check_grades, check_model_ids, model_data
 from concord.pipeline.stages.load import load, load_background, load_truth
@@ -61,7 +62,7 @@ def validate() -> None:
     """
     params, error = check_params()
     if params is None:
-        print("the files are not read until params.yaml is valid", flush=True)
+        print_text("the files are not read until params.yaml is valid")
         raise error or InputError([])
     problems = [*(error.problems if error else ()), *_dvc_file_problems()]
     problems += _dvc_yaml_problems(params)
@@ -80,7 +81,7 @@ def validate() -> None:
         )
     raise_problems(problems)
     condition = " once the missing files exist" if missing else ""
-    print(f"no problem found: `{rerun_command()}` evaluates{condition}")
+    print_text(f"no problem found: `{rerun_command()}` evaluates{condition}")
 
 
 def _missing_inputs(params: Params) -> list[tuple[str, str, str]]:
@@ -116,7 +117,7 @@ def _unfetched_problems(missing: Sequence[tuple[str, str, str]]) -> Iterator[Pro
     for name, path, stage in missing:
         if stage:
             message = f"{path} does not exist yet; stage {stage} of `dvc repro` makes it"
-            print(f"{name}: {message}", flush=True)
+            print_text(f"{name}: {message}")
         else:
             fix = "`dvc pull`, or `dvc checkout` if it is in the cache"
             yield Problem(path, "is missing here; DVC tracks it", fix)
@@ -230,13 +231,13 @@ def _load(params: Params, name: str, load_file: Load) -> Sequence[Problem]:
         with isolated_connection() as connection:
             summary = load_file(connection)
     except InputError as error:
-        print(f"{name}: {format_count(len(error.problems), 'problem')}", flush=True)
+        print_text(f"{name}: {format_count(len(error.problems), 'problem')}")
         return error.problems
     folder = params.results.data if name in params.background else params.results.quality
     quality = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
-    print(f"{name}: {summary}", flush=True)
+    print_text(f"{name}: {summary}")
     for note in quality.get("notes", []):
-        print(f"  {note}", flush=True)
+        print_text(f"  {note}")
     return ()
 
 
@@ -271,6 +272,6 @@ def _check_ids(params: Params, model: str) -> None:
         if similar:
             ids = format_count(similar, kind.removesuffix("s"))
             message = f"{ids} differ from the ground truth only in capitals or leading zeros"
-            print(f"{model}: warning: {message}", flush=True)
+            print_text(f"{model}: warning: {message}")
         if listed and not known:
-            print(f"{model}: warning: none of its {kind} occurs in the ground truth", flush=True)
+            print_text(f"{model}: warning: none of its {kind} occurs in the ground truth")

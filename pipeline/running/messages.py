@@ -14,7 +14,9 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO
+
+from concord.metrics_core.errors import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +31,6 @@ FLAGS = {
     "--log-json": "json",
 }
 LOG = logging.getLogger("concord")
-_NOT_ESCAPED = "\n\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # as between number and unit
 _LEVELS = {"quiet": logging.ERROR, "verbose": logging.DEBUG}
 
 
@@ -38,60 +39,22 @@ def set_up_logging(arguments: list[str]) -> list[str]:
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # closed: the next opened file would get its number
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
-    sys.stdout, sys.stderr = _printable_stream(sys.stdout), _printable_stream(sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            is_ascii = codecs.lookup(stream.encoding).name == "ascii"
+            stream.reconfigure(encoding="utf-8" if is_ascii else None, errors="backslashreplace")
     words = {*os.environ.get(VARIABLE, "").lower().replace(",", " ").split()}
     words |= {FLAGS[argument] for argument in arguments if argument in FLAGS}
     logging.raiseExceptions = False  # a closed stderr does not fail the work
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonFormatter() if "json" in words else logging.Formatter("%(message)s"))
-    LOG.handlers[:] = [handler]
-    LOG.propagate = False
+    handler.setFormatter(_JsonFormatter() if "json" in words else _TextFormatter())
+    for logger in (LOG, logging.getLogger("py.warnings")):
+        logger.handlers[:] = [handler]
+        logger.propagate = False
+    logging.captureWarnings(capture=True)
+    logging.lastResort = handler  # for messages of other packages
     LOG.setLevel(min((_LEVELS[word] for word in words & _LEVELS.keys()), default=logging.INFO))
     return [argument for argument in arguments if argument not in FLAGS]
-
-
-def _printable_stream(stream: TextIO) -> TextIO:
-    if isinstance(stream, io.TextIOWrapper):
-        is_ascii = codecs.lookup(stream.encoding).name == "ascii"
-        stream.reconfigure(encoding="utf-8" if is_ascii else None, errors="backslashreplace")
-    return (
-        stream if isinstance(stream, _PrintableStream) else cast("TextIO", _PrintableStream(stream))
-    )
-
-
-class _PrintableStream(io.TextIOBase):
-    """A stream that escapes control characters in texts of files and servers."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
-
-    def write(self, text: str) -> int:
-        return self.stream.write(escape_unprintable(text))
-
-    def flush(self) -> None:
-        self.stream.flush()
-
-    def fileno(self) -> int:
-        return self.stream.fileno()
-
-    def isatty(self) -> bool:
-        return self.stream.isatty()
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return self.stream.encoding
-
-
-def escape_unprintable(text: str) -> str:
-    """Return the text with unprintable characters escaped, except line ends and no-break spaces."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in _NOT_ESCAPED else ascii(c)[1:-1] for c in text)
-
-
-def raw_stream(stream: TextIO) -> TextIO:
-    """Return the stream without escaping, for callers that escape the text themselves."""
-    return getattr(stream, "stream", stream)
 
 
 def shows_progress() -> bool:
@@ -109,9 +72,14 @@ def log_stage_end(stage: str, summary: str | None, seconds: float) -> None:
     LOG.info("%s; %.1f s, %.0f MB", message, seconds, megabytes, extra={"fields": fields})
 
 
+def print_text(text: str) -> None:
+    """Print a text on stdout: names in it cannot control the terminal."""
+    print(printable(text, keep="\n"), flush=True)
+
+
 def print_line(text: str) -> None:
-    """Print a line on stdout; a closed pipe (`| head`) does not stop the work."""
-    _print_or_discard(lambda: print(text, flush=True))
+    """Print a text on stdout; a closed pipe (`| head`) does not stop the work."""
+    _print_or_discard(lambda: print_text(text))
 
 
 def print_unless_quiet(print_text: Callable[[], None]) -> None:
@@ -155,6 +123,13 @@ def peak_memory() -> int:
         return peak if sys.platform == "darwin" else peak * 1024
 
 
+class _TextFormatter(logging.Formatter):
+    """Format each message as printable text."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record), keep="\n")
+
+
 class _JsonFormatter(logging.Formatter):
     """Format each message as a JSON object on one line."""
 
@@ -162,9 +137,7 @@ class _JsonFormatter(logging.Formatter):
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {"time": time, "level": record.levelname.lower()}
         line |= getattr(record, "fields", {})
-        return json.dumps(
-            {**line, "message": escape_unprintable(record.getMessage())}, ensure_ascii=False
-        )
+        return json.dumps({**line, "message": record.getMessage()})
 
 
 _DRAWING_INTERVAL = 0.25  # seconds
@@ -200,7 +173,7 @@ class Progress:
     def _draw(self) -> None:
         if self._is_shown:
             self._drawn = time.monotonic()
-            self._write(f"\r{self.line()[: max(_columns() - 1, 1)]}\x1b[K")
+            self._write(f"\r{printable(self.line())[: max(_columns() - 1, 1)]}\x1b[K")
 
     def line(self) -> str:
         """Return a text such as `load popularity: 120,000 of 400,000 rows, 3 s left`."""
@@ -215,7 +188,7 @@ class Progress:
 
     def _write(self, text: str) -> None:
         with suppress(OSError, ValueError):
-            raw_stream(sys.stderr).write(text)
+            sys.stderr.write(text)
             sys.stderr.flush()
 
 

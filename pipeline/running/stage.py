@@ -83,7 +83,7 @@ def _exit_code(work: Callable[[], object], error_code: int | None = None) -> int
         if signal := stop_signal():
             _stop(signal)
         if debug:
-            print(without_credentials(traceback.format_exc()), end="", file=sys.stderr)
+            LOG.error("%s", without_credentials(traceback.format_exc()).rstrip())
         else:
             LOG.error("%s", without_credentials(error_message(error)))
         messages.flush()

@@ -24,7 +24,8 @@ def report(params: Params) -> str:
     folder = Path(params.results.report)
     with render_plots_page() as plots_page:
         from concord.reports.latex import render_latex  # in parallel
-        from concord.reports.page import render_html, render_markdown
+        from concord.reports.markdown import render_markdown
+        from concord.reports.page import render_html
 
         write_text(
             folder / "report.html",

@@ -1,8 +1,11 @@
-"""Arguments of the command line: models, labels, presets, and files to write."""
+"""Arguments of the command line: the evaluation, models, labels, presets, files to write."""
 
 import difflib
+import os
 import re
-from collections.abc import Collection, Mapping
+from argparse import Namespace
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import chdir, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +17,12 @@ from concord.metrics_core.errors import InputError, label_fix, refuse
 from concord.metrics_core.metrics.label import Label, parse, suggest_label, to_result_spelling
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
-from concord.pipeline.params.repository import rerun_command
+from concord.pipeline.params.repository import find_evaluation_folder, rerun_command
 from concord.pipeline.params.result_files import ModelFiles, truth_file
+from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.outputs import is_stream, write_text
 from concord.pipeline.running.tables import escape_formulas
-from concord.pipeline.terminal.parser import COMMAND_LINE
+from concord.pipeline.terminal.parser import COMMAND_LINE, FilePath
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,3 +126,30 @@ def _is_own(file: Path, text: str) -> bool:
     expected = start[0].encode()
     with file.open("rb") as stream:
         return stream.read(len(expected)) in {expected, b""}
+
+
+@contextmanager
+def in_evaluation(arguments: Namespace) -> Iterator[None]:
+    """Work in the folder that `--dir` names, or in the nearest evaluation.
+
+    The paths of the command line are changed, so that they name the same files from there.
+
+    Raises
+    ------
+    InputError
+        If `--dir` names no folder.
+    """
+    start = Path.cwd()
+    folder = find_evaluation_folder(start) if arguments.dir is None else start / arguments.dir
+    if folder is None or folder == start:
+        yield
+        return
+    if not folder.is_dir():
+        fix = "name the folder of an evaluation"
+        raise refuse(f"{COMMAND_LINE}: --dir", f"there is no folder {arguments.dir!r}", fix)
+    for name, value in vars(arguments).items():
+        if isinstance(value, FilePath) and not os.path.isabs(value):  # noqa: PTH117  # a string
+            setattr(arguments, name, os.path.relpath(start / value, folder))
+    LOG.info("evaluation: %s", os.path.relpath(folder, start))
+    with chdir(folder):
+        yield

@@ -1,7 +1,6 @@
 """An audit as text: one line per check, then the meaning, effect and fix of each finding."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.audit import (
@@ -14,11 +13,10 @@ from concord.metrics_core.results.audit import (
     LeaveOutEffect,
     Reversal,
 )
-from concord.metrics_core.results.text_format import join_names, percent, to_one_line
+from concord.metrics_core.results.text_format import join_names, percent
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import MISSING, conventions_name, number, signed, signed_interval
 
-SCHEMA = 2  # of the content of `concord audit --json`
 _DIGITS = 4
 _SOURCES: Mapping[str, str] = {
     "truth_before_train": "Meng et al. 2020; Ji et al. 2023",
@@ -108,36 +106,6 @@ def describe(audit: Audit) -> Iterator[Block]:
     yield from (f"Note: {note}" for note in _notes(audit))
 
 
-def to_content(audit: Audit) -> dict[str, Any]:
-    """Return the content of `concord audit --json`: the result with its sentences."""
-    content = audit.to_dict()
-    checks = zip(audit.checks, content["checks"], strict=True)
-    unchanged = ("models", "primary", "confidence", "n_users")
-    return {
-        "schema": SCHEMA,
-        **{name: content[name] for name in unchanged},
-        "findings": [_finding_content(audit, check, values) for check, values in checks],
-        "notes": _notes(audit),
-        "conventions": content["conventions"],
-    }
-
-
-def _finding_content(
-    audit: Audit, check: AuditCheck, values: Mapping[str, Any]
-) -> Mapping[str, Any]:
-    sentence, fix = _sentence_and_fix(audit, check)
-    return {
-        "count": values["count"],
-        "sentence": sentence,
-        "fix": fix,
-        "source": _SOURCES[check.name],
-        "examples": list(_examples(check)),
-        "effect_sentences": list(_effect_sentences(audit, check)),
-        "effects": values["effects"],
-        "reversals": values["reversals"],
-    }
-
-
 def _notes(audit: Audit) -> list[str]:
     pooled = (
         f"{label} is one ratio over all users: it has no value without some of them."
@@ -177,7 +145,7 @@ def _change(check: AuditCheck, label: str) -> str:
     reversals = [each for each in check.reversals if each.label == label]
     is_sure = any(each.is_significant for each in reversals)
     reversal = ", reversal" if is_sure else ", reversal?" if reversals else ""
-    return f"{signed(shift, _DIGITS)} ({to_one_line(model)}){reversal}"
+    return f"{signed(shift, _DIGITS)} ({model}){reversal}"
 
 
 def _finding_lines(audit: Audit, check: AuditCheck) -> Iterator[str]:

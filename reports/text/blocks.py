@@ -1,19 +1,26 @@
-"""Sentences and tables as plain text and as HTML."""
+"""Sentences and tables as lines of text and as HTML."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
-from itertools import groupby
+from itertools import groupby, zip_longest
 from types import ModuleType
 from typing import Any
+from unicodedata import combining, east_asian_width
 
-from concord.metrics_core.results.text_format import to_one_line
+from concord.metrics_core.errors import printable
 from concord.reports.text.display_words import display_words
+from concord.reports.text.verdict_styles import VERDICTS
 
-_GAP = "  "  # between two columns
+_GAP = 2  # between two columns
 _TABLE = 'style="border-collapse: collapse; color: inherit"'
 _CELL = 'style="text-align: left; padding: 0.15em 1em 0.15em 0"'
+_TONES = {style.word: style.tone for style in VERDICTS.values()}
+_NUMBER = re.compile(r"[+−]?[\d.,]+( to [+−]?[\d.,]+| \w+)?")  # such cells are not wrapped
+Style = Callable[[str, str], str]  # text, and `bold` or the tone of a verdict -> styled text
 
 
 @dataclass(frozen=True)
@@ -55,8 +62,13 @@ _VIEWS = {  # class of a result -> module of this package that describes it
 
 def blocks_of(result: Any) -> Iterator[Block]:
     """Yield the sentences and tables of a result."""
+    return show_words(view_of(result).describe(result), result)
+
+
+def show_words(blocks: Iterable[Block], result: Any) -> Iterator[Block]:
+    """Yield the blocks with the result's words for user, item and request."""
     show = display_words(result).show if hasattr(result, "words") else str
-    for block in view_of(result).describe(result):
+    for block in blocks:
         if isinstance(block, TextTable):
             header, *rows = ([*map(show, row)] for row in (block.header, *block.rows))
             yield TextTable(header, rows)
@@ -71,19 +83,92 @@ def view_of(result: Any) -> ModuleType:
 
 def to_text(blocks: Iterable[Block]) -> str:
     """Return the blocks as lines of plain text."""
-    lines: list[str] = []
+    return "\n".join(to_lines(blocks))
+
+
+def _plain(text: str, _: str) -> str:
+    return text
+
+
+def to_lines(
+    blocks: Iterable[Block], width: int = sys.maxsize, style: Style = _plain
+) -> Iterator[str]:
+    """Yield the blocks as lines of printable characters, which are wrapped between words."""
     for block in blocks:
-        lines += _table_lines(block) if isinstance(block, TextTable) else [to_one_line(block)]
-    return "\n".join(lines)
+        if isinstance(block, TextTable):
+            yield from _table_lines(block, width, style)
+        else:
+            text = printable(block)
+            for line in [text] if text.startswith(" ") else _wrap(text, width):
+                yield style(line, "bold") if isinstance(block, Heading) else line
 
 
-def _table_lines(table: TextTable) -> list[str]:
-    rows = [[to_one_line(cell) for cell in row] for row in (table.header, *table.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        _GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+def _table_lines(table: TextTable, width: int, style: Style) -> Iterator[str]:
+    """Yield a line per row, or several if a cell is wrapped; a block per row if none fits."""
+    rows = [[*map(printable, row)] for row in (table.header, *table.rows)]
+    widths = _column_widths(rows, width)
+    if widths is None:
+        yield from _records(rows, width, style)
+        return
+    for number, row in enumerate(rows):
+        wrapped = (_wrap(cell, length) for cell, length in zip(row, widths, strict=True))
+        for texts in zip_longest(*wrapped, fillvalue=""):
+            line = ""
+            for column, (text, length) in enumerate(zip(texts, widths, strict=True)):
+                tone = "" if number and not column else _TONES.get(row[column], "")
+                padding = " " * (length - _length(text) + _GAP)
+                line += style(text, tone if number else "bold") + padding
+            yield line.rstrip()
+
+
+def _records(rows: Sequence[Sequence[str]], width: int, style: Style) -> Iterator[str]:
+    (_, *header), *others = rows
+    for name, *cells in others:
+        yield style(name, "bold")
+        for title, cell in zip(header, cells, strict=True):
+            for line in _wrap(f"{title}: {cell}", width - _GAP):
+                yield f"{' ' * _GAP}{line}".rstrip()
+
+
+def _column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
+    """Return column widths that fit, in proportion but never below the longest words.
+
+    None if the longest words do not fit.
+    """
+    columns = [*zip(*rows, strict=True)]
+    widest = [max(map(_length, column)) for column in columns]
+    if sum(widest) + _GAP * (len(columns) - 1) <= width:
+        return widest
+    least = [max(map(_longest_word, column)) for column in columns]
+    spare = width - _GAP * (len(columns) - 1) - sum(least)
+    missing = sum(widest) - sum(least)
+    if spare < 0:
+        return None
+    return [low + (high - low) * spare // missing for low, high in zip(least, widest, strict=True)]
+
+
+def _longest_word(cell: str) -> int:
+    words = [cell] if _NUMBER.fullmatch(cell) else cell.split(" ")
+    return max(map(_length, words))
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    """Return the lines of a text; a word that is longer than the width has its own line."""
+    first, *words = text.split(" ")
+    lines = [first]
+    for word in words:
+        if _length(lines[-1]) + 1 + _length(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def _length(text: str) -> int:
+    """Return the number of columns of a terminal that a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def to_html(blocks: Iterable[Block]) -> str:
@@ -102,19 +187,19 @@ def _kind(block: Block) -> type:
 
 
 def _paragraph(lines: Iterable[Block]) -> str:
-    text = "\n".join(escape(to_one_line(str(line))) for line in lines)
+    text = "\n".join(escape(printable(str(line))) for line in lines)
     return f'<p style="white-space: pre-wrap">{text}</p>'
 
 
 def _block_html(block: Block) -> str:
     if isinstance(block, TextTable):
         return _table_html(block)
-    return f"<p><strong>{escape(to_one_line(block))}</strong></p>" if block else ""
+    return f"<p><strong>{escape(printable(block))}</strong></p>" if block else ""
 
 
 def _table_html(table: TextTable) -> str:
     def row(cells: Sequence[str], tag: str) -> str:
-        return "".join(f"<{tag} {_CELL}>{escape(to_one_line(cell))}</{tag}>" for cell in cells)
+        return "".join(f"<{tag} {_CELL}>{escape(printable(cell))}</{tag}>" for cell in cells)
 
     body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in table.rows)
     return f"<table {_TABLE}><tr>{row(table.header, 'th')}</tr>{body}</table>"

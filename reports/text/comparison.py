@@ -1,43 +1,109 @@
 """A comparison as text: verdicts, serious warnings, and the leaderboard of each primary metric."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
-from concord.reports.text import numbers
+from concord.metrics_core.results.comparison_parts import Difference
+from concord.reports.text import numbers, ranks
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.text.missing_lists import warning_sentence
-from concord.reports.text.numbers import conventions_name
-from concord.reports.text.summary import headline, notes
+from concord.reports.text.summary import confidence, headline, notes
 from concord.reports.text.verdict_styles import VERDICTS
 
-HEADER = ("mean", "interval", "difference", "interval", "verdict")
+Row = tuple[str, ...]
 
 
 def describe(comparison: Comparison) -> Iterator[Block]:
     """Yield what was compared, the verdicts, the serious warnings, the leaderboards and notes."""
     models, metrics = format_count(len(comparison.models), "model"), ", ".join(comparison.primary)
-    conventions = conventions_name(comparison.conventions)
+    conventions = numbers.conventions_name(comparison.conventions)
     settings = f", conventions {conventions}" if comparison.has_lists else ""
     yield f"{models} on {metrics}; the baseline is {comparison.baseline}{settings}"
     yield headline(comparison)
     yield from comparison.verdicts[1:]
     for warning in comparison.serious:
         yield f"Warning ({warning.model_names}): {warning_sentence(comparison, warning)}"
-    for label in comparison.primary:
-        models_by_rank = [*comparison.leaders(label), *comparison.others(label)]
-        rows = [(model, *_cells(comparison, model, label)) for model in models_by_rank]
-        yield TextTable((label, *HEADER), rows)
+    yield from leaderboards(comparison, comparison.primary)
     yield from notes(comparison)
 
 
-def _cells(comparison: Comparison, model: str, label: str) -> tuple[str, ...]:
-    digits = comparison.decimals[label]
-    score = comparison.score(model, label)
-    mean = numbers.number(score.mean, digits), numbers.interval(score.ci_low, score.ci_high, digits)
+def leaderboards(comparison: Comparison, labels: Sequence[str]) -> Iterator[Block]:
+    """Yield the leaderboard of each metric, and the meaning of its marks."""
+    yield from (leaderboard(comparison, label) for label in labels)
+    yield from legend(comparison, labels)
+
+
+def leaderboard(
+    comparison: Comparison, label: str, n_models: int | None = None, *, details: bool = False
+) -> TextTable:
+    """Return means, differences to the baseline and verdicts on a metric, the best model first.
+
+    Parameters
+    ----------
+    n_models : int, optional
+        Number of models; the baseline is always one of them.
+    details : bool
+        Adds relative differences and adjusted p-values.
+    """
+    arrow = "↑" if comparison.metric(label).higher_is_better else "↓"
+    interval = f"{confidence(comparison)} interval"
+    more = ("relative", "p, adjusted") if details else ()
+    header = (f"{label} {arrow}", "mean", interval, "difference", interval, *more, "verdict")
+    models = [*comparison.leaders(label), *comparison.others(label)][:n_models]
+    if comparison.baseline not in models:
+        models[-1] = comparison.baseline
+    marks = ranks.marks(comparison, label)
+    rows: list[Row] = []
+    for model in models:
+        score, digits = comparison.score(model, label), comparison.decimals[label]
+        mean = f"{numbers.number(score.mean, digits)} {marks.get(model, '')}".rstrip()
+        span = numbers.interval(score.ci_low, score.ci_high, digits)
+        rows += [(model, mean, span, *_difference(comparison, model, label, details=details))]
+        rows += _over_replicates(comparison, model, label, more)
+    return TextTable(header, rows)
+
+
+def _difference(comparison: Comparison, model: str, label: str, *, details: bool) -> Row:
     pair = comparison.difference(model, comparison.baseline, label)
     if pair is None:
-        return (*mean, "", "", "baseline" if model == comparison.baseline else "not compared")
-    interval = numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
-    verdict = VERDICTS[pair.verdict].word
-    return (*mean, numbers.signed(pair.difference, digits), interval, verdict)
+        word = "baseline" if model == comparison.baseline else "not compared"
+        return ("", "", *(("", "") if details else ()), word)
+    digits = comparison.decimals[label]
+    p_values = (numbers.relative(pair.relative), numbers.p_value(pair.p_adjusted))
+    return (
+        numbers.signed(pair.difference, digits),
+        numbers.signed_interval(pair.ci_low, pair.ci_high, digits),
+        *(p_values if details else ()),
+        VERDICTS[pair.verdict].word,
+    )
+
+
+def _over_replicates(
+    comparison: Comparison, model: str, label: str, more: Sequence[str]
+) -> Iterator[Row]:
+    """Yield the row with intervals and verdict over replicates, if the model has any."""
+    if comparison.replicates is None:
+        return
+    digits, score = comparison.decimals[label], comparison.replicates.score(model, label)
+    pair = comparison.retrained(model, comparison.baseline, label)
+    mean = difference = word = ""
+    if score is not None:
+        too_few = f"too few: {len(score.means)}"
+        mean = numbers.interval(score.ci_low, score.ci_high, digits) or too_few
+    if pair is not None:
+        difference = numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
+        word = VERDICTS[pair.verdict].word
+    if score is not None or pair is not None:
+        yield ("  replicates", "", mean, "", difference, *("" for _ in more), word)
+
+
+def legend(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
+    """Yield the meaning of the marks, and why an interval without 0 may be undecided."""
+    for mark, meaning in ranks.legend(comparison, labels).items():
+        yield f"{mark}: {meaning}"
+    pairs: Iterator[Difference] = (
+        pair for label in labels for pair in comparison.against_baseline(label)
+    )
+    if any(map(ranks.fails_adjusted_only, pairs)):
+        yield ("undecided, though the interval excludes 0: the adjusted p value is not significant")

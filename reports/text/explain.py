@@ -126,30 +126,3 @@ def _change(name: str, before: Any, after: Any) -> str:
 
 def _dict(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
-
-
-def to_markdown(result: Derivation | ExplanationDiff) -> str:
-    """Return the derivations as Markdown tables and lists."""
-    if isinstance(result, Derivation):
-        return _markdown(result)
-    path = "\n".join(f"- {line}" for line in path_sentences(result.path))
-    return "\n\n".join(
-        [_markdown(result.ours), _markdown(result.theirs), "**What makes them differ**", path]
-    )
-
-
-def _markdown(derivation: Derivation) -> str:
-    title = f"**{derivation.label}** of user `{derivation.user}`, {derivation.conventions.preset}"
-    rows = [
-        f"| {row.rank} | {_escape(_item(row))} | {_grade(row)} | "
-        f"{'hit' if row.relevant else ''} | {row.term} |"
-        for row in derivation.listed[:MAX_RANKS]
-    ]
-    more = [f"\n{line.strip()}" for line in _more_ranks(derivation)]
-    sums = [f"- {line}" for line in (*derivation.sums, f"**{_value_line(derivation)}**")]
-    table = ["| rank | item | grade | relevant | adds |", "|---:|---|---:|---|---|", *rows]
-    return "\n".join([f"{title}: {_head(derivation)}", "", *table, *more, "", *sums])
-
-
-def _escape(text: str) -> str:
-    return text.replace("|", "\\|")

@@ -17,7 +17,6 @@ from concord.metrics_core.results.text_format import (
     PERCENT,
     exact,
     join_names,
-    to_one_line,
 )
 from concord.reports.text import numbers
 
@@ -123,7 +122,7 @@ def metric_text(measured: MeasuredDifference) -> str:
     """Return `nDCG@10`, or `nDCG@10 of segment activity=0`."""
     segment = measured.segment
     suffix = "" if segment is None else f" of segment {measured.segmentation}={segment}"
-    return to_one_line(measured.label + suffix)
+    return measured.label + suffix
 
 
 def digits_of(measured: MeasuredDifference) -> int:

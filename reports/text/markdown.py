@@ -1,14 +1,20 @@
 """Parts of Markdown: escaped text, tables, collapsed sections, and the limit of a comment."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from concord.metrics_core.errors import printable
+from concord.reports.text.blocks import Block, Heading, TextTable
+from concord.reports.text.numbers import MISSING
 
 COMMENT_LIMIT = 65_535  # characters of a comment on GitHub
-MIN_ROWS = 3
-_MAX_ROWS = (200, 50, 25, 10, MIN_ROWS)  # of each table
+_MAX_ROWS = (200, 50, 25, 10, 3)  # of each table
+_OMITTED = "Left out, as the comment would be too long: {}. The report has everything."
+_OMITTED_LENGTH = 1000  # characters, at most
 _MAX_CELL, _MAX_SENTENCE = 300, 3000  # characters: names from files may be long
 _SPECIAL = re.compile(r"([\\`*_\[\]|#~!$])")
 _CODE = re.compile(r"\\`(\w[\w.: \\-]*)\\`", re.ASCII)  # `user_no_recs: zero`, escaped
+_NUMBER = re.compile(r"[+−<]? ?\d")
 _BREAK = "\N{ZERO WIDTH SPACE}"
 # GitHub and GitLab find mentions and links in the rendered text, so escapes do not prevent them;
 # a break inside does. The character before one is tested as ASCII, as they do: `é@team` is a
@@ -29,9 +35,8 @@ def escape_markdown(text: str) -> str:
 
     Unprintable characters are shown as their codes.
     """
-    one_line = " ".join(str(text).split())
-    printable = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in one_line)
-    broken = _LINKED.sub(lambda match: match[0] + _BREAK, printable)
+    one_line = printable(" ".join(text.split()))
+    broken = _LINKED.sub(lambda match: match[0] + _BREAK, one_line)
     plain = broken.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(r"\\\1", plain).replace(_BREAK, "&#8203;")
 
@@ -41,14 +46,39 @@ def escape_sentence(text: str) -> str:
     return _CODE.sub(lambda code: f"`{code[1].replace(chr(92), '')}`", escape_markdown(text))
 
 
-def fit_comment(render: Callable[[int], str]) -> str:
-    """Return the text with as many rows per table as fit in a comment, at least `MIN_ROWS`."""
-    text = ""
+Section = Callable[[int], str]  # number of rows of a table -> text
+
+
+def fit_comment(sections: Mapping[str, Section], show: Callable[[str], str]) -> str:
+    """Return the sections with as many rows per table as fit in a comment.
+
+    Sections that do not fit with a few rows are named at the end.
+    """
+    texts: dict[str, str] = {}
     for max_rows in _MAX_ROWS:
-        text = render(max_rows)
+        texts = {name: show(section(max_rows)) for name, section in sections.items()}
+        text = paragraphs(*texts.values()) + "\n"
         if len(text) <= COMMENT_LIMIT:
-            break
-    return text
+            return text
+    n_free, kept, omitted = COMMENT_LIMIT - _OMITTED_LENGTH, [], []
+    for name, text in texts.items():
+        if len(text) + 2 <= n_free:
+            n_free -= len(text) + 2
+            kept.append(text)
+        else:
+            omitted.append(name)
+    return paragraphs(*kept, _OMITTED.format(", ".join(omitted))) + "\n"
+
+
+def paragraphs(*texts: str) -> str:
+    """Return the texts that are not empty, with an empty line between them."""
+    return "\n\n".join(filter(None, texts))
+
+
+def titled(title: str, *texts: str) -> str:
+    """Return the texts under a heading; empty if all are."""
+    content = paragraphs(*texts)
+    return f"### {title}\n\n{content}" if content else ""
 
 
 def cell(text: str) -> str:
@@ -65,19 +95,19 @@ def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
-def table(heads: str, rows: Sequence[Sequence[str]], max_rows: int) -> str:
-    """Return a table of the first rows, and the number of the others.
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], max_rows: int) -> str:
+    """Return a table of the first rows, and the number of the others; numbers are on the right."""
+    if not rows:
+        return ""
+    rule = "|".join(
+        "--:" if _holds_numbers(column) else ":--" for column in zip(*rows, strict=True)
+    )
+    lines = [_line(header), f"|{rule}|", *map(_line, rows[:max_rows])]
+    return "\n".join(lines) + more(len(rows) - max_rows)
 
-    Parameters
-    ----------
-    heads : str
-        Headers, separated by `;`. The header of a column of numbers begins with `>`.
-    """
-    names = heads.split(";")
-    rule = "|".join("--:" if name.startswith(">") else ":--" for name in names)
-    lines = [_line([name.removeprefix(">") for name in names]), f"|{rule}|"]
-    lines += [_line(row) for row in rows[:max_rows]]
-    return "\n".join(lines) + _more(len(rows) - max_rows)
+
+def _holds_numbers(column: Sequence[str]) -> bool:
+    return all(_NUMBER.match(text) for text in column if text not in {"", MISSING})
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -87,13 +117,29 @@ def _line(cells: Sequence[str]) -> str:
 def bullets(sentences: Sequence[str], max_rows: int) -> str:
     """Return a list of the first sentences, and the number of the others."""
     lines = "\n".join(f"- {sentence(text)}" for text in sentences[:max_rows])
-    return lines + _more(len(sentences) - max_rows)
+    return lines + more(len(sentences) - max_rows)
 
 
-def _more(n: int) -> str:
-    return f"\n\n… and {n:,} more." if n > 0 else ""
+def to_markdown(blocks: Iterable[Block]) -> str:
+    """Return the blocks as lists and tables."""
+    lines = []
+    for block in blocks:
+        if isinstance(block, TextTable):
+            lines.append(f"\n{table(block.header, block.rows, len(block.rows))}\n")
+        elif isinstance(block, Heading):
+            lines.append(f"\n**{sentence(block)}**\n")
+        else:
+            indent = " " * (len(block) - len(block.lstrip()))
+            lines.append(f"{indent}- {sentence(block)}" if block else "")
+    return "\n".join(lines).strip()
+
+
+def more(n: int, what: str = "") -> str:
+    """Return a paragraph such as `… and 3 more.`; empty if there are none."""
+    return f"\n\n… and {n:,} more{what}." if n > 0 else ""
 
 
 def folded(title: str, content: str) -> str:
-    """Return a collapsed section."""
-    return f"<details><summary>{cell(title)}</summary>\n\n{content}\n\n</details>"
+    """Return a collapsed section; empty if its content is."""
+    summary = f"<summary>{cell(title)}</summary>"
+    return f"<details>{summary}\n\n{content}\n\n</details>" if content else ""

@@ -10,7 +10,7 @@ from concord.metrics_core.results.plan import (
     PlannedGuardrail,
     PlannedSuccess,
 )
-from concord.metrics_core.results.text_format import exact, join_names, percent, to_one_line
+from concord.metrics_core.results.text_format import exact, join_names, percent
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import MISSING, count
 
@@ -55,7 +55,7 @@ def _title(differences: Sequence[PlannedDifference]) -> str:
     if first.label is None:
         return ""
     users = "" if _users_differ(differences) else f", {format_count(first.n_users, 'user')}"
-    return to_one_line(f"{first.label} against {first.baseline}{users}")
+    return f"{first.label} against {first.baseline}{users}"
 
 
 def _users_differ(differences: Sequence[PlannedDifference]) -> bool:
@@ -185,7 +185,7 @@ def gate_sentences(plan: Plan) -> Iterator[str]:
 
 
 def _hardest_sentence(plan: Plan) -> str:
-    equally_good = f"a model that is just as good as {to_one_line(plan.reference or '')}"
+    equally_good = f"a model that is just as good as {plan.reference or ''}"
     cannot = [each for each in plan.guardrails if each.outlook == "cannot"]
     seldom = [each for each in plan.guardrails if each.outlook == "seldom"]
     if cannot:
@@ -208,7 +208,7 @@ def _reason(guardrail: PlannedGuardrail) -> str:
     margin, setting = exact(guardrail.margin or 0.0), guardrail.margin_setting
     if setting != f"{guardrail.margin:g}":
         margin += f" ({setting})"
-    reason = f"{to_one_line(guardrail.model)} on {_guardrail_name(guardrail)} within {margin}"
+    reason = f"{guardrail.model} on {_guardrail_name(guardrail)} within {margin}"
     if guardrail.users_needed is not None:
         reason += f": {guardrail.users_needed:,} users needed, {guardrail.n_users:,} available"
     elif guardrail.chance is not None:
@@ -224,7 +224,7 @@ def _guardrail_name(guardrail: PlannedGuardrail) -> str:
     """Return `nDCG@10`, or `nDCG@10 of segment activity=0`."""
     segment = guardrail.segment
     suffix = "" if segment is None else f" of segment {guardrail.segmentation}={segment}"
-    return to_one_line(guardrail.label + suffix)
+    return guardrail.label + suffix
 
 
 def hardest_first(guardrails: Sequence[PlannedGuardrail]) -> list[PlannedGuardrail]:
@@ -245,7 +245,7 @@ def _gains(success: Sequence[PlannedSuccess]) -> Iterator[str]:
         if not known:
             continue
         easiest = min(known, key=lambda each: each.smallest or 0.0)
-        gain = f"{exact(easiest.smallest or 0.0)} of {to_one_line(label)}"
+        gain = f"{exact(easiest.smallest or 0.0)} of {label}"
         if easiest.effect is not None and easiest.users_needed is not None:
             users = format_count(easiest.users_needed, "user")
             gain += f" ({exact(easiest.effect)} takes {users})"

@@ -1,8 +1,8 @@
-"""Content of the report's tables: leaderboard, pairs, wins and losses."""
+"""Content of the report's tables: leaderboard, pairs, wins and losses, and their models."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -15,6 +15,8 @@ from concord.reports.text.verdict_styles import VERDICTS
 MANY_MODELS = 12  # with this number of models or more, there are no tables of models by models
 MAX_MODELS_WITH_INTERVALS = 6  # in a table with a column per model
 _MAX_PAIRS = 10  # of one metric, listed in full
+_MAX_MODELS = 30  # of charts and pairs
+_N_BEST = 15  # models of these, if there are more
 _MAX_COLUMNS = 5  # metrics of the leaderboard that fit beside each other, if fewer are primary
 
 
@@ -155,3 +157,40 @@ def primary_metrics(comparison: Comparison) -> dict[str, Any]:
         if words:
             content[f"{label} verdict"] = words
     return content
+
+
+def fold_models(comparison: Comparison, requested: Iterable[str]) -> Comparison:
+    """Return the comparison without models that charts and pairs do not show.
+
+    With more than 30 models, they show the best, the baseline, the leader of each primary metric,
+    `requested` models and, if they are few, the models of the gate.
+    """
+    if len(comparison.models) <= _MAX_MODELS:
+        return comparison
+    visible = {*comparison.ranked[:_N_BEST], comparison.baseline, *requested}
+    visible.update(*(comparison.leaders(label) for label in comparison.primary))
+    if comparison.gate and len(comparison.gate.models) <= _N_BEST:
+        visible.update(each.model for each in comparison.gate.models)
+    folded = replace(
+        comparison,
+        models=tuple(model for model in comparison.models if model in visible),
+        scores=tuple(each for each in comparison.scores if each.model in visible),
+        pairs=tuple(each for each in comparison.pairs if {each.a, each.b} <= visible),
+        distributions=tuple(each for each in comparison.distributions if each.a in visible),
+    )
+    # The same in all sections.
+    vars(folded)["decimals"] = comparison.decimals
+    vars(folded)["model_order"] = comparison.model_order  # of which colours depend
+    return folded
+
+
+def fold_note(comparison: Comparison, visible: Comparison) -> str:
+    """Return the sentence that names the visible models; empty if all are visible."""
+    if visible is comparison:
+        return ""
+    return (
+        f"{len(visible.models)} of {len(comparison.models):,} models are shown here: the best "
+        f"{_N_BEST} on {comparison.primary[0]}, the leaders of the other primary metrics, "
+        f"{comparison.baseline}, and those that were requested. The leaderboard and the tables of "
+        "differences hold all models, the files of the comparison all pairs."
+    )

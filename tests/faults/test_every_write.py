@@ -77,7 +77,7 @@ def _quick_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "concord.pipeline.stages.report.render_plots_page", lambda: nullcontext(str)
     )
-    for name in ("latex.render_latex", "page.render_markdown", "page.render_html"):
+    for name in ("latex.render_latex", "markdown.render_markdown", "page.render_html"):
         monkeypatch.setattr(f"concord.reports.{name}", lambda *_: "a page")
 
 

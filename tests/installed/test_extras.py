@@ -32,7 +32,6 @@ REPORT = (  # the extra, and what its packages need
     *("altair", "attr", "attrs", "jsonschema", "narwhals", "packaging", "referencing", "rpds"),
     *("jinja2", "markupsafe", "vl_convert", "typing_extensions"),
     *("annotated_types", "pydantic", "pydantic_core", "typing_inspection", "ruamel", "yaml"),
-    *("markdown_it", "mdurl", "pygments", "rich"),
 )
 PANDAS = ("pandas", "dateutil", "six", "pytz", "tzdata")
 EVALUATE_ONCE = ROOT / "tests" / "pipeline" / "mlflow" / "evaluator" / "evaluate_once.py"
@@ -95,7 +94,7 @@ def test_help_needs_no_extra_and_commands_of_the_pipeline_name_theirs(
     for code, stdout, stderr in done[len(HELP) :]:
         assert (code, stdout) == (2, "")
         assert re.fullmatch(
-            r"(pydantic|rich|ruamel|yaml): is not installed, and this needs it\n"
+            r"(pydantic|ruamel|yaml): is not installed, and this needs it\n"
             r"  fix: `pip install 'concord-eval\[report\]'`\n",
             stderr,
         )

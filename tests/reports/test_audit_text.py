@@ -1,5 +1,6 @@
 """An audit as text: sentences from the codes and numbers of a check."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,6 @@ from concord.metrics_core.results.audit import (
     LeaveOutEffect,
     Reversal,
 )
-from concord.reports.text.audit import to_content
 
 USERS = [f"u{n}" for n in range(20)]
 COUNT = CheckCount("cold_items", True, "notice", 30, 300, 40, 100, 2, 8)
@@ -25,8 +25,9 @@ def audit() -> cc.Audit:
 
 
 def sentences(audit: cc.Audit, check: AuditCheck) -> list[str]:
-    (finding,) = to_content(replace(audit, checks=(check,)))["findings"]
-    return [finding["sentence"], *finding["effect_sentences"]]
+    """Return the finding, then the effects on means."""
+    text = replace(audit, checks=(check,)).summary.split(f"{check.name} (notice)\n")[1]
+    return re.split(r"\n(?:do:|e\.g\.|see:)", text)[0].splitlines()
 
 
 def effect(model: str, without: float, n_without: int = 60) -> LeaveOutEffect:

@@ -31,9 +31,9 @@ from concord.reports.charts.segments import segment_chart, share_chart
 from concord.reports.charts.svg import COLOURS
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import tradeoff_chart
-from concord.reports.text.folding import fold_models
 from concord.reports.text.panel import entries
 from concord.reports.text.segments import grids, shows_shares
+from concord.reports.text.tables import fold_models
 from tests.metrics_core.analyses.study_data import comparison_of
 from tests.reports.samples import sample
 from tests.reports.samples.sample_history import FIRST, HISTORY, standing

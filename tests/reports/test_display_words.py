@@ -13,7 +13,8 @@ import concord as cc
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content, to_content, to_json
 from concord.reports.latex import escaped, render_latex
-from concord.reports.page import render_html, render_markdown, render_notebook
+from concord.reports.markdown import render_markdown
+from concord.reports.page import render_html, render_notebook
 from concord.reports.text.display_words import NO_WORDS, DisplayWords, display_words
 from concord.reports.text.markdown import escape_markdown
 from tests.reports.samples import sample

@@ -8,7 +8,7 @@ import pytest
 
 import concord as cc
 from concord.reports.page import render_html
-from concord.reports.text.folding import fold_models, fold_note
+from concord.reports.text.tables import fold_models, fold_note
 
 
 def _compared(models: int) -> cc.Comparison:

@@ -12,7 +12,7 @@ from concord.metrics_core.results.comparison_parts import (
     Segmentation,
 )
 from concord.metrics_core.results.stored import from_content
-from concord.reports.page import render_markdown
+from concord.reports.markdown import render_markdown
 from concord.reports.text.costs import costs
 from concord.reports.text.missing_lists import (
     compared_cells,

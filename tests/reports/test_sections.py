@@ -13,7 +13,7 @@ from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.gains import gain_chart
 from concord.reports.charts.tradeoffs import dominators, sentence, tradeoff_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
-from concord.reports.page import render_markdown
+from concord.reports.markdown import render_markdown
 from concord.reports.text.costs import costs
 from concord.reports.text.groups import group_phrase
 from concord.reports.text.quality import Finding, findings, passed_checks

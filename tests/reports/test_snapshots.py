@@ -8,16 +8,20 @@ from pathlib import Path
 
 import pytest
 
+import concord as cc
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content
 from concord.reports.comment import Comment, render_comment
-from concord.reports.page import render_history, render_html, render_markdown, render_notebook
+from concord.reports.markdown import render_markdown
+from concord.reports.page import render_history, render_html, render_notebook
+from concord.reports.text.blocks import to_text
+from concord.reports.text.history import describe
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, latex, markdown
 from tests.reports.samples.sample_comment import comment
 from tests.reports.samples.sample_error_analysis import cases, in_a_report, one_user
-from tests.reports.samples.sample_history import FIRST, GONE, HISTORY
+from tests.reports.samples.sample_history import FIRST, GAPS, GONE, HISTORY
 from tests.reports.samples.sample_replicates import replicate_sample
 from tests.reports.samples.sample_study import study
 
@@ -36,6 +40,7 @@ COMMENTS = (
 )
 TEXTS: dict[str, Callable[[], str]] = {
     "five.page": lambda: Markup(html(sample.gated())).lines(),
+    "five.text": lambda: str(from_content(sample.gated())),
     "five.md": lambda: markdown(sample.gated()),
     "five.tex": lambda: latex(sample.gated()),
     "five.notebook": lambda: Markup(render_notebook(from_content(sample.gated()))).lines(),
@@ -50,6 +55,7 @@ TEXTS: dict[str, Callable[[], str]] = {
     "search.comment.md": lambda: render_comment(Comment("", search(), None)),
     "trained.page": lambda: Markup(render_html(replicate_sample())).lines(),
     "trained.notebook": lambda: Markup(render_notebook(replicate_sample())).lines(),
+    "trained.text": lambda: str(replicate_sample()),
     "trained.md": lambda: render_markdown(replicate_sample()),
     "trained.comment.md": lambda: render_comment(Comment("", replicate_sample(), None)),
     "error_analysis.page": lambda: Markup(cases().to_html()).lines(),
@@ -62,6 +68,9 @@ TEXTS: dict[str, Callable[[], str]] = {
         f"<section>{in_a_report(behind=0)}"
     ).lines(),
     "study.page": lambda: Markup(study().to_html()).lines(),
+    "audit.text": lambda: str(audit()),
+    "history.text": lambda: to_text(describe(HISTORY)),
+    "history.gaps.text": lambda: to_text(describe(GAPS)),
     "history.page": lambda: Markup(render_history(HISTORY)).lines(),
     "history.gone.page": lambda: Markup(
         render_history(replace(HISTORY, revisions=(FIRST, GONE), reuse=None))
@@ -74,6 +83,20 @@ def search() -> Comparison:
     content = sample.renamed(sample.two_models(), {"ease": "item encoder"})
     return replace(
         from_content(content), title="Search of items", words=SEARCH, panel=(), segments=()
+    )
+
+
+def audit() -> cc.Audit:
+    """Return an audit in which `first` hits the 20 users with a leak and no other."""
+    users = [f"u{n}" for n in range(40)]
+    first = {user: ["a", "b"] if n < 20 else ["b", "c"] for n, user in enumerate(users)}
+    other = {user: ["c", "a"] if n % 4 == 0 else ["c", "b"] for n, user in enumerate(users)}
+    return cc.audit(
+        {"first": first, "other": other},
+        {user: ["a"] for user in users},
+        train={user: ["a" if n < 20 else "b"] for n, user in enumerate(users)},
+        metrics=["Hit@2"],
+        conventions="standard",
     )
 
 

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from concord.pipeline.running.messages import LOG, print_line, set_up_logging
-from concord.pipeline.terminal.table import console, print_table
+from concord.pipeline.terminal.table import print_blocks
+from concord.reports.text.blocks import TextTable
 from tests.faults.small import run_in_process
 from tests.pipeline.mlflow.log_project import write_project
 from tests.pipeline.mlflow.mlflow_server import Fault, FaultyProxy
@@ -29,11 +30,11 @@ FAULTS = {
 SCRIPT = """
 import logging, sys, warnings
 from concord.pipeline.running.stage import run_and_exit
-from concord.pipeline.running.messages import print_line
+from concord.pipeline.running.messages import print_line, print_text
 evil = sys.argv.pop()
 def work():
+    print_text(evil)
     print_line(evil)
-    print(evil)
     logging.getLogger("urllib3").warning("%s", evil)
     warnings.warn(evil)
     {ending}
@@ -98,8 +99,7 @@ def test_tables_obey_no_file(tmp_path: Path) -> None:
     evil = pl.read_csv(tmp_path / "evil.csv")["user"][0]
 
     def work() -> None:
-        print_table(("user",), [(evil,)])
-        console().print(evil)
+        print_blocks([TextTable(("user",), [(evil,)]), evil])
 
     ended = run_in_process(work, "concord")
 

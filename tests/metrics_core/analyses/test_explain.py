@@ -237,7 +237,7 @@ def test_markdown_escapes_pipes() -> None:
         {"u": ["a|b"]}, {"u": ["a|b"]}, user="u", metric="P@1", conventions=cc.preset("standard")
     )
 
-    assert "| 1 | a\\|b | 1 | hit | hit |" in derivation.to_markdown()
+    assert "\n  - rank 1: a\\|b, grade 1: hit\n" in derivation.to_markdown()
 
 
 def test_a_derivation_has_the_words_of_the_ground_truth() -> None:

@@ -13,7 +13,7 @@ import concord as cc
 from concord.metrics_core.results.exported_tables import export_tables
 from concord.metrics_core.results.stored import from_content, to_json
 from concord.metrics_core.stats.adjustment import max_t
-from concord.reports.page import render_markdown
+from concord.reports.markdown import render_markdown
 from tests.metrics_core.defined import defined
 from tests.project import ROOT
 

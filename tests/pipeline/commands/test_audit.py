@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from concord.reports.text.audit import to_content
 from tests.library import audit_of_project
 from tests.project import attempt, change_params, copied_from, run
 
@@ -43,9 +42,9 @@ def test_command_equals_the_library(
 
     audit = audit_of_project(project)
 
-    expected = json.loads(json.dumps(to_content(audit)))
+    expected = json.loads(json.dumps(audit.to_dict()))
     assert content.keys() == expected.keys()
-    assert content["findings"] == expected["findings"]
+    assert content["checks"] == expected["checks"]
     assert content["n_users"] == 1192
     rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
     assert len(rows) == len(audit.effects)

@@ -97,8 +97,9 @@ def run_gate(gated: Path, *arguments: str, **gate: Any) -> dict[str, Any]:
     done = attempt(gated, "concord", "gate", *arguments, "--json")
     assert done.stdout, done.stderr
     content: dict[str, Any] = json.loads(done.stdout)
-    assert done.returncode == content["exit_code"] == EXIT_CODES[content["outcome"]]
-    return content
+    decision: dict[str, Any] = content["decision"]
+    assert done.returncode == EXIT_CODES[decision["outcome"]]
+    return decision | {"notes": content["notes"]}
 
 
 def _model(decision: dict[str, Any], name: str) -> dict[str, Any]:
@@ -110,11 +111,8 @@ def test_command_and_comparison_decide_the_same(gated: Path) -> None:
     stored = json.loads((gated / "results/comparison/comparison.json").read_text())["gate"]
     decision = run_gate(gated)
 
-    reasons = [g.pop("why") for each in decision["models"] for g in each["guardrails"]]
     assert {key: decision[key] for key in stored} == stored
     assert [each["model"] for each in stored["models"]] == ["ease", "recent"]
-    assert len(decision["lines"]) == 3
-    assert all(reasons)
 
 
 def test_new_gate_reruns_only_the_comparison(
@@ -211,9 +209,10 @@ def test_a_label_not_evaluated_at_the_revision_is_undecided(gated: Path) -> None
     waived = run_gate(gated, "v1", guardrails={"P@10": "5%"}, models=["knn"], undecided="pass")
 
     assert (decision["outcome"], code) == ("undecided", 3)
-    assert decision["models"][0]["guardrails"][0]["why"] == "it was not evaluated at v1"
     assert waived["outcome"] == "pass"
-    assert waived["lines"][1].startswith("Passes although undecided: knn on P@10")
+    lines = run(gated, "concord", "gate", "v1").splitlines()
+    assert lines[1].startswith("Passes although undecided: knn on P@10")
+    assert "it was not evaluated at v1" in lines[1]
 
 
 @pytest.mark.parametrize(

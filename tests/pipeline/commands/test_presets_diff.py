@@ -1,6 +1,7 @@
 """`concord presets diff`: differences between two sets of conventions, with meanings."""
 
 import shutil
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -8,16 +9,20 @@ import pytest
 import concord as cc
 from concord.metrics_core.conventions.preset_table import STANDARD
 from concord.metrics_core.errors import InputError
-from concord.pipeline.terminal.presets import diff_presets
+from concord.pipeline.commands import presets
 from concord.typing import PresetName
 from tests.project import ROOT, change_params
 
 WIDE = "600"
 
 
+def print_differences(one: str, other: str) -> None:
+    presets.run(Namespace(names=["diff", one, other]))
+
+
 def print_rows(one: str, other: str, capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
     """Return the cells of each row."""
-    diff_presets(one, other)
+    print_differences(one, other)
     lines = capsys.readouterr().out.splitlines()
     return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
 
@@ -111,7 +116,7 @@ def test_scale_of_the_data_is_no_difference_to_a_preset(
     scale = {"preset": "custom", "relevance_threshold": 4, "overrides": overrides}
     change_params(params.parent, {f"conventions.{name}": value for name, value in scale.items()})
 
-    diff_presets(*names)
+    print_differences(*names)
 
     same = f"{names[0]} and {names[1]} are the same in every convention.\n"
     assert capsys.readouterr().out == same
@@ -127,4 +132,4 @@ def test_no_threshold_is_a_difference(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize("names", [("rankx", "ranx"), ("ranx", "rankx")])
 def test_error_of_an_unknown_preset_suggests_the_nearest(names: tuple[str, str]) -> None:
     with pytest.raises(InputError, match=r"'rankx' is not a preset\n  fix: did you mean 'ranx'\?"):
-        diff_presets(*names)
+        print_differences(*names)

@@ -93,7 +93,7 @@ def test_force_runs_every_stage_and_the_leaderboard_follows(project: Path) -> No
     done = attempt(project, "concord", "run", "report", "--force")
 
     assert _stages_in(done.stderr) == STAGES
-    assert "\nnDCG@1   mean, " in done.stdout
+    assert "\nnDCG@1 ↑  mean " in done.stdout
     assert {name for name, content in tree(project).items() if content != before[name]} == {
         "results/concord-run.json"  # times of the files
     }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from concord.pipeline.terminal.evaluation import in_evaluation
+from concord.pipeline.terminal.arguments import in_evaluation
 from concord.pipeline.terminal.parser import FilePath
 from tests.pipeline.init.repository import write
 from tests.project import attempt

@@ -5,7 +5,8 @@ from functools import cache
 
 from concord.metrics_core.results.stored import from_content
 from concord.reports.latex import render_latex
-from concord.reports.page import render_html, render_markdown
+from concord.reports.markdown import render_markdown
+from concord.reports.page import render_html
 from tests.reports.samples.sample import Content
 
 

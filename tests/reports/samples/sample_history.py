@@ -85,3 +85,25 @@ REUSE = Reuse(
     "c8006b89fd2a80c0", 5, 8, 0.12, "notice", "This ground truth was used in 5 comparisons."
 )
 HISTORY = History("Shop", 0.95, (FIRST, SECOND, THIRD), REUSE)
+_ITEMS, _USERS = InputChange("background", "other items"), InputChange("truth", "another truth")
+GAPS = replace(
+    HISTORY,
+    revisions=(
+        FIRST,
+        replace(GONE, changed=(_ITEMS,)),
+        replace(GONE, name="eee5555", date="2026-11-24", changed=(_USERS,), tags=("v2",)),
+        replace(SECOND, unpaired="als had another ground truth", changes=(), same=()),
+        replace(SECOND, standings=(standing("als", 0.5, None, label="AP@1"),), changes=()),
+        replace(
+            SECOND,
+            name="fff6666",
+            changed=(),
+            training_params=(),
+            changes=(),
+            same=("als", "base"),
+        ),
+        GONE,
+    ),
+    reuse=replace(REUSE, severity="serious"),
+    notes=("a note",),
+)
