@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 import concord
-from concord.reports.charts.study import forest_chart, heatmap_charts, rank_chart
+from concord.reports.charts.study import forest_chart, heatmap_charts
 from concord.reports.text import study as text
 from tests.metrics_core.analyses.study_data import comparison_of
 from tests.reports.samples.sample_study import LABEL, MEANS
@@ -34,47 +34,6 @@ def test_the_heat_map_has_a_number_and_ranks_a_cell(study: concord.Study) -> Non
     assert "rank 1 to 2" in _texts(wide)
     assert "baseline" in _texts(wide)
     assert len(heatmap_charts(study, LABEL, narrow=True)) == 3  # 4 + 4 + 1
-
-
-def test_a_bar_joins_models_that_do_not_differ_significantly(study: concord.Study) -> None:
-    assert text.similar_groups(study, LABEL) == [("c", "a")]
-    assert text.signed_rank_sentence(study, LABEL) == "2 of 3 pairs differ significantly."
-    assert "no significant difference: c, a" in rank_chart(study, LABEL, narrow=False)
-    assert _texts(rank_chart(study, LABEL, narrow=True)).count("3.00") == 1  # of base
-
-
-def test_no_bar_joins_a_model_that_has_no_mean_rank() -> None:
-    every = {f"d{i}": comparison_of(MEANS, i) for i in range(4)}
-    scores = tuple(
-        replace(s, mean=None, ci_low=None, ci_high=None) if s.model == "c" else s
-        for s in every["d0"].scores
-    )
-    study = concord.study(every | {"d0": replace(every["d0"], scores=scores)})
-
-    assert text.similar_groups(study, LABEL) == [("a", "base")]
-    chart = rank_chart(study, LABEL, narrow=False)
-    assert "no significant difference: a, base<" in chart
-    assert "c" not in _texts(chart)
-
-
-def test_too_few_data_sets_for_ranks_say_what_they_can_reach() -> None:
-    few = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(4)})
-
-    # 2 / 2^4 for one pair, three pairs: 0.375
-    assert (
-        "the smallest p that the test can reach is 0.38 after Holm's correction: no pair"
-        in text.signed_rank_sentence(few, LABEL)
-    )
-    assert text.similar_groups(few, LABEL) == [("c", "a", "base")]
-
-
-def test_fewer_than_five_data_sets_have_no_plot_of_ranks() -> None:
-    few = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(4)}).to_html()
-    enough = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(5)}).to_html()
-
-    assert "mean ranks over" not in few
-    assert "no pair can be significant by ranks" in few
-    assert "mean ranks over 5 data sets" in enough
 
 
 def test_an_interval_without_0_says_why_its_verdict_is_undecided(study: concord.Study) -> None:
