@@ -328,11 +328,9 @@ SettingNames = ArgumentNames | ParamsKeys
 
 
 EXTRAS = {  # package that is imported -> extra that installs it
-    "altair": "report",
     "deltalake": "delta",
     "jinja2": "report",
     "markupsafe": "report",
-    "vl_convert": "report",
     "pydantic": "report",
     "rich": "report",
     "ruamel": "report",
