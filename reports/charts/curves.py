@@ -13,6 +13,7 @@ from concord.reports.charts.plots import (
     Linear,
     draw_axis,
     draw_end_names,
+    interval_ends,
     padded_scale,
     signed_ticks,
 )
@@ -174,7 +175,7 @@ def _draw_curves(
     named = {line: pairs for line, pairs in curves.items() if line.is_named}
     for line, pairs in named.items():
         with chart.group(line.model):
-            intervals = [(at[pair.label], *_interval(pair)) for pair in pairs]
+            intervals = [(at[p.label], *interval_ends(p, p.difference or 0.0)) for p in pairs]
             spans = [(k, y(low), y(high)) for k, low, high in intervals]
             chart.area(_outline(spans), line.colour, opacity=0.14)
     for line, pairs in curves.items():
@@ -188,13 +189,6 @@ def _draw_curves(
             with chart.group(line.model, hover=f"{line.model}, {pair.label}: {found}"):
                 place = at[pair.label], y(pair.difference or 0.0)
                 chart.symbol(place, line.shape, 3.16, stroke=line.colour, fill=line.colour)
-
-
-def _interval(pair: Difference) -> tuple[float, float]:
-    """Return the interval; the difference stands for a missing end."""
-    found = pair.difference or 0.0
-    low, high = pair.ci_low, pair.ci_high
-    return found if low is None else low, found if high is None else high
 
 
 def _outline(spans: Sequence[tuple[float, float, float]]) -> list[tuple[float, float]]:

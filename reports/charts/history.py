@@ -15,6 +15,7 @@ from concord.reports.charts.plots import (
     draw_axis,
     draw_end_names,
     draw_verdict,
+    interval_ends,
     number_ticks,
     padded_scale,
     plot_width,
@@ -62,14 +63,8 @@ class _Point:
     has_new_verdict: bool
 
     @property
-    def low(self) -> float:
-        """Lower end of the interval; the mean if there is none."""
-        return self.mean if self.standing.ci_low is None else self.standing.ci_low
-
-    @property
-    def high(self) -> float:
-        """Upper end of the interval; the mean if there is none."""
-        return self.mean if self.standing.ci_high is None else self.standing.ci_high
+    def ends(self) -> tuple[float, float]:
+        return interval_ends(self.standing, self.mean)
 
 
 def _points(history: History, label: str) -> list[_Point]:
@@ -135,7 +130,7 @@ def history_chart(history: History, label: str, *, narrow: bool) -> Markup:
     chart = Chart(width, height, left=left, right=right, top=top, bottom=48)
     n = len(history.revisions)
     x = Linear(-0.5, n - 0.5, 0, width)
-    y = padded_scale((end for p in points for end in (p.low, p.high)), height, 0, share=0.06)
+    y = padded_scale((end for p in points for end in p.ends), height, 0, share=0.06)
     draw_axis(chart, y, number_ticks(y, 5), upright=True)
     _draw_changes(chart, x, history, notes)
     _draw_lines(chart, x, y, points)
@@ -245,8 +240,7 @@ def _draw_marks(
             continue
         with chart.group(point.standing.model):
             if is_shown:
-                ends = [(at[0], y(point.low)), (at[0], y(point.high))]
-                chart.line(ends, colour, 1.25, opacity=0.5)
+                chart.line([(at[0], y(end)) for end in point.ends], colour, 1.25, opacity=0.5)
             with chart.group(hover=_hover(point, digits)):
                 if point.has_new_verdict and verdict:
                     draw_verdict(chart, at, verdict, radius, "raised", colour=colour)

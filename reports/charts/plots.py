@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from concord.metrics_core.results.text_format import WithInterval
 from concord.reports.charts.svg import Chart
 from concord.reports.text.numbers import number, signed
 from concord.reports.text.verdict_styles import VERDICTS
@@ -39,6 +40,12 @@ def padded_scale(
     low, high = min(numbers), max(numbers)
     room = share * (high - low) or 0.01
     return Linear(low - room, high + room, start, end)
+
+
+def interval_ends(row: WithInterval, mean: float) -> tuple[float, float]:
+    """Return the ends of an interval; the mean stands for a missing one."""
+    low, high = row.ci_low, row.ci_high
+    return mean if low is None else low, mean if high is None else high
 
 
 def plot_width(left: int, right: int, *, narrow: bool) -> int:

@@ -30,6 +30,7 @@ _HEAD = 36  # pixels of a group's name on a phone
 _MIN_GROUP = 32  # pixels of a group whose name is beside it
 _MAX_GROUP = 30  # characters of a group's name
 _MAX_NARROW_NAME = 13  # characters of a model's name on a phone
+_MAX_LABEL, _MAX_NARROW_LABEL = 60, 30  # characters beside an interval
 _LABEL_GAP = 9  # pixels between an interval and its label
 _DIGIT, _LETTER = 7.2, 6.6  # pixels, at most, of a bold digit and of a letter
 _PADDING = 0.03  # of the width, at the left
@@ -113,6 +114,7 @@ def _rows(comparison: Comparison, grid: Grid, number: int, *, narrow: bool) -> I
         elif not narrow and (overall is None or cell.word != VERDICTS[overall.verdict].word):
             label = f"{label}, {cell.word}"
         text = "" if cell.value is None else cell.text
+        label = shorten(label, _MAX_NARROW_LABEL if narrow else _MAX_LABEL)
         yield _Row(group, model, cell, styles[model].colour, text, label)
 
 
@@ -120,13 +122,11 @@ def _scale(groups: Sequence[Group], rows: Sequence[_Row], width: int) -> Linear:
     """Return the largest scale on which every label fits at the right of its interval."""
     reach = [group.min_effect for group in groups if not group.note]
     ends = [end for row in rows for end in (row.cell.value, row.cell.low, row.cell.high)]
-    numbers = [0.0, *reach, *(-each for each in reach), *(end for end in ends if end is not None)]
-    low, high = min(numbers), max(max(numbers), min(numbers) + 0.01)
+    known = [0.0, *reach, *(-each for each in reach), *(end for end in ends if end is not None)]
+    low, high = min(known), max(max(known), min(known) + 0.01)
     start = _PADDING * width
-    room = [((row.reach - low), width - start - row.length) for row in rows]
-    per_unit = min(
-        pixels / max(span, 1e-9) for span, pixels in [*room, (high - low, width - start)]
-    )
+    spans = [(row.reach - low, row.length) for row in rows if row.reach > low]
+    per_unit = min((width - start - text) / span for span, text in [*spans, (high - low, 0.0)])
     return Linear(low, high, start, start + per_unit * (high - low))
 
 

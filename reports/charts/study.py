@@ -82,21 +82,20 @@ class _Row:
 
     Attributes
     ----------
-    shrunk : float or None
-        None in the row of the mean.
     found, reason, plain : str
         Difference and verdict, why it is undecided, and all of it for screen readers.
+    shrunk : float or None
+        None in the row of the mean.
     """
 
     name: str
     value: float | None
-    low: float | None
-    high: float | None
-    shrunk: float | None
+    interval: tuple[float | None, float | None]
     found: str
-    reason: str
     plain: str
     tone: str
+    reason: str = ""
+    shrunk: float | None = None
 
 
 def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
@@ -110,7 +109,7 @@ def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     width = plot_width(left, right, narrow=narrow)
     height = _FOREST_ROW * (len(rows) + len(every))
     chart = Chart(width, height, left=left, right=right, top=6, bottom=30)
-    ends = [end for row in every for end in (row.low, row.high, row.shrunk)]
+    ends = [end for row in every for end in (*row.interval, row.shrunk)]
     x = padded_scale([0.0, *ends], 0, width)
     draw_differences_axis(chart, x, narrow=narrow)
     draw_zero_line(chart, x, 0, height)
@@ -151,17 +150,8 @@ def _dataset_row(each: ShrunkDifference, cell: Cell, decimals: int) -> _Row:
     plain = (
         f"{each.model} on {each.dataset}: {numbers.with_details(found, interval)}, shrunk {shrunk}"
     )
-    return _Row(
-        each.dataset,
-        each.difference,
-        cell.diff_low,
-        cell.diff_high,
-        each.shrunk,
-        found,
-        "",
-        plain,
-        "open",
-    )
+    ends = cell.diff_low, cell.diff_high
+    return _Row(each.dataset, each.difference, ends, found, plain, "open", shrunk=each.shrunk)
 
 
 def _mean_row(study: Study, pair: Pair, decimals: int) -> _Row:
@@ -169,17 +159,8 @@ def _mean_row(study: Study, pair: Pair, decimals: int) -> _Row:
     found = signed(pair.difference, decimals)
     interval = signed_interval(pair.ci_low, pair.ci_high, decimals)
     plain = f"{pair.a}, mean over data sets: {found} ({interval}), {verdict.word} {reason}".rstrip()
-    return _Row(
-        "all data sets",
-        pair.difference,
-        pair.ci_low,
-        pair.ci_high,
-        None,
-        f"{found} {verdict.word}",
-        reason,
-        plain,
-        verdict.tone,
-    )
+    ends, found = (pair.ci_low, pair.ci_high), f"{found} {verdict.word}"
+    return _Row("all data sets", pair.difference, ends, found, plain, verdict.tone, reason)
 
 
 def _draw_marks(chart: Chart, x: Linear, y: float, row: _Row) -> None:
@@ -187,7 +168,7 @@ def _draw_marks(chart: Chart, x: Linear, y: float, row: _Row) -> None:
         return
     shape, radius = (DIAMOND, 5.6) if row.shrunk is None else (CIRCLE, 3.4)
     with chart.group(hover=row.plain):
-        draw_interval(chart, x, y, (row.low, row.high), row.tone)
+        draw_interval(chart, x, y, row.interval, row.tone)
         if row.shrunk is not None:
             chart.line([(x(row.shrunk), y - 6), (x(row.shrunk), y + 6)], "line-strong", 2)
         chart.symbol((x(row.value), y), shape, radius, stroke=row.tone, fill=row.tone)

@@ -14,7 +14,14 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Point as TradeoffPoint
 from concord.metrics_core.results.comparison_parts import Tradeoff
 from concord.reports.charts.curves import Series, all_series
-from concord.reports.charts.plots import Linear, draw_axis, number_ticks, padded_scale, shorten
+from concord.reports.charts.plots import (
+    Linear,
+    draw_axis,
+    interval_ends,
+    number_ticks,
+    padded_scale,
+    shorten,
+)
 from concord.reports.charts.svg import Anchor, Chart, Point
 from concord.reports.text import numbers
 
@@ -158,11 +165,11 @@ def tradeoff_chart(comparison: Comparison, entry: Tradeoff) -> Markup:
 
 
 def _interval(comparison: Comparison, model: str, label: str) -> tuple[float, float, float]:
-    """Return low end, mean and high end; the mean stands for a missing end."""
+    """Return low end, mean and high end."""
     score = comparison.score(model, label)
     mean = score.mean or 0.0
-    low, high = score.ci_low, score.ci_high
-    return mean if low is None else low, mean, mean if high is None else high
+    low, high = interval_ends(score, mean)
+    return low, mean, high
 
 
 def _ends(comparison: Comparison, entry: Tradeoff, label: str) -> Iterator[float]:
