@@ -1,7 +1,7 @@
 """Bump chart: the rank of each model under each definition of a metric."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -30,8 +30,8 @@ class Column:
     definitions: Sequence[Definition]
 
     @property
-    def ranks(self) -> dict[str, int | None]:
-        return dict(self.definitions[0].ranks)
+    def ranks(self) -> Mapping[str, int | None]:
+        return self.definitions[0].ranks
 
     @property
     def top_two_hold(self) -> bool:
@@ -68,7 +68,7 @@ def _has_order(entry: Entry) -> bool:
 
 
 @dataclass(frozen=True)
-class Frame:
+class _Frame:
     """Positions of columns and ranks, in pixels.
 
     In a wide chart columns go from left to right. In a narrow one they go downwards, so that their
@@ -120,7 +120,7 @@ def bump_chart(comparison: Comparison, entry: Entry, *, narrow: bool) -> Markup:
     all_columns = columns(entry)
     marks = list(_marks(comparison, entry, all_columns))
     max_rank = max(mark.exact_rank for mark in marks)
-    frame = Frame(len(all_columns), max(max_rank, 2), narrow=narrow)
+    frame = _Frame(len(all_columns), max(max_rank, 2), narrow=narrow)
     chart = frame.new_chart()
     _draw_bands(chart, frame, all_columns)
     _draw_ranks(chart, frame, marks)
@@ -164,7 +164,7 @@ def _hover(comparison: Comparison, entry: Entry, model: str, column: Column) -> 
     return f"{model}, {found}: {', '.join(column.names)}"
 
 
-def _draw_bands(chart: Chart, frame: Frame, all_columns: Sequence[Column]) -> None:
+def _draw_bands(chart: Chart, frame: _Frame, all_columns: Sequence[Column]) -> None:
     """Draw bands behind columns with another top two."""
     last = len(all_columns) - 1
     edge = last + _BAND_END / ((chart.height if frame.narrow else chart.width) / last)
@@ -175,7 +175,7 @@ def _draw_bands(chart: Chart, frame: Frame, all_columns: Sequence[Column]) -> No
             chart.rect(*start, *end, "band")
 
 
-def _draw_ranks(chart: Chart, frame: Frame, marks: Sequence[_Mark]) -> None:
+def _draw_ranks(chart: Chart, frame: _Frame, marks: Sequence[_Mark]) -> None:
     """Draw a line per rank, with its number before the first column."""
     ranks = {mark.row: mark.rank for mark in marks}
     step = 1 if len(ranks) <= _MAX_RANK_NUMBERS else 5
@@ -189,7 +189,7 @@ def _draw_ranks(chart: Chart, frame: Frame, marks: Sequence[_Mark]) -> None:
             chart.text(x, y, text, 12, "ink-faint", anchor="middle")
 
 
-def _draw_column_names(chart: Chart, frame: Frame, all_columns: Sequence[Column]) -> None:
+def _draw_column_names(chart: Chart, frame: _Frame, all_columns: Sequence[Column]) -> None:
     """Write the names of the columns: at the left if narrow, else slanted below the lines."""
     for i, column in enumerate(all_columns):
         first, *others = column.names
@@ -202,7 +202,7 @@ def _draw_column_names(chart: Chart, frame: Frame, all_columns: Sequence[Column]
             chart.text(x, chart.height + 20, name, 12, "ink-soft", anchor="end", slanted=True)
 
 
-def _draw_model_names(chart: Chart, frame: Frame, marks: Sequence[_Mark], *, at_end: bool) -> None:
+def _draw_model_names(chart: Chart, frame: _Frame, marks: Sequence[_Mark], *, at_end: bool) -> None:
     """Write the names at one end of the lines, apart from each other."""
     across = 0 if frame.narrow else 1
     places = {m: frame.position(chart, m.column, m.exact_rank)[across] for m in marks}
