@@ -51,10 +51,6 @@ WHY = {  # where a bound is missed
         "five statements of DuckDB, as for many rows, and three tables registered for them are "
         "half of it"
     ),
-    "report of five models: s": (
-        "half a second each: importing Altair, starting Vega's engine, drawing the charts, and "
-        "compiling the templates"
-    ),
     "log of five models: s": (
         "three of the seconds are MLflow's: two its import, one making its database"
     ),

@@ -4,7 +4,7 @@
 `evaluate` with all checks, the panel and users' values; beside them a scan of the lists and a join
 with the truth by DuckDB. Measurements are kept in benchmarks/data/scale.json, so that a run that
 was cut off goes on; remove it to measure again. 10^7 users (2 GB of lists, as much of results) run
-only on request. Writes a section of benchmarks/RESULTS.md and scale.svg.
+only on request. Writes a section of benchmarks/RESULTS.md.
 """
 
 import json
@@ -163,8 +163,6 @@ def section(costs: dict[str, dict[str, float]]) -> list[str]:
         "of truth each; P, R, AP, nDCG, RR at six cutoffs, users' values kept, all checks, the "
         "panel of nDCG@10. A process a step.",
         "",
-        "![Time and memory against rows](scale.svg)",
-        "",
         *markdown_table(words, _rows(costs, known), text_columns=0),
         "",
         *markdown_table(
@@ -212,38 +210,6 @@ def _ratio_row(description: str, figure: float, bound: float) -> Row:
     )
 
 
-def plot(costs: dict[str, dict[str, float]]) -> str:
-    """Return a plot of time and memory against rows, with logarithmic axes, as SVG."""
-    import altair as alt
-    import polars as pl
-    import vl_convert
-
-    points = [
-        {"rows": int(users) * DEPTH, "step": name, "seconds": cost["seconds"], "MB": cost["peak"]}
-        for key, cost in costs.items()
-        for users, name in [key.split()]
-    ]
-    scale = alt.Scale(type="log")
-    base = alt.Chart(pl.DataFrame(points), width=360, height=280).mark_line(point=True)
-    panels = [
-        base.encode(
-            x=alt.X(
-                "rows:Q",
-                scale=scale,
-                title="rows of lists",
-                axis=alt.Axis(format="~e", values=[u * DEPTH for u in USERS]),
-            ),
-            y=alt.Y(f"{name}:Q", scale=scale, title=title),
-            color=alt.Color("step:N", sort=list(STEPS), title=None),
-            shape=alt.Shape("step:N", sort=list(STEPS), title=None),
-        )
-        for name, title in (("seconds", "wall time, s"), ("MB", "peak memory, MB"))
-    ]
-    chart = alt.hconcat(*panels).properties(background="white")
-    svg: str = vl_convert.vegalite_to_svg(chart.to_dict())
-    return svg
-
-
 def main() -> None:
     if sys.argv[1:2] == ["--step"]:
         name, folder = sys.argv[2:]
@@ -256,7 +222,6 @@ def main() -> None:
     RESULTS.write_text(
         replace_section(page, HEADING, section(costs)), encoding="utf-8", newline="\n"
     )
-    (FOLDER / "scale.svg").write_text(plot(costs), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -307,11 +307,9 @@ def params_keys(table: str) -> SettingNames:
 
 
 EXTRAS = {  # package that is imported -> extra that installs it
-    "altair": "report",
     "deltalake": "delta",
     "jinja2": "report",
     "markupsafe": "report",
-    "vl_convert": "report",
     "pydantic": "report",
     "ruamel": "report",
     "yaml": "report",

@@ -10,16 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
 from concord.metrics_core.results.history import History
-from concord.reports.charts import bump, curves, gains, heatmap, svg, tradeoffs
+from concord.reports.charts import bump, colours, curves, gains, heatmap, tradeoffs
 from concord.reports.charts import history as history_charts
-from concord.reports.charts.differences import difference_chart
+from concord.reports.charts.intervals import difference_chart
 from concord.reports.charts.replicates import replicate_chart
 from concord.reports.charts.segments import segment_chart, share_chart
 from concord.reports.text import (
@@ -109,7 +108,7 @@ def render_history(history: History) -> str:
 def render_notebook(comparison: Comparison) -> str:
     """Return a comparison as HTML for a notebook cell; without its styles, in light colours."""
     template = _environment().get_template("notebook.html.j2")
-    style = Markup(svg.card_stylesheet(".concord"))
+    style = Markup(colours.card_stylesheet(".concord"))
     html = template.render(comparison=comparison, style=style)
     return _show_in_html(html, display_words(comparison))
 
@@ -129,18 +128,16 @@ def render_page(
     """Return a page with inline scripts and styles."""
     script = "".join(map(_read, ("navigation.js", *scripts)))
     script = re.sub(r"(?<=\} )(?:users|items)\b", lambda counted: words.show(counted[0]), script)
-    # Altair's check of each chart against its schema takes half of the time; the tests do it.
-    with debug_mode(False):
-        html = (
-            _environment()
-            .get_template(template)
-            .render(
-                style=Markup("\n".join([svg.stylesheet(), *map(_read, styles)])),
-                script=Markup(script),
-                script_hash=_sha256(script),
-                **context,
-            )
+    html = (
+        _environment()
+        .get_template(template)
+        .render(
+            style=Markup("\n".join([colours.stylesheet(), *map(_read, styles)])),
+            script=Markup(script),
+            script_hash=_sha256(script),
+            **context,
         )
+    )
     return _show_in_html(html, words)
 
 

@@ -86,7 +86,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
             {"dvc", "mlflow"},
         ),
         ("concord.pipeline.running.stage, concord.pipeline.params.read", {"pyarrow", "duckdb"}),
-        ("concord.metrics_core.comparison.compare", {"mlflow", "altair"}),
+        ("concord.metrics_core.comparison.compare", {"mlflow", "jinja2"}),
         (
             "concord.pipeline.commands.cli, concord.pipeline.running.stage",
             {"numpy", "polars", "duckdb", "pydantic", "concord.pipeline.commands.registry"},

@@ -7,7 +7,6 @@ from concord.pipeline.params.model import Params
 from concord.pipeline.running.failures import format_bytes
 from concord.pipeline.running.messages import print_line
 from concord.pipeline.running.outputs import prepare_folders, rerun_fix, write_json, write_text
-from concord.pipeline.stages.plots import render_plots_page
 from concord.reports.text.tables import primary_metrics
 
 
@@ -17,23 +16,21 @@ def main(params: Params) -> str:
 
 
 def report(params: Params) -> str:
-    """Write the report in all formats, the page of `dvc plots` and DVC's metrics."""
+    """Write the report in all formats, and DVC's metrics."""
+    from concord.reports.latex import render_latex
+    from concord.reports.markdown import render_markdown
+    from concord.reports.page import render_html
+
     file = Path(params.results.comparison) / "comparison.json"
     comparison = read_comparison(file, rerun_fix())
     cases = Path(params.results.comparison) / CASES
     folder = Path(params.results.report)
-    with render_plots_page() as plots_page:
-        from concord.reports.latex import render_latex  # in parallel
-        from concord.reports.markdown import render_markdown
-        from concord.reports.page import render_html
-
-        write_text(
-            folder / "report.html",
-            render_html(comparison, read_cases(cases, rerun_fix()) if cases.exists() else None),
-        )
-        write_text(folder / "report.md", render_markdown(comparison))
-        write_text(folder / "table.tex", render_latex(comparison))
-        write_text(folder / "plots.html", plots_page())  # .dvc/config names it
+    write_text(
+        folder / "report.html",
+        render_html(comparison, read_cases(cases, rerun_fix()) if cases.exists() else None),
+    )
+    write_text(folder / "report.md", render_markdown(comparison))
+    write_text(folder / "table.tex", render_latex(comparison))
     write_json(folder / "primary.json", primary_metrics(comparison))
     print_line(f"report: {folder / 'report.html'}")
     return f"a page of {format_bytes((folder / 'report.html').stat().st_size)}"

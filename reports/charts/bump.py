@@ -1,266 +1,222 @@
 """Bump chart: the rank of each model under each definition of a metric."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Definition
-from concord.reports.charts.model_styles import model_styles
-from concord.reports.charts.primitives import (
-    HOVER,
-    INSIDE,
-    NAME,
-    SHAPE,
-    STROKE,
-    TAG,
-    Row,
-    plot,
-    plot_width,
-    scale,
-    shorten,
-    spread,
-    tag,
-    text_layer,
-)
-from concord.reports.charts.svg import light, render_svg
+from concord.reports.charts.colours import ModelStyle, model_styles
+from concord.reports.charts.plots import NAME, plot_width, shorten, spread
+from concord.reports.charts.svg import Anchor, Chart, Point
 from concord.reports.text.numbers import MISSING, number
 from concord.reports.text.panel import Entry, names_of
 
 _TIE_STEP = 0.3  # of a rank, between models that share it
 _MAX_RANK_NUMBERS = 12  # with more ranks, every fifth has its number
-_STEP_DOWN, _STEP_RIGHT = 22, 84  # pixels from one definition to the next, at most
+_STEP_DOWN, _STEP_RIGHT = 26, 84  # pixels from one column to the next, at most
 _RANK_HEIGHT, _ALL_RANKS_HEIGHT = 34, 380  # pixels of one rank, and of all, at most
-_BAND_END = 9  # pixels of a band after the last definition: names at the end do not touch it
-_NARROW_MARGINS = {"left": 136, "right": 66, "top": 96, "bottom": 96}
+_BAND_END = 9  # pixels of a band after the last column: names at the end do not touch it
 _SLANTED_NAME = 20  # letters of a slanted name
-_WIDE_MARGINS = {"left": 160, "right": 136, "top": 24, "bottom": 128}
-Axes = tuple[alt.X, alt.Y]  # in pixels
-Position = dict[str, float]
 
 
 @dataclass(frozen=True)
-class Frame:
-    """Positions of definitions and ranks, in pixels.
+class Column:
+    """Definitions that follow each other and rank the shown models alike."""
 
-    In a wide chart definitions go from left to right. In a narrow one they go downwards, so that
-    their names are level.
-
-    Attributes
-    ----------
-    n_definitions : int
-    max_rank : float
-        Largest exact rank, at least 2.
-    narrow : bool
-    """
-
-    n_definitions: int
-    max_rank: float
-    narrow: bool
+    definitions: Sequence[Definition]
 
     @property
-    def size(self) -> tuple[int, int]:
-        """Return width and height without the margins."""
-        steps = self.n_definitions - 1
-        width = plot_width(self.margins, narrow=self.narrow)
-        if self.narrow:
-            return width, _STEP_DOWN * steps
-        height = round(min(_RANK_HEIGHT * (self.max_rank - 1), _ALL_RANKS_HEIGHT))
-        return min(_STEP_RIGHT * steps, width), height
+    def ranks(self) -> Mapping[str, int | None]:
+        return self.definitions[0].ranks
 
     @property
-    def step(self) -> float:
-        """Return the pixels from one definition to the next."""
-        width, height = self.size
-        return (height if self.narrow else width) / (self.n_definitions - 1)
+    def top_two_hold(self) -> bool:
+        return self.definitions[0].top_two_hold
 
     @property
-    def margins(self) -> dict[str, int]:
-        return _NARROW_MARGINS if self.narrow else _WIDE_MARGINS
+    def names(self) -> list[str]:
+        """Names of the definitions and of presets with the same values."""
+        return [name for each in self.definitions for name in names_of(each)]
 
-    def position(self, definition: float, rank: float) -> Position:
-        """Return the position of a rank under the definition with this index."""
-        width, height = self.size
-        along = definition / (self.n_definitions - 1)
-        across = (rank - 1) / (self.max_rank - 1)
-        x, y = (across, along) if self.narrow else (along, across)
-        return {"x": round(width * x, 2), "y": round(height * y, 2)}
+
+def columns(entry: Entry) -> list[Column]:
+    """Return the columns of the chart, from the pinned definition to the most distant one."""
+
+    def order(definition: Definition) -> tuple[bool, list[int | None]]:
+        return definition.top_two_hold, [definition.ranks[model] for model in entry.models]
+
+    return [Column(tuple(run)) for _, run in groupby(entry.definitions, order)]
 
 
 def has_chart(entry: Entry) -> bool:
-    """True if two models have a rank, and there is another definition."""
+    """True if two models have a rank, and another definition changes their order."""
+    return _has_order(entry) and len(columns(entry)) > 1
+
+
+def keeps_order(entry: Entry) -> bool:
+    """True if two models have a rank, and all of several definitions rank the models alike."""
+    return _has_order(entry) and len(entry.definitions) > len(columns(entry)) == 1
+
+
+def _has_order(entry: Entry) -> bool:
     ranked = [model for model in entry.models if any(d.ranks[model] for d in entry.definitions)]
-    return len(ranked) > 1 and len(entry.definitions) > 1
+    return len(ranked) > 1
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Positions of columns and ranks, in pixels.
+
+    In a wide chart columns go from left to right. In a narrow one they go downwards, so that their
+    names are level.
+
+    Attributes
+    ----------
+    max_rank : float
+        Largest exact rank, at least 2.
+    """
+
+    n_columns: int
+    max_rank: float
+    narrow: bool
+
+    def new_chart(self) -> Chart:
+        """Return an empty chart with room for the names."""
+        steps = self.n_columns - 1
+        if self.narrow:
+            width = plot_width(136, 66, narrow=True)
+            return Chart(width, _STEP_DOWN * steps, left=136, right=66, top=96, bottom=96)
+        width = min(_STEP_RIGHT * steps, plot_width(160, 136, narrow=False))
+        height = round(min(_RANK_HEIGHT * (self.max_rank - 1), _ALL_RANKS_HEIGHT))
+        return Chart(width, height, left=160, right=136, top=24, bottom=128)
+
+    def position(self, chart: Chart, column: float, rank: float) -> Point:
+        """Return the position of a rank in a column."""
+        along = column / (self.n_columns - 1)
+        across = (rank - 1) / (self.max_rank - 1)
+        x, y = (across, along) if self.narrow else (along, across)
+        return chart.width * x, chart.height * y
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """A model in a column; `row` is its rank, or that below all others."""
+
+    column: int
+    model: str
+    style: ModelStyle
+    rank: int | None
+    row: int
+    exact_rank: float
+    hover: str
 
 
 def bump_chart(comparison: Comparison, entry: Entry, *, narrow: bool) -> Markup:
     """Return the rank of every model by definition, from the pinned one to the most distant."""
-    points = _points(comparison, entry)
-    max_rank = max(point["exact_rank"] for point in points)
-    frame = Frame(len(entry.definitions), max(max_rank, 2), narrow=narrow)
-    points = [point | frame.position(point["definition"], point["exact_rank"]) for point in points]
-    width, height = frame.size
-    axes = (
-        alt.X("x:Q", axis=None, scale=scale(0, width)),
-        alt.Y("y:Q", axis=None, scale=scale(height, 0)),
-    )
-    layers = [
-        *_background(entry, points, frame, axes),
-        *_lines(points, axes),
-        _definition_names(entry, frame, axes),
-        *_model_names(points, frame, axes),
-    ]
-    title = f"{entry.metric}: rank of each model by definition"
-    return render_svg(layers, frame.size, frame.margins, title, entry.sentence)
+    all_columns = columns(entry)
+    marks = list(_marks(comparison, entry, all_columns))
+    max_rank = max(mark.exact_rank for mark in marks)
+    frame = _Frame(len(all_columns), max(max_rank, 2), narrow=narrow)
+    chart = frame.new_chart()
+    _draw_bands(chart, frame, all_columns)
+    _draw_ranks(chart, frame, marks)
+    for model in entry.models:
+        own = [mark for mark in marks if mark.model == model]
+        places = [frame.position(chart, mark.column, mark.exact_rank) for mark in own]
+        with chart.group(model):
+            chart.line(places, own[0].style.colour, 1.75)
+    for mark in marks:
+        place, colour = frame.position(chart, mark.column, mark.exact_rank), mark.style.colour
+        with chart.group(mark.model, hover=mark.hover):
+            fill = "page" if mark.rank is None else colour
+            chart.symbol(place, mark.style.shape, 3.74, stroke=colour, fill=fill, width=1.25)
+    _draw_column_names(chart, frame, all_columns)
+    _draw_model_names(chart, frame, [mark for mark in marks if mark.column == 0], at_end=False)
+    last = len(all_columns) - 1
+    _draw_model_names(chart, frame, [mark for mark in marks if mark.column == last], at_end=True)
+    return chart.markup(f"{entry.metric}: rank of each model by definition", entry.sentence)
 
 
-def _points(comparison: Comparison, entry: Entry) -> list[Row]:
-    """Return a point per definition and model; models without a value are below all others."""
+def _marks(comparison: Comparison, entry: Entry, all_columns: Sequence[Column]) -> Iterator[_Mark]:
+    """Yield a mark per column and model; models without a value are below all others."""
     styles = model_styles(comparison.model_order, comparison.baseline)
-    below_all = 1 + max(d.ranks[m] or 0 for d in entry.definitions for m in entry.models)
-    points = []
-    for i, definition in enumerate(entry.definitions):
+    below_all = 1 + max(column.ranks[m] or 0 for column in all_columns for m in entry.models)
+    for i, column in enumerate(all_columns):
         n_at_rank: Counter[int] = Counter()
         for model in entry.models:
-            rank = definition.ranks[model] or below_all
-            point = _point(comparison, entry, model, definition) | vars(styles[model])
-            point["inside"] = light("page") if point["rank"] is None else point["colour"]
-            exact_rank = rank + _TIE_STEP * n_at_rank[rank]
-            points.append({"definition": i, "row": rank, "exact_rank": exact_rank, **point})
-            n_at_rank[rank] += 1
-    return points
+            rank = column.ranks[model]
+            row = rank or below_all
+            exact_rank = row + _TIE_STEP * n_at_rank[row]
+            hover = _hover(comparison, entry, model, column)
+            yield _Mark(i, model, styles[model], rank, row, exact_rank, hover)
+            n_at_rank[row] += 1
 
 
-def _point(comparison: Comparison, entry: Entry, model: str, definition: Definition) -> Row:
-    rank = definition.ranks[model]
-    mean = number(definition.values[model], comparison.decimals[entry.metric])
-    rank_text = "no value" if rank is None else f"rank {rank} with {mean}"
-    return {
-        "rank": rank,
-        "model": model,
-        "name": shorten(model, NAME),
-        "hover": tag(f"{model}, {definition.name}: {rank_text}", model),
-        "tag": tag("", model),
-    }
+def _hover(comparison: Comparison, entry: Entry, model: str, column: Column) -> str:
+    digits, rank = comparison.decimals[entry.metric], column.ranks[model]
+    values = [d.values[model] for d in column.definitions]
+    means = [number(f(v for v in values if v is not None), digits) for f in (min, max) if rank]
+    found = f"rank {rank} with {' to '.join(dict.fromkeys(means))}" if rank else "no value"
+    return f"{model}, {found}: {', '.join(column.names)}"
 
 
-def _background(entry: Entry, points: Sequence[Row], frame: Frame, axes: Axes) -> list[alt.Chart]:
-    """Return bands behind definitions with another top two, and a numbered line per rank."""
-    last = frame.n_definitions - 1
-    edge = last + _BAND_END / frame.step
-    bands = [
-        _span(
-            frame.position(i - 0.5, 0.6), frame.position(min(j + 0.5, edge), frame.max_rank + 0.4)
-        )
-        for i, j in _runs([not d.top_two_hold for d in entry.definitions])
-    ]
-    lines = [
-        _span(frame.position(0, row), frame.position(last, row))
-        for row in sorted({point["row"] for point in points})
-    ]
-    end = {"x2": alt.X2("x2"), "y2": alt.Y2("y2")}
-    return [
-        plot(bands).mark_rect(color=light("band")).encode(*axes, **end),
-        plot(lines).mark_rule(color=light("line"), strokeWidth=1).encode(*axes, **end),
-        _rank_numbers(points, frame, axes),
-    ]
+def _draw_bands(chart: Chart, frame: _Frame, all_columns: Sequence[Column]) -> None:
+    """Draw bands behind columns with another top two."""
+    last = len(all_columns) - 1
+    edge = last + _BAND_END / ((chart.height if frame.narrow else chart.width) / last)
+    for i, column in enumerate(all_columns):
+        if not column.top_two_hold:
+            start = frame.position(chart, i - 0.5, 0.6)
+            end = frame.position(chart, min(i + 0.5, edge), frame.max_rank + 0.4)
+            chart.rect(*start, *end, "band")
 
 
-def _runs(flags: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return first and last index of every run of true flags."""
-    starts = [i for i, flag in enumerate(flags) if flag and not (i and flags[i - 1])]
-    ends = [i for i, flag in enumerate(flags) if flag and not any(flags[i + 1 : i + 2])]
-    return list(zip(starts, ends, strict=True))
-
-
-def _span(start: Position, end: Position) -> Position:
-    return start | {"x2": end["x"], "y2": end["y"]}
-
-
-def _rank_numbers(points: Sequence[Row], frame: Frame, axes: Axes) -> alt.Chart:
-    """Return the numbers of the ranks, before the first definition."""
-    ranks = {point["row"]: point["rank"] for point in points}
+def _draw_ranks(chart: Chart, frame: _Frame, marks: Sequence[_Mark]) -> None:
+    """Draw a line per rank, with its number before the first column."""
+    ranks = {mark.row: mark.rank for mark in marks}
     step = 1 if len(ranks) <= _MAX_RANK_NUMBERS else 5
-    rows = []
-    for row, rank in ranks.items():
+    for row, rank in sorted(ranks.items()):
+        start = frame.position(chart, 0, row)
+        chart.line([start, frame.position(chart, frame.n_columns - 1, row)], "line")
         if rank is None or rank == 1 or rank % step == 0:
-            position = frame.position(0, row)
-            position["y" if frame.narrow else "x"] -= 14
-            rows.append({**position, "text": MISSING if rank is None else str(rank)})
-    return text_layer(rows, "text", 12, "ink-faint", x=axes[0], y=axes[1], align="center")
+            x, y = start
+            x, y = (x, y - 14) if frame.narrow else (x - 14, y)
+            text = MISSING if rank is None else f"{rank}"
+            chart.text(x, y, text, 12, "ink-faint", anchor="middle")
 
 
-def _lines(points: Sequence[Row], axes: Axes) -> list[alt.Chart]:
-    lines = plot(points).mark_line(strokeWidth=1.75, aria=True)
-    marks = plot(points).mark_point(size=56, opacity=1, strokeWidth=1.25, aria=True)
-    return [
-        lines.encode(
-            *axes,
-            order=alt.Order("definition:Q"),
-            detail=alt.Detail("model:N"),
-            stroke=STROKE,
-            description=TAG,
-        ),
-        marks.encode(*axes, stroke=STROKE, fill=INSIDE, shape=SHAPE, description=HOVER),
-    ]
+def _draw_column_names(chart: Chart, frame: _Frame, all_columns: Sequence[Column]) -> None:
+    """Write the names of the columns: at the left if narrow, else slanted below the lines."""
+    for i, column in enumerate(all_columns):
+        first, *others = column.names
+        name = shorten(first, NAME if frame.narrow else _SLANTED_NAME)
+        name += f" +{len(others)}" if others else ""
+        x, y = frame.position(chart, i, 1)
+        if frame.narrow:
+            chart.text(x - 22, y, name, 12, "ink-soft", anchor="end")
+        else:
+            chart.text(x, chart.height + 20, name, 12, "ink-soft", anchor="end", slanted=True)
 
 
-def _definition_names(entry: Entry, frame: Frame, axes: Axes) -> alt.Chart:
-    """Return the names of the definitions: at the left if narrow, else slanted below the lines."""
-    shift = {"x": -22.0} if frame.narrow else {"y": frame.size[1] + 20.0}
-    rows = []
-    for i, definition in enumerate(entry.definitions):
-        first, *others = names_of(definition)
-        name = shorten(first, NAME if frame.narrow else _SLANTED_NAME) + (
-            f" +{len(others)}" if others else ""
-        )
-        rows.append({**frame.position(i, 1), **shift, "text": name})
-    return text_layer(
-        rows,
-        "text",
-        12,
-        "ink-soft",
-        x=axes[0],
-        y=axes[1],
-        align="right",
-        baseline="middle",
-        angle=0 if frame.narrow else 315,
-    )
-
-
-def _model_names(points: Sequence[Row], frame: Frame, axes: Axes) -> list[alt.Chart]:
-    """Return the names at both ends of the lines, apart from each other."""
-    width, height = frame.size
-    last = frame.n_definitions - 1
-    if frame.narrow:
-        across, along, extent, angle = "x", "y", width, 315
-        ends = ((0, "left", -30.0), (last, "right", height + 14.0))
-    else:
-        across, along, extent, angle = "y", "x", height, 0
-        ends = ((0, "right", -28.0), (last, "left", width + 14.0))
-    layers = []
-    for i, align, end in ends:
-        rows = sorted((p for p in points if p["definition"] == i), key=lambda p: float(p[across]))
-        positions = spread([row[across] for row in rows], extent)
-        names = [
-            row | {across: position, along: end}
-            for row, position in zip(rows, positions, strict=True)
-        ]
-        layers.append(
-            text_layer(
-                names,
-                "name",
-                13,
-                x=axes[0],
-                y=axes[1],
-                tagged=True,
-                align=align,
-                baseline="middle",
-                fontWeight=600,
-                angle=angle,
-            )
-        )
-    return layers
+def _draw_model_names(chart: Chart, frame: _Frame, marks: Sequence[_Mark], *, at_end: bool) -> None:
+    """Write the names at one end of the lines, apart from each other."""
+    across = 0 if frame.narrow else 1
+    places = {m: frame.position(chart, m.column, m.exact_rank)[across] for m in marks}
+    ordered = sorted(marks, key=places.__getitem__)
+    extent = chart.width if frame.narrow else chart.height
+    positions = spread([places[mark] for mark in ordered], extent)
+    for mark, position in zip(ordered, positions, strict=True):
+        name, colour = shorten(mark.model, NAME), mark.style.colour
+        with chart.group(mark.model):
+            if frame.narrow:
+                y = chart.height + 14 if at_end else -30
+                anchor: Anchor = "end" if at_end else "start"
+                chart.text(position, y, name, 13, colour, anchor=anchor, bold=True, slanted=True)
+            else:
+                x = chart.width + 14 if at_end else -28
+                anchor = "start" if at_end else "end"
+                chart.text(x, position, name, 13, colour, anchor=anchor, bold=True)

@@ -1,44 +1,31 @@
 """Line plots of differences to the baseline over the cutoff k: one per primary metric."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.reports.charts.model_styles import N_COLOURED, model_styles
-from concord.reports.charts.primitives import (
-    FILL,
-    HOVER,
-    SHAPE,
-    STROKE,
-    TAG,
-    Domain,
-    Row,
-    axis,
-    end_names,
-    padded_domain,
-    pixels_from_top,
-    plot,
-    scale,
-    shorten,
-    signed_axis,
-    spread,
-    tag,
-    x2_at,
-    x_at,
+from concord.metrics_core.results.comparison_parts import Difference
+from concord.reports.charts.colours import CIRCLE, N_COLOURED, model_styles
+from concord.reports.charts.plots import (
+    Linear,
+    draw_axis,
+    draw_end_names,
+    interval_ends,
+    padded_scale,
+    signed_ticks,
 )
-from concord.reports.charts.svg import light, render_svg
+from concord.reports.charts.svg import Chart
 from concord.reports.text.numbers import difference_with_interval, number, signed
 from concord.reports.text.tables import min_effect
 from concord.reports.text.verdict_styles import VERDICTS
 
 _NAMED_OF_MANY = 3  # best models, with the baseline, if there are more models than colours
-_SIZE = (200, 190)
-_MARGINS = {"left": 48, "right": 102, "top": 10, "bottom": 30}
-_MAX_NAME = 13  # characters of a name
+_WIDTH, _HEIGHT = 200, 190
+_INSET = 6  # pixels between the edges and the first and last cutoff
+_TICK_DISTANCE = 20  # pixels, at least
 _MAX_CHANGES = 4  # changes of the leader in a sentence
 
 
@@ -58,7 +45,7 @@ def all_series(comparison: Comparison) -> list[Series]:
     coloured = ranked if len(ranked) <= N_COLOURED else ranked[:_NAMED_OF_MANY]
     styles = model_styles(comparison.model_order, baseline)
     others = [
-        Series(model, light("line-strong"), "circle", is_named=False)
+        Series(model, "line-strong", CIRCLE, is_named=False)
         for model in ranked
         if model not in coloured
     ]
@@ -128,25 +115,36 @@ def _leader_change(comparison: Comparison, label: str, stem: str) -> str:
 def curve_chart(comparison: Comparison, stem: str) -> Markup:
     """Return the line plot of a metric: differences by cutoff, with intervals of named models."""
     labels = _compared(comparison, stem)
-    rows = [row for line in all_series(comparison) for row in _points(comparison, line, labels)]
-    ks = [k for k, label in curve_labels(comparison, stem).items() if label in labels]
-    effects = [min_effect(comparison, label) for label in labels]
-    band = [{"k": k, "low": -e, "high": e} for k, e in zip(ks, effects, strict=True)]
-    domain = padded_domain([0.0, *(row[end] for row in [*rows, *band] for end in ("low", "high"))])
-    last_rows = [row for row in rows if row["k"] == ks[-1] and row["is_named"]]
-    baseline = {
-        "mean": 0.0,
-        "name": shorten(comparison.baseline, _MAX_NAME),
-        "colour": light("ink-soft"),
-        "tag": tag("", comparison.baseline),
+    ks = {label: k for k, label in curve_labels(comparison, stem).items() if label in labels}
+    effects = {label: min_effect(comparison, label) for label in labels}
+    curves = {
+        line: pairs
+        for line in all_series(comparison)
+        if (pairs := _differences(comparison, line.model, labels))
     }
-    return render_svg(
-        [*_layers(rows, band, ks, domain), *_names([*last_rows, baseline], domain)],
-        _SIZE,
-        _MARGINS,
-        f"{stem}: difference to {comparison.baseline} by cutoff k",
-        "; ".join(row["plain"] for row in last_rows),
-    )
+    pairs = [pair for curve in curves.values() for pair in curve]
+    reach = [sign * effect for effect in effects.values() for sign in (-1, 1)]
+    ends = [end for each in pairs for end in (each.difference, each.ci_low, each.ci_high)]
+    chart = Chart(_WIDTH, _HEIGHT, left=48, right=102, top=10, bottom=30)
+    x = _log_scale(list(ks.values()))
+    y = padded_scale([0.0, *reach, *ends], _HEIGHT, 0)
+    draw_axis(chart, lambda k: x(math.log(k)), _ticks(list(ks.values())), grid=False)
+    draw_axis(chart, y, signed_ticks(y, 5), upright=True)
+    at = {label: x(math.log(k)) for label, k in ks.items()}
+    chart.area(_outline([(at[label], y(-e), y(e)) for label, e in effects.items()]), "band")
+    chart.line([(0, y(0)), (_WIDTH, y(0))], "ink-soft")
+    _draw_curves(chart, at, y, curves, comparison)
+    last = [
+        (line, pair)
+        for line, curve in curves.items()
+        for pair in curve[-1:]
+        if line.is_named and pair.label == labels[-1]
+    ]
+    names = [(line.model, y(pair.difference or 0.0), line.colour) for line, pair in last]
+    draw_end_names(chart, [*names, (comparison.baseline, y(0), "ink-soft")], leaders=True)
+    plain = [f"{pair.a}, {pair.label}: {_found(comparison, pair)}" for _, pair in last]
+    title = f"{stem}: difference to {comparison.baseline} by cutoff k"
+    return chart.markup(title, "; ".join(plain))
 
 
 def curve_text(comparison: Comparison, model: str, label: str) -> str:
@@ -155,89 +153,59 @@ def curve_text(comparison: Comparison, model: str, label: str) -> str:
     return signed(pair.difference if pair else None, comparison.decimals[label])
 
 
-def _points(comparison: Comparison, line: Series, labels: Sequence[str]) -> list[Row]:
-    rows = []
-    for label in labels:
-        pair = comparison.difference(line.model, comparison.baseline, label)
-        if pair is None or pair.difference is None:
-            continue
-        digits = comparison.decimals[label]
-        word = VERDICTS[pair.verdict].word
-        rows.append(
-            {
-                **vars(line),
-                "k": comparison.metric(label).k,
-                "mean": pair.difference,
-                "low": pair.difference if pair.ci_low is None else pair.ci_low,
-                "high": pair.difference if pair.ci_high is None else pair.ci_high,
-                "name": shorten(line.model, _MAX_NAME),
-                "plain": f"{line.model}, {label}: {signed(pair.difference, digits)}, {word}",
-                "hover": tag(
-                    f"{line.model}, {label}: {difference_with_interval(pair, digits)}, {word}",
-                    line.model,
-                ),
-                "tag": tag("", line.model),
-            }
-        )
-    return rows
+def _differences(comparison: Comparison, model: str, labels: Sequence[str]) -> list[Difference]:
+    """Return the differences of a model to the baseline, by rising cutoff."""
+    pairs = (comparison.difference(model, comparison.baseline, label) for label in labels)
+    return [pair for pair in pairs if pair is not None and pair.difference is not None]
 
 
-def _layers(rows: list[Row], band: list[Row], ks: list[int], domain: Domain) -> list[alt.Chart]:
-    x = alt.X(
-        "k:Q",
-        scale=alt.Scale(type="log", base=2, domain=[ks[0], ks[-1]], nice=False, padding=6),
-        axis=axis(_ticks(ks), "format(datum.value, 'd')", grid=False),
-    )
-    y = alt.Y("mean:Q", scale=scale(*domain), axis=signed_axis(domain, 5))
-    low, high, detail = alt.Y("low:Q"), alt.Y2("high"), alt.Detail("model:N")
-    named_rows = [row for row in rows if row["is_named"]]
-    other_rows = [row for row in rows if not row["is_named"]]
-    zero = plot([{"mean": 0.0}]).mark_rule(color=light("ink-soft"), strokeWidth=1)
-    intervals = plot(named_rows).mark_area(fillOpacity=0.14, aria=True)
-    points = plot(named_rows).mark_point(size=40, opacity=1, strokeWidth=1, aria=True)
-    return [
-        plot(band).mark_area(color=light("band")).encode(x=x, y=low, y2=high),
-        zero.encode(y=y),
-        intervals.encode(x=x, y=low, y2=high, detail=detail, fill=FILL, description=TAG),
-        *(
-            plot(part)
-            .mark_line(strokeWidth=width, aria=True)
-            .encode(x=x, y=y, detail=detail, stroke=STROKE, description=TAG)
-            for part, width in ((other_rows, 1.25), (named_rows, 1.75))
-        ),
-        points.encode(x=x, y=y, shape=SHAPE, stroke=STROKE, fill=FILL, description=HOVER),
-    ]
+def _found(comparison: Comparison, pair: Difference) -> str:
+    value = signed(pair.difference, comparison.decimals[pair.label])
+    return f"{value}, {VERDICTS[pair.verdict].word}"
 
 
-def _names(ends: list[Row], domain: Domain) -> list[alt.Chart]:
-    """Return the names at the right, each with a leader line to the end of its curve."""
-    width, height = _SIZE
-    per_pixel = (domain[1] - domain[0]) / height
-    ends = sorted(ends, key=lambda row: -float(row["mean"]))
-    positions = [pixels_from_top(row["mean"], domain, height) for row in ends]
-    leaders = [
-        {**row, "name_at": domain[1] - position * per_pixel}
-        for row, position in zip(ends, spread(positions, height), strict=True)
-    ]
-    leader_lines = plot(leaders).mark_rule(strokeWidth=1, opacity=0.6, aria=True)
-    return [
-        leader_lines.encode(
-            x=x_at(width),
-            x2=x2_at(width + 10),
-            y=alt.Y("mean:Q"),
-            y2=alt.Y2("name_at"),
-            stroke=STROKE,
-            description=TAG,
-        ),
-        *end_names(ends, positions, _SIZE),
-    ]
+def _draw_curves(
+    chart: Chart,
+    at: Mapping[str, float],
+    y: Linear,
+    curves: Mapping[Series, Sequence[Difference]],
+    comparison: Comparison,
+) -> None:
+    """Draw the intervals of named models, then all lines, then the marks of named models."""
+    named = {line: pairs for line, pairs in curves.items() if line.is_named}
+    for line, pairs in named.items():
+        with chart.group(line.model):
+            intervals = [(at[p.label], *interval_ends(p, p.difference or 0.0)) for p in pairs]
+            spans = [(k, y(low), y(high)) for k, low, high in intervals]
+            chart.area(_outline(spans), line.colour, opacity=0.14)
+    for line, pairs in curves.items():
+        with chart.group(line.model):
+            points = [(at[pair.label], y(pair.difference or 0.0)) for pair in pairs]
+            chart.line(points, line.colour, 1.75 if line.is_named else 1.25)
+    for line, pairs in named.items():
+        for pair in pairs:
+            digits = comparison.decimals[pair.label]
+            found = f"{difference_with_interval(pair, digits)}, {VERDICTS[pair.verdict].word}"
+            with chart.group(line.model, hover=f"{line.model}, {pair.label}: {found}"):
+                place = at[pair.label], y(pair.difference or 0.0)
+                chart.symbol(place, line.shape, 3.16, stroke=line.colour, fill=line.colour)
 
 
-def _ticks(ks: list[int]) -> list[int]:
+def _outline(spans: Sequence[tuple[float, float, float]]) -> list[tuple[float, float]]:
+    """Return the outline of an area from its spans (x, one end, the other end)."""
+    return [(x, end) for x, end, _ in spans] + [(x, end) for x, _, end in reversed(spans)]
+
+
+def _log_scale(ks: Sequence[int]) -> Linear:
+    """Return the scale of logarithms of cutoffs."""
+    return Linear(math.log(ks[0]), math.log(ks[-1]), _INSET, _WIDTH - _INSET)
+
+
+def _ticks(ks: Sequence[int]) -> list[tuple[float, str]]:
     """Return the cutoffs whose labels fit on a logarithmic axis, always with the last one."""
-    min_distance = 20 / _SIZE[0] * (math.log(ks[-1] / ks[0]) or 1)
+    min_distance = _TICK_DISTANCE / _WIDTH * (math.log(ks[-1] / ks[0]) or 1)
     ticks = [ks[-1]]
     for k in reversed(ks[:-1]):
         if math.log(ticks[-1] / k) >= min_distance:
             ticks.append(k)
-    return ticks[::-1]
+    return [(k, f"{k}") for k in reversed(ticks)]

@@ -1,38 +1,30 @@
 """Users gained and lost: shares of users worse and better off, and the spread of differences."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
-import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.reports.charts.primitives import (
-    HOVER,
-    TAG,
-    Domain,
-    Row,
-    Rows,
-    model_row,
-    padded_domain,
-    plot,
+from concord.reports.charts.colours import CIRCLE
+from concord.reports.charts.plots import (
+    LONG_NAME,
+    NAME,
+    Linear,
+    draw_axis,
+    padded_scale,
     plot_width,
-    scale,
-    signed_axis,
-    tag,
-    text_layer,
-    x_at,
-    y_at,
+    shorten,
+    signed_ticks,
 )
-from concord.reports.charts.svg import light, render_svg
+from concord.reports.charts.svg import Chart
 from concord.reports.text import numbers
 from concord.reports.text.tables import win_rows
 
 PERCENTILES = (5, 25, 50, 75, 95)
 _DENSE = 12  # with this number of models or more, rows are lower
+_BAR = 14  # pixels
 
 
 @dataclass(frozen=True)
@@ -41,6 +33,14 @@ class Gain:
 
     pair: Difference
     percentiles: Mapping[int, float]
+
+    @property
+    def worse(self) -> float:
+        return self.pair.worse or 0.0
+
+    @property
+    def better(self) -> float:
+        return self.pair.better or 0.0
 
 
 def gains(comparison: Comparison, label: str) -> list[Gain]:
@@ -77,114 +77,90 @@ def gain_chart(comparison: Comparison, label: str, *, narrow: bool) -> Markup:
     interval plot, a thin line goes from the 5th to the 95th percentile, a thick one from the 25th
     to the 75th; the dot is the median. Better is to the right in both.
     """
-    rows = [_row(comparison, i, each) for i, each in enumerate(gains(comparison, label))]
-    margins = {"left": 0, "right": 4} if narrow else {"left": 140, "right": 130}
-    margins |= {"top": 30, "bottom": 30}
-    width = plot_width(margins, narrow=narrow)
-    height = len(rows) * (46 if narrow else 32 if len(rows) < _DENSE else 24)
-    y = alt.Y("row:Q", axis=None, scale=scale(len(rows) - 0.5, -0.5))
-    layers = [
-        *_bars(rows, y, (0, 160) if narrow else (52, 298), narrow=narrow),
-        *_spread(rows, y, (190 if narrow else 370, width), narrow=narrow),
-        *_texts(rows, y, width, narrow=narrow),
-    ]
+    rows = gains(comparison, label)
+    left, right = (0, 4) if narrow else (140, 130)
+    width = plot_width(left, right, narrow=narrow)
+    row_height = 46 if narrow else 32 if len(rows) < _DENSE else 24
+    chart = Chart(width, row_height * len(rows), left=left, right=right, top=30, bottom=30)
+    reach = max((share for row in rows for share in (row.worse, row.better)), default=0.0) or 1.0
+    bars = Linear(-reach, reach, *((0, 160) if narrow else (52, 298)))
+    spread = _spread_scale(rows, 190 if narrow else 370, width)
+    _draw_bar_heads(chart, bars)
+    if spread:
+        if not comparison.metric(label).higher_is_better:
+            spread = Linear(spread.high, spread.low, spread.start, spread.end)
+        draw_axis(chart, spread, signed_ticks(spread, 4), grid=not narrow)
+        chart.text(spread.start, -14, "by how much", 12, "ink-soft")
+    plain = []
+    for i, row in enumerate(rows):
+        y, model = (i + 0.5) * row_height, row.pair.a
+        shares, percentiles = _shares_text(row), _percentiles_text(comparison, row)
+        with chart.group(model):
+            with chart.group(hover=f"{model}: {shares}"):
+                _draw_bars(chart, bars, y, row, with_shares=not narrow)
+            _draw_zero_line(chart, bars, y, row_height, narrow=narrow)
+            if spread:
+                _draw_zero_line(chart, spread, y, row_height, narrow=narrow)
+            if spread and percentiles:
+                with chart.group(hover=f"{model}: {percentiles}"):
+                    _draw_spread(chart, spread, y, row.percentiles)
+            _draw_texts(chart, y, row, narrow=narrow)
+        plain.append(f"{model}: {'; '.join(filter(None, (shares, percentiles)))}")
     title = f"{label}: users worse and better off than with {comparison.baseline}"
-    description = "; ".join(row["plain"] for row in rows)
-    return render_svg(layers, (width, height), margins, title, description, own_scales=True)
+    return chart.markup(title, "; ".join(plain))
 
 
-def _row(comparison: Comparison, i: int, gain: Gain) -> Row:
-    pair = gain.pair
-    worse, equal, better = (numbers.share(n) for n in (pair.worse, pair.equal, pair.better))
-    spread = ", ".join(f"{p} %: {percentile_text(comparison, gain, p)}" for p in gain.percentiles)
-    shares = f"{pair.a}: {worse} worse, {equal} unchanged, {better} better"
-    return model_row(
-        i,
-        pair.a,
-        f"{pair.a}: percentiles {spread}",
-        plain=f"{shares}; percentiles {spread}" if spread else shares,
-        shares=tag(shares, pair.a),
-        shares_text=f"{worse} worse, {better} better",
-        unchanged=f"{equal} unchanged",
-        worse=pair.worse,
-        worse_text=worse,
-        better=pair.better,
-        better_text=better,
-        zero=0.0,
-        higher_is_better=comparison.metric(pair.label).higher_is_better,
-        **{f"p{p}": value for p, value in gain.percentiles.items()},
-    )
+def _shares_text(row: Gain) -> str:
+    worse, equal, better = map(numbers.share, (row.worse, row.pair.equal, row.better))
+    return f"{worse} worse, {equal} unchanged, {better} better"
 
 
-def _bars(rows: Rows, y: alt.Y, ends: Domain, *, narrow: bool) -> list[alt.Chart]:
-    """Return the bars between two pixels, with heads and, if there is room, with their shares."""
-    reach = max((row[side] for row in rows for side in ("worse", "better")), default=0.0) or 1.0
-    middle = (ends[0] + ends[1]) / 2
-    layers = []
-    for side, end, align, gap in (("worse", ends[0], "right", -6), ("better", ends[1], "left", 6)):
-        outwards = alt.Scale(domain=[0, reach], range=[middle, end], nice=False)
-        x = alt.X(f"{side}:Q", scale=outwards, axis=None)
-        bars = plot(rows).mark_rule(strokeWidth=14, color=light(side), aria=True)
-        layers += [
-            bars.encode(x=x, x2=alt.X2("zero"), y=y, description=alt.Description("shares:N")),
-            _head(side, side, middle + gap, align),
-        ]
-        if not narrow:
-            shares = partial(text_layer, rows, f"{side}_text", 13, "ink", x=x, y=y, tagged=True)
-            layers.append(shares(dx=gap, align=align))
-    return [*layers, _zero_line(rows, x_at(middle), y, narrow=narrow)]
+def _percentiles_text(comparison: Comparison, row: Gain) -> str:
+    texts = [f"{p} %: {percentile_text(comparison, row, p)}" for p in row.percentiles]
+    return f"percentiles {', '.join(texts)}" if texts else ""
 
 
-def _spread(rows: Rows, y: alt.Y, ends: Domain, *, narrow: bool) -> list[alt.Chart]:
-    """Return the interval plot between two pixels; a model that never differs is not in it."""
-    lines = [row for row in rows if "p50" in row]
-    if not lines:
-        return []
-    low, high = padded_domain([0.0, *(row[end] for row in lines for end in ("p5", "p95"))])
-    domain = [low, high] if rows[0]["higher_is_better"] else [high, low]
-    to_pixels = alt.Scale(domain=domain, range=list(ends), nice=False)
-    zero, p5, p25, p50 = (
-        alt.X(f"{field}:Q", scale=to_pixels, axis=None) for field in ("zero", "p5", "p25", "p50")
-    )
-    rule = partial(plot(lines).mark_rule, color=light("line-strong"), aria=True)
-    medians = plot(lines).mark_point(shape="circle", size=70, opacity=1, aria=True)
-    ticks = signed_axis((low, high), 4, grid=not narrow)
-    return [
-        _zero_line(rows, zero.axis(ticks), y, narrow=narrow),
-        rule(strokeWidth=1.5).encode(x=p5, x2=alt.X2("p95"), y=y, description=TAG),
-        rule(strokeWidth=7).encode(x=p25, x2=alt.X2("p75"), y=y, description=TAG),
-        medians.encode(
-            x=p50,
-            y=y,
-            fill=alt.value(light("page")),
-            stroke=alt.value(light("ink")),
-            description=HOVER,
-        ),
-        _head("by how much", "ink-soft", ends[0], "left"),
-    ]
+def _spread_scale(rows: Sequence[Gain], start: float, end: float) -> Linear | None:
+    """Return the scale of the percentiles; None if no model ever differs."""
+    ends = [row.percentiles[p] for row in rows if row.percentiles for p in (5, 95)]
+    return padded_scale([0.0, *ends], start, end) if ends else None
 
 
-def _head(text: str, colour: str, x: float, align: str) -> alt.Chart:
-    return text_layer([{"text": text}], "text", 12, colour, x=x_at(x), y=y_at(-14), align=align)
+def _draw_bar_heads(chart: Chart, bars: Linear) -> None:
+    chart.text(bars(0) - 6, -14, "worse", 12, "worse", anchor="end")
+    chart.text(bars(0) + 6, -14, "better", 12, "better")
 
 
-def _zero_line(rows: Rows, x: Any, y: alt.Y, *, narrow: bool) -> alt.Chart:
-    """Return the line of no difference; it must not cross texts above the marks."""
+def _draw_bars(chart: Chart, bars: Linear, y: float, row: Gain, *, with_shares: bool) -> None:
+    worse, better = bars(-row.worse), bars(row.better)
+    chart.rect(worse, y - _BAR / 2, bars(0), y + _BAR / 2, "worse")
+    chart.rect(bars(0), y - _BAR / 2, better, y + _BAR / 2, "better")
+    if with_shares:
+        chart.text(worse - 6, y, numbers.share(row.worse), 13, "ink", anchor="end")
+        chart.text(better + 6, y, numbers.share(row.better), 13, "ink")
+
+
+def _draw_spread(chart: Chart, x: Linear, y: float, percentiles: Mapping[int, float]) -> None:
+    for low, high, width in ((5, 95, 1.5), (25, 75, 7)):
+        ends = [(x(percentiles[low]), y), (x(percentiles[high]), y)]
+        chart.line(ends, "line-strong", width)
+    chart.symbol((x(percentiles[50]), y), CIRCLE, 4.18, stroke="ink", fill="page", width=2)
+
+
+def _draw_zero_line(chart: Chart, x: Linear, y: float, row_height: int, *, narrow: bool) -> None:
+    """Draw the line of no difference; it must not cross texts above the marks."""
     above, below = (0.2, 0.45) if narrow else (0.5, 0.5)
-    lines = [{"zero": 0.0, "row": row["row"] - above, "to": row["row"] + below} for row in rows]
-    rule = plot(lines).mark_rule(color=light("ink-soft"), strokeWidth=1)
-    return rule.encode(x=x, y=y, y2=alt.Y2("to"))
+    ends = [(x(0), y - above * row_height), (x(0), y + below * row_height)]
+    chart.line(ends, "ink-soft")
 
 
-def _texts(rows: Rows, y: alt.Y, width: int, *, narrow: bool) -> list[alt.Chart]:
-    """Return name and shares of users: beside the marks, or above them."""
-    texts = partial(text_layer, rows, y=y, tagged=True)
+def _draw_texts(chart: Chart, y: float, row: Gain, *, narrow: bool) -> None:
+    """Write name and shares of users: beside the marks, or above them."""
     if narrow:
-        return [
-            texts("long_name", 13, "ink", x=x_at(0), align="left", dy=-17),
-            texts("shares_text", 13, "ink-soft", x=x_at(width), align="right", dy=-17),
-        ]
-    return [
-        texts("name", 14, "ink", x=x_at(-140), align="left"),
-        texts("unchanged", 13, "ink-soft", x=x_at(width + 126), align="right"),
-    ]
+        shares = f"{numbers.share(row.worse)} worse, {numbers.share(row.better)} better"
+        chart.text(0, y - 17, shorten(row.pair.a, LONG_NAME), 13, "ink")
+        chart.text(chart.width, y - 17, shares, 13, "ink-soft", anchor="end")
+    else:
+        unchanged = f"{numbers.share(row.pair.equal)} unchanged"
+        chart.text(-140, y, shorten(row.pair.a, NAME), 14, "ink")
+        chart.text(chart.width + 126, y, unchanged, 13, "ink-soft", anchor="end")

@@ -3,37 +3,25 @@
 Lines are broken where conventions or ground truth changed.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.history import History, Revision, Standing
-from concord.reports.charts.model_styles import N_COLOURED, model_styles
-from concord.reports.charts.primitives import (
-    FILL,
-    HOVER,
-    STROKE,
-    TAG,
-    Domain,
-    Row,
-    end_names,
-    interval_columns,
-    number_axis,
-    padded_domain,
-    pixels_from_top,
-    plot,
+from concord.reports.charts.colours import CIRCLE, N_COLOURED, model_styles
+from concord.reports.charts.plots import (
+    Linear,
+    draw_axis,
+    draw_end_names,
+    draw_verdict,
+    interval_ends,
+    number_ticks,
+    padded_scale,
     plot_width,
-    scale,
     shorten,
-    tag,
-    text_layer,
-    x_at,
-    y2_at,
-    y_at,
 )
-from concord.reports.charts.svg import light, render_svg
+from concord.reports.charts.svg import Chart
 from concord.reports.text import history as text
 from concord.reports.text.numbers import interval, number
 from concord.reports.text.verdict_styles import VERDICTS
@@ -41,22 +29,52 @@ from concord.reports.text.verdict_styles import VERDICTS
 _BREAKS = {"truth", "conventions"}  # changes after which means cannot be compared
 _NAMED_OF_MANY = 3  # models, with the baseline, if colours run out
 _SHIFT = 0.07  # of a revision's width, so that intervals of models do not cover each other
-_LARGE, _SMALL = 130, 60  # square pixels of a mark of a new verdict
+_LARGE, _SMALL = 5.7, 3.87  # radius of a mark of a new verdict
 _MIN_WIDTH = 14  # pixels of a revision that fit a large mark
 _LETTER = 7.5  # pixels of a letter in a name
 _NOTE_ROW = 16  # pixels of a line of what changed
 _MAX_LANES, _MAX_NOTE = 4, 36  # lines of what changed, letters of one
 
 
-def points(history: History, label: str) -> list[Row]:
+@dataclass(frozen=True)
+class _Point:
+    """A model at a revision.
+
+    Attributes
+    ----------
+    position : float
+        Number of the revision, shifted so that intervals do not cover each other.
+    part : int
+        Number of breaks before: a line joins points of one part.
+    colour : str or None
+        None if the model is not named.
+    is_new : bool
+        True if its values changed.
+    """
+
+    revision: Revision
+    standing: Standing
+    mean: float
+    position: float
+    part: int
+    colour: str | None
+    is_last: bool
+    is_new: bool
+    has_new_verdict: bool
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return interval_ends(self.standing, self.mean)
+
+
+def _points(history: History, label: str) -> list[_Point]:
     """Return the means of a label; after each break a model has a new line."""
     colours = _colours(history, label)
-    digits = text.decimals(history, label)
     middle = (len(colours) - 1) / 2
     shift = {model: _SHIFT * (i - middle) for i, model in enumerate(colours)}
     previous_verdicts: dict[str, str | None] = {}
     part = 0
-    rows: list[Row] = []
+    points = []
     for i, revision in enumerate(history.revisions):
         part += is_break(revision)
         for standing in revision.standings_of(label):
@@ -65,42 +83,25 @@ def points(history: History, label: str) -> list[Row]:
             model, verdict = standing.model, standing.verdict
             previous = previous_verdicts.get(model, verdict)
             previous_verdicts[model] = verdict
-            rows.append(
-                _point(revision, standing, digits)
-                | {
-                    "revision": i + shift.get(model, 0.0),
-                    "is_last": i == len(history.revisions) - 1,
-                    "line": f"{model}\n{part}",
-                    "is_new": i == 0 or is_break(revision) or model not in revision.same,
-                    "has_new_verdict": None not in (verdict, previous) and verdict != previous,
-                    "colour": colours.get(model, light("line-strong")),
-                    "is_named": model in colours,
-                }
+            points.append(
+                _Point(
+                    revision,
+                    standing,
+                    standing.mean,
+                    i + shift.get(model, 0.0),
+                    part,
+                    colours.get(model),
+                    is_last=i == len(history.revisions) - 1,
+                    is_new=i == 0 or is_break(revision) or model not in revision.same,
+                    has_new_verdict=None not in (verdict, previous) and verdict != previous,
+                )
             )
-    return rows
+    return points
 
 
 def is_break(revision: Revision) -> bool:
     """True if the numbers of a revision cannot be compared with those of the revision before."""
     return any(each.kind in _BREAKS for each in revision.changed)
-
-
-def _point(revision: Revision, standing: Standing, digits: int) -> Row:
-    mean = number(standing.mean, digits)
-    ends = interval(standing.ci_low, standing.ci_high, digits)
-    word = f", {VERDICTS[standing.verdict].word}" if standing.verdict else ""
-    hover = (
-        f"{text.revision_name(revision)}, {standing.model}: "
-        f"{mean}{f' ({ends})' if ends else ''}{word}"
-    )
-    return {
-        **interval_columns(standing),
-        "model": standing.model,
-        "verdict": standing.verdict or "",
-        "plain": f"{standing.model}: {mean}{word}",
-        "hover": tag(hover, standing.model),
-        "tag": tag("", standing.model),
-    }
 
 
 def _colours(history: History, label: str) -> dict[str, str]:
@@ -121,25 +122,26 @@ def _colours(history: History, label: str) -> dict[str, str]:
 
 def history_chart(history: History, label: str, *, narrow: bool) -> Markup:
     """Return the line plot of means with intervals; a large mark shows a new verdict."""
-    rows = points(history, label)
-    margins = {"left": 44, "right": 104 if narrow else 140, "top": 12, "bottom": 48}
-    size = plot_width(margins, narrow=narrow), 220 if narrow else 300
-    notes = _change_notes(history, size[0], size[0] + margins["right"])
-    margins["top"] += _NOTE_ROW * max((each["lane"] + 1 for each in notes), default=0)
-    domain = padded_domain((row[end] for row in rows for end in ("low", "high")), 0.06)
+    points, digits = _points(history, label), text.decimals(history, label)
+    left, right = 44, 104 if narrow else 140
+    width, height = plot_width(left, right, narrow=narrow), 220 if narrow else 300
+    notes = _change_notes(history, width, width + right)
+    top = 12 + _NOTE_ROW * max((note.lane + 1 for note in notes.values()), default=0)
+    chart = Chart(width, height, left=left, right=right, top=top, bottom=48)
     n = len(history.revisions)
-    x = alt.X("revision:Q", axis=None, scale=scale(-0.5, n - 0.5))
-    y = alt.Y("mean:Q", scale=scale(*domain), axis=number_axis(domain, 5))
-    layers = [
-        *_change_lines(history, x, size[1], {each["revision"]: each["lane"] for each in notes}),
-        *_lines(rows, x, y, _LARGE if size[0] / n >= _MIN_WIDTH else _SMALL),
-        *_model_names(rows, domain, size),
-        *_revision_names(history, size),
-        *_change_texts(notes),
-    ]
+    x = Linear(-0.5, n - 0.5, 0, width)
+    y = padded_scale((end for p in points for end in p.ends), height, 0, share=0.06)
+    draw_axis(chart, y, number_ticks(y, 5), upright=True)
+    _draw_changes(chart, x, history, notes)
+    _draw_lines(chart, x, y, points)
+    radius = _LARGE if width / n >= _MIN_WIDTH else _SMALL
+    _draw_marks(chart, x, y, points, digits=digits, radius=radius)
+    last = {p.standing.model: p for p in points if p.colour}
+    ends = [(model, y(point.mean), point.colour or "") for model, point in last.items()]
+    draw_end_names(chart, ends)
+    _draw_revision_names(chart, history)
     title = f"{label} at each revision, by model"
-    description = "; ".join(row["plain"] for row in rows if row["is_last"])
-    return render_svg(layers, size, margins, title, description)
+    return chart.markup(title, "; ".join(_plain(p, digits) for p in points if p.is_last))
 
 
 def has_history(history: History, label: str) -> bool:
@@ -154,121 +156,111 @@ def is_broken(history: History) -> bool:
 
 def new_verdicts(history: History, label: str) -> set[str]:
     """Return the verdicts to which a model changed at a revision."""
-    return {row["verdict"] for row in points(history, label) if row["has_new_verdict"]}
+    return {p.standing.verdict or "" for p in _points(history, label) if p.has_new_verdict}
 
 
-def _change_lines(
-    history: History, x: alt.X, height: int, lanes: Mapping[int, int]
-) -> list[alt.Chart]:
-    """Return a line up to the words where inputs changed, dashed where means are not comparable."""
-    layers = []
-    for i, revision in enumerate(history.revisions):
-        inputs = text.changed_inputs(revision)
-        if not i or not inputs:
-            continue
-        broken = is_break(revision)
-        dash = [4, 4] if broken else alt.Undefined
-        rule = plot([{"revision": i - 0.5, "hover": tag(inputs)}]).mark_rule(
-            strokeWidth=1.25 if broken else 1, strokeDash=dash, aria=True
-        )
-        layers.append(
-            rule.encode(
-                x=x,
-                y=y_at(-_NOTE_ROW * (lanes[i] + 1) if i in lanes else 0),
-                y2=y2_at(height),
-                stroke=alt.value(light("ink-faint" if broken else "line-strong")),
-                description=HOVER,
-            )
-        )
-    return layers
+def _plain(point: _Point, digits: int) -> str:
+    return f"{point.standing.model}: {number(point.mean, digits)}{_verdict_text(point)}"
 
 
-def _change_notes(history: History, width: int, right: int) -> list[Row]:
-    """Return the words on what changed, the latest first, each above all that it would cover."""
+def _hover(point: _Point, digits: int) -> str:
+    standing = point.standing
+    ends = interval(standing.ci_low, standing.ci_high, digits)
+    found = f"{number(point.mean, digits)}{f' ({ends})' if ends else ''}{_verdict_text(point)}"
+    return f"{text.revision_name(point.revision)}, {standing.model}: {found}"
+
+
+def _verdict_text(point: _Point) -> str:
+    verdict = point.standing.verdict
+    return f", {VERDICTS[verdict].word}" if verdict else ""
+
+
+@dataclass(frozen=True)
+class _Note:
+    """Words on what changed; lane 0 is just above the plot."""
+
+    words: str
+    x: float
+    lane: int
+
+
+def _change_notes(history: History, width: int, right: int) -> dict[int, _Note]:
+    """Return revision -> its note, the latest first, each above all that it would cover."""
     n = len(history.revisions)
-    rows: list[Row] = []
+    notes: dict[int, _Note] = {}
     for i in range(n - 1, 0, -1):
         words = shorten(text.changed_inputs(history.revisions[i]), _MAX_NOTE)
         length = _LETTER * len(words)
         start = max(0.0, min(width * i / n + 4, right - length))
-        lane = max((each["lane"] + 1 for each in rows if each["x"] < start + length), default=0)
+        lane = max((note.lane + 1 for note in notes.values() if note.x < start + length), default=0)
         if words and lane < _MAX_LANES:
-            rows.append({"revision": i, "lane": lane, "text": words, "x": start})
-    return rows
+            notes[i] = _Note(words, start, lane)
+    return notes
 
 
-def _change_texts(notes: Sequence[Row]) -> list[alt.Chart]:
-    texts = partial(text_layer, field="text", size=12, colour="ink-soft", align="left")
-    return [
-        texts([each], x=x_at(each["x"]), y=y_at(-8 - _NOTE_ROW * each["lane"])) for each in notes
-    ]
+def _draw_changes(chart: Chart, x: Linear, history: History, notes: dict[int, _Note]) -> None:
+    """Draw a line up to the words where inputs changed, dashed where means are not comparable."""
+    for i, revision in enumerate(history.revisions):
+        inputs = text.changed_inputs(revision)
+        if not i or not inputs:
+            continue
+        note = notes.get(i)
+        at, top = x(i - 0.5), -_NOTE_ROW * (note.lane + 1) if note else 0
+        ends = [(at, top), (at, chart.height)]
+        with chart.group(hover=inputs):
+            if is_break(revision):
+                chart.line(ends, "ink-faint", 1.25, dash="4,4")
+            else:
+                chart.line(ends, "line-strong")
+        if note:
+            chart.text(note.x, -8 - _NOTE_ROW * note.lane, note.words, 12, "ink-soft")
 
 
-def _lines(rows: Sequence[Row], x: alt.X, y: alt.Y, size: int) -> list[alt.Chart]:
-    lines = plot(sorted(rows, key=lambda row: row["is_named"]))
-    interval_rows = [
-        row
-        for row in rows
-        if row["is_named"] and (row["is_new"] or row["has_new_verdict"] or row["is_last"])
-    ]
-    intervals = plot(interval_rows).mark_rule(strokeWidth=1.25, opacity=0.5, aria=True)
-    dots = plot(row for row in interval_rows if not row["has_new_verdict"])
-    new_verdict_rows = [row for row in rows if row["has_new_verdict"]]
-    return [
-        lines.mark_line(strokeWidth=1.75, aria=True).encode(
-            x=x, y=y, detail=alt.Detail("line:N"), stroke=STROKE, description=TAG
-        ),
-        intervals.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high"), stroke=STROKE, description=TAG),
-        dots.mark_point(size=22, shape="circle", opacity=1, strokeWidth=1, aria=True).encode(
-            x=x, y=y, stroke=STROKE, fill=FILL, description=HOVER
-        ),
-        *(
-            plot(row for row in new_verdict_rows if row["verdict"] == name)
-            .mark_point(size=size, shape=verdict.path, opacity=1, strokeWidth=1.75, aria=True)
-            .encode(
-                x=x,
-                y=y,
-                stroke=STROKE,
-                fill=FILL if verdict.filled else alt.value(light("raised")),
-                description=HOVER,
-            )
-            for name, verdict in VERDICTS.items()
-            if any(row["verdict"] == name for row in new_verdict_rows)
-        ),
-    ]
+def _draw_lines(chart: Chart, x: Linear, y: Linear, points: Sequence[_Point]) -> None:
+    """Draw the lines of models between breaks, those of named models on top."""
+    lines: dict[tuple[bool, str, int], list[_Point]] = {}
+    for point in points:
+        key = point.colour is not None, point.standing.model, point.part
+        lines.setdefault(key, []).append(point)
+    for (_, model, _), line in sorted(lines.items(), key=lambda each: each[0][0]):
+        with chart.group(model):
+            ends = [(x(point.position), y(point.mean)) for point in line]
+            chart.line(ends, line[0].colour or "line-strong", 1.75)
 
 
-def _model_names(rows: Sequence[Row], domain: Domain, size: tuple[int, int]) -> list[alt.Chart]:
-    """Return the names at the right, level with the last known mean."""
-    last = {row["model"]: row for row in rows if row["is_named"]}
-    ends = [{**row, "name": shorten(model, 13)} for model, row in last.items()]
-    return end_names(ends, [pixels_from_top(row["mean"], domain, size[1]) for row in ends], size)
+def _draw_marks(
+    chart: Chart, x: Linear, y: Linear, points: Sequence[_Point], *, digits: int, radius: float
+) -> None:
+    """Draw the intervals of named models where values changed, and the marks of new verdicts."""
+    for point in points:
+        at = x(point.position), y(point.mean)
+        colour, verdict = point.colour or "line-strong", point.standing.verdict
+        is_shown = point.colour and (point.is_new or point.has_new_verdict or point.is_last)
+        if not is_shown and not point.has_new_verdict:
+            continue
+        with chart.group(point.standing.model):
+            if is_shown:
+                chart.line([(at[0], y(end)) for end in point.ends], colour, 1.25, opacity=0.5)
+            with chart.group(hover=_hover(point, digits)):
+                if point.has_new_verdict and verdict:
+                    draw_verdict(chart, at, verdict, radius, "raised", colour=colour)
+                else:
+                    chart.symbol(at, CIRCLE, 2.35, stroke=colour, fill=colour)
 
 
-def _revision_names(history: History, size: tuple[int, int]) -> list[alt.Chart]:
-    """Return as many names and dates as fit: the last revision, the first, tags, then others."""
-    width, height = size
+def _draw_revision_names(chart: Chart, history: History) -> None:
+    """Write as many names and dates as fit: the last revision, the first, tags, then others."""
     n = len(history.revisions)
     used_ranges: list[tuple[float, float]] = []
-    texts = partial(
-        text_layer,
-        field="text",
-        size=12,
-        colour="ink-faint",
-        align="center",
-        baseline="top",
-    )
-    layers = []
     tagged = [i for i in range(n) if history.revisions[i].tags]
     for i in dict.fromkeys([n - 1, 0, *tagged[::-1], *range(n)]):
         revision = history.revisions[i]
         name = shorten(revision.tags[0] if revision.tags else revision.name, 12)
         date = revision.date[-10:]  # the last day of several revisions
-        centre, half = width * (i + 0.5) / n, _LETTER * max(len(name), len(date)) / 2 + 6
+        centre = chart.width * (i + 0.5) / n
+        half = _LETTER * max(len(name), len(date)) / 2 + 6
         if all(centre + half <= low or centre - half >= high for low, high in used_ranges):
             used_ranges.append((centre - half, centre + half))
-            layers += [
-                texts([{"text": line}], x=x_at(centre), y=y_at(height + 12 + 15 * row))
-                for row, line in enumerate(filter(None, (name, date)))
-            ]
-    return layers
+            for row, line in enumerate(filter(None, (name, date))):
+                y = chart.height + 17 + 15 * row
+                chart.text(centre, y, line, 12, "ink-faint", anchor="middle")

@@ -1,216 +1,152 @@
-"""Interval plots of differences to the baseline in groups; bars of shares of items."""
+"""Dot plots of differences to the baseline in groups; bars of shares of items."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
 
-import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Segmentation
 from concord.metrics_core.results.text_format import join_names
-from concord.reports.charts.model_styles import model_styles
-from concord.reports.charts.primitives import (
-    HOVER,
-    INSIDE,
-    NAME,
-    SHAPE,
-    STROKE,
-    Row,
-    axis,
-    interval_layer,
-    padded_domain,
-    plot,
-    plot_width,
-    row_axes,
-    scale,
-    shorten,
-    tag,
-    text_layer,
-    x_at,
-    y_at,
+from concord.reports.charts.colours import model_styles
+from concord.reports.charts.intervals import (
+    draw_band,
+    draw_baseline_name,
+    draw_differences_axis,
+    draw_interval,
+    draw_zero_line,
 )
-from concord.reports.charts.svg import light, render_svg
+from concord.reports.charts.plots import NAME, Linear, draw_verdict, plot_width, shorten
+from concord.reports.charts.svg import Chart
 from concord.reports.text import numbers
 from concord.reports.text.segments import Cell, Grid, Group
 from concord.reports.text.verdict_styles import VERDICTS
 
-_LINE = 16  # pixels of a model
-_GAP, _NARROW_GAP = 0.7, 2.6  # lines above a group; on a phone they hold its name
-_GROUPS, _MODELS = 200, 130  # pixels of the names of groups and models
-_NARROW_MODELS, _NARROW_NUMBERS = 98, 62
+_LINE = 14  # pixels of a model
+_GAP = 12  # pixels above a group
+_GROUPS = 215  # pixels of the names of groups
+_HEAD = 36  # pixels of a group's name on a phone
+_MIN_GROUP = 32  # pixels of a group whose name is beside it
 _MAX_GROUP = 30  # characters of a group's name
 _MAX_NARROW_NAME = 13  # characters of a model's name on a phone
+_MAX_LABEL, _MAX_NARROW_LABEL = 60, 30  # characters beside an interval
+_LABEL_GAP = 9  # pixels between an interval and its label
+_DIGIT, _LETTER = 7.2, 6.6  # pixels, at most, of a bold digit and of a letter
+_PADDING = 0.03  # of the width, at the left
 
 
 @dataclass(frozen=True)
-class _Layout:
-    """Positions of a chart, in lines from its top."""
+class _Row:
+    """A model in a group: the value, then its name, and the verdict if it is another than overall.
 
-    comparison: Comparison
-    grid: Grid
-    narrow: bool
+    Attributes
+    ----------
+    label : str
+        Name, and verdict or what is missing.
+    """
 
-    @property
-    def gap(self) -> float:
-        """Lines above a group."""
-        return _NARROW_GAP if self.narrow else _GAP
-
-    @property
-    def ends(self) -> list[float]:
-        """End of each group; a group without differences has its name and a note."""
-        note = 1 if self.narrow else 2
-        heights = [note if group.note else len(self.grid.lines) for group in self.grid.groups]
-        return list(accumulate(height + self.gap for height in heights))
+    group: Group
+    model: str
+    cell: Cell
+    colour: str
+    number: str
+    label: str
 
     @property
-    def starts(self) -> list[float]:
-        """Position of the first model of each group."""
-        return [self.gap, *(end + self.gap for end in self.ends[:-1])]
+    def reach(self) -> float:
+        """Value right of which the label begins: it must not cover the line of no difference."""
+        return max(0.0, self.cell.value or 0.0, self.cell.high or 0.0)
 
     @property
-    def margins(self) -> dict[str, int]:
-        """Margins in pixels."""
-        if self.narrow:
-            return {"left": _NARROW_MODELS, "right": _NARROW_NUMBERS, "top": 24, "bottom": 30}
-        return {"left": _GROUPS + _MODELS, "right": 210, "top": 24, "bottom": 30}
+    def length(self) -> float:
+        """Pixels of number and label."""
+        return _LABEL_GAP + _DIGIT * len(self.number) + _LETTER * (len(self.label) + 1)
 
     @property
-    def width(self) -> int:
-        """Pixels between the margins."""
-        return plot_width(self.margins, narrow=self.narrow)
-
-    @property
-    def y(self) -> alt.Y:
-        """Axis of the lines."""
-        return alt.Y("row:Q", axis=None, scale=scale(self.ends[-1] - 0.5, -0.5))
+    def plain(self) -> str:
+        """The row as text."""
+        found = numbers.with_details(self.number, self.cell.detail)
+        return f"{self.group.name}, {self.model}: {found} {self.cell.word}"
 
 
 def segment_chart(
     comparison: Comparison, entry: Segmentation, grid: Grid, *, narrow: bool
 ) -> Markup:
-    """Return the interval plot: groups as rows, with a line per model.
+    """Return the dot plot: a row per group, in it a mark per model with its interval and value.
 
     Colours are those of models, shapes those of verdicts. Groups in which the model or the baseline
     has no list have no mark.
     """
-    layout = _Layout(comparison, grid, narrow)
-    rows = list(_rows(layout))
-    shown = [row for row in rows if row["difference"] is not None]
-    reach = [group.min_effect for group in grid.groups if not group.note]
-    ends = [row[key] for row in shown for key in ("difference", "low", "high")]
-    known = [end for end in ends if end is not None]
-    domain = padded_domain([0.0, *reach, *(-each for each in reach), *known])
-    x, _ = row_axes("difference", domain, 1, narrow=narrow)
-    layers = [
-        *_bands(layout, x),
-        interval_layer(shown, layout.y),
-        plot(shown)
-        .mark_point(size=70, strokeWidth=1.75, opacity=1, aria=True)
-        .encode(x=x, y=layout.y, shape=SHAPE, stroke=STROKE, fill=INSIDE, description=HOVER),
-        *_texts(layout, rows),
-    ]
+    left = 0 if narrow else _GROUPS
+    width = plot_width(left, 4, narrow=narrow)
+    head, least = (_HEAD, _LINE) if narrow else (0, _MIN_GROUP)
+    rows = [list(_rows(comparison, grid, i, narrow=narrow)) for i in range(len(grid.groups))]
+    heights = [_GAP + head + max(least, _LINE * len(part)) for part in rows]
+    chart = Chart(width, sum(heights), left=left, right=4, top=24, bottom=30)
+    x = _scale(grid.groups, [row for part in rows for row in part], width)
+    draw_differences_axis(chart, x, narrow=narrow)
+    draw_baseline_name(chart, x, comparison.baseline)
+    tops = [end - height + _GAP for end, height in zip(accumulate(heights), heights, strict=True)]
+    for group, part, top in zip(grid.groups, rows, tops, strict=True):
+        detail = f"{comparison.baseline} {group.mean} · {numbers.count(group.n_users)} users"
+        chart.text(-left, top + 7, shorten(group.name, _MAX_GROUP), 13, "ink", bold=True)
+        chart.text(-left, top + 23, detail, 12, "ink-faint")
+        first = top + head
+        if group.note:
+            chart.text(x(0) + _LABEL_GAP, first + 7, group.note, 12, "ink-soft")
+        else:
+            _draw_group(chart, x, first, group, part)
     title = f"{grid.label} by {entry.name}: difference of each model to {comparison.baseline}"
-    plain = [
-        *(f"{group.name}: {group.note}" for group in grid.groups if group.note),
-        *(row["plain"] for row in rows),
-    ]
-    size = (layout.width, round(layout.ends[-1] * _LINE))
-    return render_svg(layers, size, layout.margins, title, "; ".join(plain))
+    notes = [f"{group.name}: {group.note}" for group in grid.groups if group.note]
+    return chart.markup(title, "; ".join([*notes, *(row.plain for part in rows for row in part)]))
 
 
-def _bands(layout: _Layout, x: alt.X) -> list[alt.Chart]:
-    """Return the bands of small differences and the lines of none, with the baseline's name."""
-    spans = [
-        {
-            "zero": 0.0,
-            "low": -group.min_effect,
-            "high": group.min_effect,
-            "from": start - 0.5,
-            "to": start + len(layout.grid.lines) - 0.5,
-            "hover": f"within ±{numbers.exact(float(f'{group.min_effect:.3g}'))}",
-        }
-        for group, start in zip(layout.grid.groups, layout.starts, strict=True)
-        if not group.note
-    ]
-    rises = {"y": alt.Y("from:Q", axis=None), "y2": alt.Y2("to")}
-    name = [{"difference": 0.0, "name": shorten(layout.comparison.baseline, NAME)}]
-    return [
-        plot(spans)
-        .mark_rect(color=light("band"), aria=True)
-        .encode(x=alt.X("low:Q"), x2=alt.X2("high"), description=HOVER, **rises),
-        plot(spans)
-        .mark_rule(color=light("ink-soft"), strokeWidth=1)
-        .encode(x=alt.X("zero:Q"), **rises),
-        text_layer(name, "name", 12, "ink-soft", x=x, y=y_at(0), dy=-10),
-    ]
+def _rows(comparison: Comparison, grid: Grid, number: int, *, narrow: bool) -> Iterator[_Row]:
+    group = grid.groups[number]
+    styles = model_styles(comparison.model_order, comparison.baseline)
+    for line in grid.lines if not group.note else ():
+        model, cell = line.model, line.cells[number]
+        overall = comparison.difference(model, comparison.baseline, grid.label)
+        label = shorten(model, _MAX_NARROW_NAME if narrow else NAME)
+        if cell.value is None:
+            label = f"{label}: {cell.word or numbers.MISSING}"
+        elif not narrow and (overall is None or cell.word != VERDICTS[overall.verdict].word):
+            label = f"{label}, {cell.word}"
+        text = "" if cell.value is None else cell.text
+        label = shorten(label, _MAX_NARROW_LABEL if narrow else _MAX_LABEL)
+        yield _Row(group, model, cell, styles[model].colour, text, label)
 
 
-def _rows(layout: _Layout) -> Iterator[Row]:
-    styles = model_styles(layout.comparison.model_order, layout.comparison.baseline)
-    for i, (group, start) in enumerate(zip(layout.grid.groups, layout.starts, strict=True)):
-        for j, line in enumerate(layout.grid.lines if not group.note else ()):
-            row = _row(group, line.model, line.cells[i], styles[line.model].colour)
-            yield row | {"row": start + j}
+def _scale(groups: Sequence[Group], rows: Sequence[_Row], width: int) -> Linear:
+    """Return the largest scale on which every label fits at the right of its interval."""
+    reach = [group.min_effect for group in groups if not group.note]
+    ends = [end for row in rows for end in (row.cell.value, row.cell.low, row.cell.high)]
+    known = [0.0, *reach, *(-each for each in reach), *(end for end in ends if end is not None)]
+    low, high = min(known), max(max(known), min(known) + 0.01)
+    start = _PADDING * width
+    spans = [(row.reach - low, row.length) for row in rows if row.reach > low]
+    per_unit = min((width - start - text) / span for span, text in [*spans, (high - low, 0.0)])
+    return Linear(low, high, start, start + per_unit * (high - low))
 
 
-def _row(group: Group, model: str, cell: Cell, colour: str) -> Row:
-    number = "" if cell.value is None else cell.text
-    plain = f"{group.name}, {model}: {numbers.with_details(number, cell.detail)} {cell.word}"
-    style = VERDICTS.get(cell.verdict or "")
-    return {
-        "model": model,
-        "difference": cell.value,
-        "low": cell.low,
-        "high": cell.high,
-        "colour": colour,
-        "shape": style.path if style else "",
-        "inside": colour if style and style.filled else light("page"),
-        "name": shorten(model, NAME),
-        "short_name": shorten(model, _MAX_NARROW_NAME),
-        "number": number,
-        "word": cell.word,
-        "number_or_word": number or cell.word,
-        "plain": plain,
-        "hover": tag(plain, model),
-        "tag": tag("", model),
-    }
-
-
-def _texts(layout: _Layout, rows: Sequence[Row]) -> list[alt.Chart]:
-    """Return names of groups and models, differences and verdicts."""
-    groups = [
-        {
-            "row": start,
-            "name": shorten(group.name, _MAX_GROUP),
-            "detail": f"{layout.comparison.baseline} {group.mean} · "
-            f"{numbers.count(group.n_users)} users",
-            "note": group.note,
-        }
-        for group, start in zip(layout.grid.groups, layout.starts, strict=True)
-    ]
-    left = x_at(-layout.margins["left"])
-    heads = partial(text_layer, groups, x=left, y=layout.y, align="left")
-    texts = partial(text_layer, rows, y=layout.y, tagged=True)
-    numbers_at = x_at(layout.width + _NARROW_NUMBERS)
-    if layout.narrow:
-        return [
-            heads("name", 13, "ink", fontWeight=600, dy=-33),
-            heads("detail", 12, "ink-faint", dy=-17),
-            heads("note", 12, "ink-soft"),
-            texts("short_name", 12, x=left, align="left"),
-            texts("number_or_word", 12, "ink", x=numbers_at, align="right"),
-        ]
-    return [
-        heads("name", 13, "ink", fontWeight=600),
-        heads("detail", 12, "ink-faint", dy=_LINE),
-        text_layer(groups, "note", 12, "ink-soft", x=x_at(-100), y=layout.y, align="left"),
-        texts("name", 12, x=x_at(-16), align="right"),
-        texts("number", 12, "ink", x=numbers_at, align="right", fontWeight=600),
-        texts("word", 12, "ink-soft", x=x_at(layout.width + 74), align="left"),
-    ]
+def _draw_group(chart: Chart, x: Linear, top: float, group: Group, rows: Sequence[_Row]) -> None:
+    bottom = top + _LINE * len(rows)
+    draw_band(chart, x, group.min_effect, top, bottom)
+    draw_zero_line(chart, x, top, bottom)
+    for i, row in enumerate(rows):
+        y = top + (i + 0.5) * _LINE
+        with chart.group(row.model):
+            if row.cell.value is not None and row.cell.verdict is not None:
+                with chart.group(hover=row.plain):
+                    draw_interval(chart, x, y, (row.cell.low, row.cell.high), row.colour)
+                    place = x(row.cell.value), y
+                    verdict = row.cell.verdict
+                    draw_verdict(chart, place, verdict, 4.18, "page", colour=row.colour)
+            label = x(row.reach) + _LABEL_GAP
+            chart.text(label, y, row.number, 12, "ink", bold=True)
+            label += _DIGIT * len(row.number) + (_LETTER if row.number else 0)
+            chart.text(label, y, row.label, 12, row.colour)
 
 
 _SHADES = (1.0, 0.55, 0.25, 0.1)  # opacity of head, middle, tail and cold
@@ -218,72 +154,33 @@ _BAR = 22  # pixels of a model
 _MIN_LABELLED = 40  # pixels of a number
 
 
-def share_chart(comparison: Comparison, entry: Segmentation, grid: Grid, *, narrow: bool) -> Markup:
+def share_chart(grid: Grid, *, narrow: bool) -> Markup:
     """Return stacked bars: the share of each model's lists that goes to each group of items."""
-    margins = {"left": 98, "right": 6} if narrow else {"left": 140, "right": 10}
-    margins |= {"top": 26, "bottom": 4}
-    width = plot_width(margins, narrow=narrow)
-    y = alt.Y("row:Q", axis=None, scale=scale(len(grid.lines) - 0.5, -0.5))
-    x = alt.X("from:Q", scale=scale(0, 1), axis=axis([], "''", grid=False))
-    names = [
-        {
-            "row": i,
-            "name": shorten(line.model, _MAX_NARROW_NAME if narrow else NAME),
-            "tag": tag("", line.model),
-        }
-        for i, line in enumerate(grid.lines)
-    ]
-    left = x_at(-margins["left"])
-    layers = [text_layer(names, "name", 13, "ink", x=left, y=y, align="left", tagged=True)]
+    left, right = (98, 6) if narrow else (140, 10)
+    width = plot_width(left, right, narrow=narrow)
+    chart = Chart(width, _BAR * len(grid.lines), left=left, right=right, top=26, bottom=4)
+    shades = [_SHADES[min(i, len(_SHADES) - 1)] for i in range(len(grid.groups))]
     key = width / len(grid.groups)
-    for number, group in enumerate(grid.groups):
-        shade = _SHADES[min(number, len(_SHADES) - 1)]
-        bars = [
-            {
-                "row": i,
-                "from": start,
-                "to": start + share,
-                "top": i - 0.36,
-                "bottom": i + 0.36,
-                "middle": start + share / 2,
-                "text": line.cells[number].text if share * width >= _MIN_LABELLED else "",
-                "hover": tag(f"{line.model}, {group.name}: {line.cells[number].text}", line.model),
-            }
-            for i, line in enumerate(grid.lines)
-            for share in [line.cells[number].value or 0.0]
-            for start in [sum(cell.value or 0.0 for cell in line.cells[:number])]
-        ]
-        ink = "page" if shade == 1 else "ink"
-        square = plot([{"shape": "square"}]).mark_point(
-            size=110, filled=True, color=light("ink-soft"), fillOpacity=shade, shape="square"
-        )
-        layers += [
-            plot(bars)
-            .mark_rect(color=light("ink-soft"), fillOpacity=shade, aria=True)
-            .encode(
-                x=x,
-                x2=alt.X2("to"),
-                y=alt.Y("top:Q", axis=None),
-                y2=alt.Y2("bottom"),
-                description=HOVER,
-            ),
-            text_layer(bars, "text", 12, ink, x=alt.X("middle:Q"), y=y),
-            square.encode(x=x_at(number * key + 6), y=y_at(-14)),
-            text_layer(
-                [{"name": group.name}],
-                "name",
-                12,
-                "ink-soft",
-                x=x_at(number * key + 18),
-                y=y_at(-14),
-                align="left",
-            ),
-        ]
+    for i, (group, shade) in enumerate(zip(grid.groups, shades, strict=True)):
+        chart.rect(i * key + 1, -19, i * key + 11, -9, "ink-soft", opacity=shade)
+        chart.text(i * key + 18, -14, group.name, 12, "ink-soft")
+    plain = []
+    for i, line in enumerate(grid.lines):
+        y, start = (i + 0.5) * _BAR, 0.0
+        texts = []
+        with chart.group(line.model):
+            name = shorten(line.model, _MAX_NARROW_NAME if narrow else NAME)
+            chart.text(-left, y, name, 13, "ink")
+            for group, cell, shade in zip(grid.groups, line.cells, shades, strict=True):
+                end = start + width * (cell.value or 0.0)
+                texts.append(f"{group.name} {cell.text}")
+                with chart.group(hover=f"{line.model}, {group.name}: {cell.text}"):
+                    chart.rect(start, y - 8, end, y + 8, "ink-soft", opacity=shade)
+                    if end - start >= _MIN_LABELLED:
+                        ink = "page" if shade == 1 else "ink"
+                        middle = (start + end) / 2
+                        chart.text(middle, y, cell.text, 12, ink, anchor="middle")
+                start = end
+        plain.append(f"{line.model}: {join_names(texts)}")
     title = f"{grid.label}: share of each model's lists that goes to items of each group"
-    groups = [group.name for group in grid.groups]
-    plain = [
-        f"{line.model}: "
-        + join_names([f"{g} {c.text}" for g, c in zip(groups, line.cells, strict=True)])
-        for line in grid.lines
-    ]
-    return render_svg(layers, (width, len(grid.lines) * _BAR), margins, title, "; ".join(plain))
+    return chart.markup(title, "; ".join(plain))

@@ -1,37 +1,18 @@
-"""Charts of a study: heat map of models by data sets, forest plot of differences."""
+"""Charts of a study: heat map of models by data sets, and forest plot of differences."""
 
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.study import Cell, Pair, ShrunkDifference, Study
-from concord.reports.charts.primitives import (
-    COLOUR,
-    HOVER,
-    Row,
-    Rows,
-    interval_layer,
-    padded_domain,
-    plot,
-    plot_width,
-    row_axes,
-    scale,
-    shorten,
-    tag,
-    text_layer,
-    x_at,
-    y_at,
-)
-from concord.reports.charts.svg import light, render_svg
+from concord.reports.charts.colours import CIRCLE, DIAMOND
+from concord.reports.charts.intervals import draw_differences_axis, draw_interval, draw_zero_line
+from concord.reports.charts.plots import Linear, padded_scale, plot_width, shorten
+from concord.reports.charts.svg import Chart
 from concord.reports.text import numbers
 from concord.reports.text.numbers import signed, signed_interval
-from concord.reports.text.study import (
-    digits,
-    open_ranks,
-    rank_text,
-    undecided_reason,
-)
+from concord.reports.text.study import digits, open_ranks, rank_text, undecided_reason
 from concord.reports.text.verdict_styles import VERDICTS
 
 MAX_FOREST_MODELS = 8
@@ -54,198 +35,140 @@ def heatmap_charts(study: Study, label: str, *, narrow: bool) -> list[Markup]:
 
 def _heatmap(study: Study, label: str, names: list[str], n_columns: int, *, narrow: bool) -> Markup:
     """Return the heat map of some data sets, models by mean rank, as wide as `n_columns`."""
-    models = study.ranked(label)
-    margins = {"left": 92 if narrow else 150, "right": 4, "top": 30, "bottom": 4}
-    column_width = min(plot_width(margins, narrow=narrow) // n_columns, _MAX_COLUMN_WIDTH)
-    cells = study.cells_of(label)
+    models, cells = study.ranked(label), study.cells_of(label)
+    left = 92 if narrow else 150
+    column = min(plot_width(left, 4, narrow=narrow) // n_columns, _MAX_COLUMN_WIDTH)
+    width, right = column * len(names), 4 + column * (n_columns - len(names))
+    chart = Chart(width, _CELL_ROW * len(models), left=left, right=right, top=30, bottom=4)
     largest = max((abs(c.relative) for c in cells.values() if c.relative is not None), default=0)
-    rows = [
-        _heatmap_cell(study, cells[name, model], (j, i), largest, rank="" if narrow else "rank ")
-        for i, model in enumerate(models)
-        for j, name in enumerate(names)
-    ]
-    x = alt.X("column:Q", axis=None, scale=scale(-0.5, len(names) - 0.5))
-    y = alt.Y("row:Q", axis=None, scale=scale(len(models) - 0.5, -0.5))
-    max_length = max(4, margins["left"] // 8)
-    model_names = [{"row": i, "name": shorten(model, max_length)} for i, model in enumerate(models)]
-    max_length = max(4, column_width // 7)
-    heads = [{"column": j, "name": shorten(name, max_length)} for j, name in enumerate(names)]
-    layers = [
-        *_heatmap_layers(rows, x, y, column_width),
-        text_layer(model_names, "name", 13, "ink", x=x_at(-margins["left"]), y=y, align="left"),
-        text_layer(heads, "name", 12, "ink-soft", x=x, y=y_at(-12)),
-    ]
-    margins["right"] += column_width * (n_columns - len(names))
+    for j, name in enumerate(names):
+        head = shorten(name, max(4, column // 7))
+        chart.text((j + 0.5) * column, -12, head, 12, "ink-soft", anchor="middle")
+    plain = []
+    for i, model in enumerate(models):
+        y = (i + 0.5) * _CELL_ROW
+        chart.text(-left, y, shorten(model, max(4, left // 8)), 13, "ink")
+        for j, name in enumerate(names):
+            cell = cells[name, model]
+            text = "baseline" if model == study.baseline else numbers.relative(cell.relative)
+            plain.append(f"{model} on {name}: {text}, {rank_text(cell)}")
+            with chart.group(model, hover=plain[-1]):
+                tone, opacity = _tint(study, cell, largest)
+                x = (j + 0.5) * column
+                half, rise = 0.48 * column, 0.46 * _CELL_ROW
+                chart.rect(x - half, y - rise, x + half, y + rise, tone, opacity=opacity)
+            number_size, rank_size = (11, 10) if column < _SMALL_BELOW else (13, 11)
+            chart.text(x, y - 6, text, number_size, "ink", anchor="middle", bold=True)
+            if cell.rank is not None:
+                ranks = f"{'' if narrow else 'rank '}{open_ranks(cell)}"
+                chart.text(x, y + 9, ranks, rank_size, "ink-soft", anchor="middle")
     title = f"{label}: relative difference to {study.baseline}, models by data sets"
-    description = "; ".join(row["plain"] for row in rows)
-    size = (column_width * len(names), _CELL_ROW * len(models))
-    return render_svg(layers, size, margins, title, description)
+    return chart.markup(title, "; ".join(plain))
 
 
-def _heatmap_cell(
-    study: Study, cell: Cell, position: tuple[int, int], largest: float, *, rank: str
-) -> Row:
-    column, row = position
-    share = None if cell.relative is None else cell.relative / largest if largest else 0.0
-    is_higher_better = study.metric(cell.label).higher_is_better
-    tone = "band" if not share else "better" if (share > 0) == is_higher_better else "worse"
-    cell_text = "baseline" if cell.model == study.baseline else numbers.relative(cell.relative)
-    plain = f"{cell.model} on {cell.dataset}: {cell_text}, {rank_text(cell)}"
-    return {
-        "column": column,
-        "row": row,
-        "left": column - 0.48,
-        "right": column + 0.48,
-        "top": row - 0.46,
-        "bottom": row + 0.46,
-        "tone": light(tone),
-        "strength": 0.08 + 0.32 * round(_COLOUR_STEPS * abs(share)) / _COLOUR_STEPS if share else 1,
-        "text": cell_text,
-        "ranks": "" if cell.rank is None else f"{rank}{open_ranks(cell)}",
-        "plain": plain,
-        "hover": tag(plain, cell.model),
-    }
+def _tint(study: Study, cell: Cell, largest: float) -> tuple[str, float]:
+    """Return colour and opacity of a cell, in a few steps up to the largest difference."""
+    share = cell.relative / largest if cell.relative and largest else 0.0
+    if not share:
+        return "band", 1.0
+    is_better = (share > 0) == study.metric(cell.label).higher_is_better
+    opacity = 0.08 + 0.32 * round(_COLOUR_STEPS * abs(share)) / _COLOUR_STEPS
+    return "better" if is_better else "worse", opacity
 
 
-def _heatmap_layers(rows: list[Row], x: alt.X, y: alt.Y, column_width: int) -> list[alt.Chart]:
-    number_size, rank_size = (11, 10) if column_width < _SMALL_BELOW else (13, 11)
-    return [
-        plot(rows)
-        .mark_rect(aria=True)
-        .encode(
-            x=alt.X("left:Q", axis=None),
-            x2=alt.X2("right"),
-            y=alt.Y("top:Q", axis=None),
-            y2=alt.Y2("bottom"),
-            fill=alt.Fill("tone:N", scale=None),
-            opacity=alt.Opacity("strength:Q", scale=None),
-            description=HOVER,
-        ),
-        text_layer(rows, "text", number_size, "ink", x=x, y=y, fontWeight=600, dy=-6),
-        text_layer(rows, "ranks", rank_size, "ink-soft", x=x, y=y, dy=9),
-    ]
+@dataclass(frozen=True)
+class _Row:
+    """A row of the forest plot: a data set, or the mean over them.
+
+    Attributes
+    ----------
+    found, reason, plain : str
+        Difference and verdict, why it is undecided, and all of it for screen readers.
+    shrunk : float or None
+        None in the row of the mean.
+    """
+
+    name: str
+    value: float | None
+    interval: tuple[float | None, float | None]
+    found: str
+    plain: str
+    tone: str
+    reason: str = ""
+    shrunk: float | None = None
 
 
 def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     """Return the forest plot of the best models: a row per data set, then the mean over them."""
-    rows = _forest_rows(study, label)
-    ends = [row[key] for row in rows for key in ("low", "high", "shrunk") if row[key] is not None]
-    x, y = row_axes("value", padded_domain([0.0, *ends]), len(rows), narrow=narrow)
-    margins = {"left": 104, "right": 4} if narrow else {"left": 200, "right": 200}
-    margins |= {"top": 6, "bottom": 30}
-    width = plot_width(margins, narrow=narrow)
-    layers = [
-        *_forest_marks(rows, x, y),
-        *_forest_texts(rows, y, margins["left"], width, narrow=narrow),
-    ]
-    title = f"{label}: differences to {study.baseline} over data sets"
-    description = "; ".join(row["plain"] for row in rows if row["plain"])
-    return render_svg(layers, (width, _FOREST_ROW * len(rows)), margins, title, description)
-
-
-def _forest_rows(study: Study, label: str) -> list[Row]:
-    decimals = digits(study, label)
     shrunk = study.shrunk_of(label)
-    cells = study.cells_of(label)
-    rows: list[Row] = []
     models = {each.model for each in shrunk}
-    for model in [m for m in study.ranked(label) if m in models][:MAX_FOREST_MODELS]:
-        rows.append(_model_row(model))
-        rows += [
-            _dataset_row(each, cells[each.dataset, model], decimals)
-            for each in shrunk
-            if each.model == model
-        ]
-        (pair,) = [p for p in study.pairs_of(label) if p.a == model and p.vs_baseline]
-        rows.append(_mean_row(study, pair, decimals))
-    return [row | {"row": i} for i, row in enumerate(rows)]
+    shown = [model for model in study.ranked(label) if model in models][:MAX_FOREST_MODELS]
+    rows = {model: list(_rows(study, label, model)) for model in shown}
+    every = [row for part in rows.values() for row in part]
+    left, right = (104, 4) if narrow else (200, 200)
+    width = plot_width(left, right, narrow=narrow)
+    height = _FOREST_ROW * (len(rows) + len(every))
+    chart = Chart(width, height, left=left, right=right, top=6, bottom=30)
+    ends = [end for row in every for end in (*row.interval, row.shrunk)]
+    x = padded_scale([0.0, *ends], 0, width)
+    draw_differences_axis(chart, x, narrow=narrow)
+    draw_zero_line(chart, x, 0, height)
+    y = _FOREST_ROW / 2
+    for model, part in rows.items():
+        with chart.group(model):
+            chart.text(-left, y, _name(model, narrow=narrow), 14, "ink", bold=True)
+            for row in part:
+                y += _FOREST_ROW
+                _draw_marks(chart, x, y, row)
+                chart.text(12 - left, y, _name(row.name, narrow=narrow), 12, "ink-soft")
+                if not narrow:
+                    found_y = y - 6 if row.reason else y
+                    chart.text(width + 16, found_y, row.found, 13, row.tone, bold=True)
+                    chart.text(width + 16, y + 7, row.reason, 11, "ink-soft")
+            y += _FOREST_ROW
+    title = f"{label}: differences to {study.baseline} over data sets"
+    return chart.markup(title, "; ".join(row.plain for row in every))
 
 
-def _model_row(model: str) -> Row:
-    numeric_columns = dict.fromkeys(("value", "low", "high", "shrunk"))
-    texts = dict.fromkeys(("number", "reason", "hover", "plain"), "")
-    return {"kind": "model", "name": model, **numeric_columns, **texts, "colour": light("ink")}
+def _name(name: str, *, narrow: bool) -> str:
+    return shorten(name, 14 if narrow else 26)
 
 
-def _dataset_row(each: ShrunkDifference, cell: Cell, decimals: int) -> Row:
-    found = numbers.with_details(
-        signed(each.difference, decimals), signed_interval(cell.diff_low, cell.diff_high, decimals)
-    )
-    plain = f"{each.model} on {each.dataset}: {found}, shrunk {signed(each.shrunk, decimals)}"
-    return {
-        "kind": "dataset",
-        "name": each.dataset,
-        "value": each.difference,
-        "low": cell.diff_low,
-        "high": cell.diff_high,
-        "shrunk": each.shrunk,
-        "number": signed(each.difference, decimals),
-        "reason": "",
-        "hover": tag(plain, each.model),
-        "plain": plain,
-        "colour": light("open"),
-    }
+def _rows(study: Study, label: str, model: str) -> Iterator[_Row]:
+    decimals, cells = digits(study, label), study.cells_of(label)
+    for each in study.shrunk_of(label):
+        if each.model == model:
+            yield _dataset_row(each, cells[each.dataset, model], decimals)
+    (pair,) = [p for p in study.pairs_of(label) if p.a == model and p.vs_baseline]
+    yield _mean_row(study, pair, decimals)
 
 
-def _mean_row(study: Study, pair: Pair, decimals: int) -> Row:
-    verdict = VERDICTS[pair.verdict]
-    reason = undecided_reason(study, pair)
-    span = signed_interval(pair.ci_low, pair.ci_high, decimals)
+def _dataset_row(each: ShrunkDifference, cell: Cell, decimals: int) -> _Row:
+    found = signed(each.difference, decimals)
+    interval = signed_interval(cell.diff_low, cell.diff_high, decimals)
+    shrunk = signed(each.shrunk, decimals)
     plain = (
-        f"{pair.a}, mean over data sets: {signed(pair.difference, decimals)} ({span}), "
-        f"{verdict.word} {reason}".rstrip()
+        f"{each.model} on {each.dataset}: {numbers.with_details(found, interval)}, shrunk {shrunk}"
     )
-    return {
-        "kind": "mean",
-        "name": "all data sets",
-        "value": pair.difference,
-        "low": pair.ci_low,
-        "high": pair.ci_high,
-        "shrunk": None,
-        "number": f"{signed(pair.difference, decimals)} {verdict.word}",
-        "reason": reason,
-        "hover": tag(plain, pair.a),
-        "plain": plain,
-        "colour": light(verdict.tone),
-    }
+    ends = cell.diff_low, cell.diff_high
+    return _Row(each.dataset, each.difference, ends, found, plain, "open", shrunk=each.shrunk)
 
 
-def _forest_marks(rows: list[Row], x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    visible_rows = [row for row in rows if row["value"] is not None]
-    means = plot(row for row in visible_rows if row["kind"] == "mean")
-    dataset_rows = [row for row in visible_rows if row["kind"] == "dataset"]
-    zero = plot([{"zero": 0}]).mark_rule(color=light("ink-soft"), strokeWidth=1)
-    found = plot(dataset_rows).mark_circle(size=60, opacity=1, aria=True)
-    shrunk = plot(dataset_rows).mark_tick(color=light("line-strong"), thickness=2, size=12)
-    return [
-        zero.encode(x=alt.X("zero:Q")),
-        interval_layer(visible_rows, y),
-        shrunk.encode(x=alt.X("shrunk:Q"), y=y),
-        found.encode(x=x, y=y, color=COLOUR, description=HOVER),
-        means.mark_point(shape="diamond", filled=True, size=150, opacity=1, aria=True).encode(
-            x=x, y=y, color=COLOUR, description=HOVER
-        ),
-    ]
+def _mean_row(study: Study, pair: Pair, decimals: int) -> _Row:
+    verdict, reason = VERDICTS[pair.verdict], undecided_reason(study, pair)
+    found = signed(pair.difference, decimals)
+    interval = signed_interval(pair.ci_low, pair.ci_high, decimals)
+    plain = f"{pair.a}, mean over data sets: {found} ({interval}), {verdict.word} {reason}".rstrip()
+    ends, found = (pair.ci_low, pair.ci_high), f"{found} {verdict.word}"
+    return _Row("all data sets", pair.difference, ends, found, plain, verdict.tone, reason)
 
 
-def _forest_texts(
-    rows: Rows, y: alt.Y, left_margin: int, width: int, *, narrow: bool
-) -> list[alt.Chart]:
-    short_rows = [row | {"name": shorten(row["name"], 14 if narrow else 26)} for row in rows]
-    models = [row for row in short_rows if row["kind"] == "model"]
-    others = [row for row in short_rows if row["kind"] != "model"]
-    texts = partial(text_layer, y=y, align="left")
-    layers = [
-        texts(models, "name", 14, "ink", x=x_at(-left_margin), fontWeight=600),
-        texts(others, "name", 12, "ink-soft", x=x_at(-left_margin + 12)),
-    ]
-    if not narrow:
-        numbers_at = partial(texts, x=x_at(width + 16))
-        layers += [
-            numbers_at([row for row in others if not row["reason"]], "number", 13, fontWeight=600),
-            numbers_at(
-                [row for row in others if row["reason"]], "number", 13, fontWeight=600, dy=-6
-            ),
-            numbers_at(others, "reason", 11, "ink-soft", dy=7),
-        ]
-    return layers
+def _draw_marks(chart: Chart, x: Linear, y: float, row: _Row) -> None:
+    if row.value is None:
+        return
+    shape, radius = (DIAMOND, 5.6) if row.shrunk is None else (CIRCLE, 3.4)
+    with chart.group(hover=row.plain):
+        draw_interval(chart, x, y, row.interval, row.tone)
+        if row.shrunk is not None:
+            chart.line([(x(row.shrunk), y - 6), (x(row.shrunk), y + 6)], "line-strong", 2)
+        chart.symbol((x(row.value), y), shape, radius, stroke=row.tone, fill=row.tone)

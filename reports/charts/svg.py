@@ -1,161 +1,185 @@
-"""Convert Altair charts to inline SVG: colours, and the same bytes on every machine."""
+"""Write SVG elements: the same elements give the same bytes on every machine."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
-from xml.etree import ElementTree
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Literal
 
-import altair as alt
-import vl_convert
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-# name: (light, dark)
-COLOURS: Mapping[str, tuple[str, str]] = {
-    "page": ("#fcfbf8", "#15171a"),
-    "raised": ("#ffffff", "#1c1f24"),
-    "sunken": ("#f3f1eb", "#22262c"),
-    "line": ("#e2dfd6", "#30353d"),
-    "line-strong": ("#c6c2b6", "#4a515c"),
-    "ink": ("#1b1d21", "#eceef1"),
-    "ink-soft": ("#4a4f57", "#b9c0ca"),
-    "ink-faint": ("#686d75", "#949ca8"),
-    "accent": ("#234fb8", "#8db4ff"),
-    "band": ("#ece8dc", "#292d34"),
-    "better": ("#0b6a74", "#5cc9d4"),
-    "worse": ("#b0431a", "#f2996b"),
-    "even": ("#555b8f", "#aab0ea"),
-    "open": ("#676c74", "#9aa2ad"),
-    # Of models: `charts/model_styles.py`. Far from each other and from the verdicts, also for those
-    # who see no red or no green (`tests/reports/test_palette.py`).
-    "series-0": ("#23262b", "#e4e6e9"),
-    "series-1": ("#510995", "#977dc4"),
-    "series-2": ("#0752d4", "#5884fa"),
-    "series-3": ("#7f014b", "#f1538d"),
-    "series-4": ("#196f41", "#6cec96"),
-    "series-5": ("#3b3900", "#eae069"),
-    "series-6": ("#0177bf", "#34abfb"),
-    "series-7": ("#a11527", "#df6062"),
-}
-SERIES = [name for name in COLOURS if name.startswith("series-")]
+from concord.reports.charts.colours import COLOURS
+
+Point = tuple[float, float]
+Anchor = Literal["start", "middle", "end"]
 
 
-def light(name: str) -> str:
-    """Return the light shade of a colour; charts use it, and the stylesheet replaces it."""
-    return COLOURS[name][0]
+class Chart:
+    """An SVG picture to which methods add elements.
 
-
-def stylesheet() -> str:
-    """Return the variables of both schemes and the rules that make charts follow them."""
-    dark = f"@media screen and (prefers-color-scheme: dark) {{ {_variables(':root', 1)} }}"
-    return "\n".join([_variables(":root", 0), dark, *_chart_rules("")])
-
-
-def card_stylesheet(card: str) -> str:
-    """Return the same for a card in a notebook, whose theme comes before that of the system."""
-    dark = f"@media screen and (prefers-color-scheme: dark) {{ {_variables(card, 1)} }}"
-    themes = [
-        _variables(f'[data-jp-theme-light="{is_light}"] {card}', scheme)
-        for scheme, is_light in enumerate(("true", "false"))
-    ]
-    return "\n".join([_variables(card, 0), dark, *themes, *_chart_rules(f"{card} ")])
-
-
-def _chart_rules(scope: str) -> list[str]:
-    return [
-        f'{scope}.chart [{paint}="{light(name)}"] {{ {paint}: var(--{name}); }}'
-        for name in COLOURS
-        for paint in ("fill", "stroke")
-    ]
-
-
-def _variables(selector: str, scheme: int) -> str:
-    values = "".join(f" --{name}: {shades[scheme]};" for name, shades in COLOURS.items())
-    return f"{selector} {{{values} }}"
-
-
-SEPARATOR = "\N{INVISIBLE SEPARATOR}"  # between models and tooltip in a mark's description
-_SVG = "http://www.w3.org/2000/svg"
-ElementTree.register_namespace("", _SVG)
-_ATTRIBUTES = {
-    *("fill", "opacity", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray"),
-    *("d", "transform", "x", "x1", "x2", "y", "y1", "y2", "width", "height"),
-    *("text-anchor", "font-size", "font-weight", "fill-opacity"),
-}
-
-
-def render_svg(
-    layers: Sequence[alt.Chart],
-    size: tuple[int, int],
-    margins: dict[str, int],
-    title: str,
-    description: str,
-    *,
-    own_scales: bool = False,
-) -> Markup:
-    """Return the layers as one inline SVG.
+    Positions are pixels from the top left corner of the plot. Colours are names of `COLOURS`;
+    their light shade is written, and the stylesheet of the page replaces it.
 
     Parameters
     ----------
-    size : tuple of int
-        Width and height in pixels, without the margins.
-    title, description : str
-        Texts for screen readers.
-    own_scales : bool
-        True if each layer has its own scales for x and y.
+    width, height : int
+        Size of the plot, to which the margins are added.
     """
-    width, height = size
-    datasets: dict[str, Any] = {}  # filled by the layers
-    context = {"top_level": False, "datasets": datasets}
-    # `alt.layer` would copy each of the layers several times.
-    specs = [layer.to_dict(validate=False, context=context) for layer in layers]
-    spec: dict[str, Any] = {"$schema": alt.SCHEMA_URL, "layer": specs, "datasets": datasets}
-    spec |= {"width": width, "height": height, "padding": margins, "autosize": {"type": "none"}}
-    if own_scales:
-        spec["resolve"] = {"scale": {"x": "independent", "y": "independent"}}
-    spec["config"] = {"view": {"stroke": None}, "aria": False, "background": "transparent"}
-    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(spec))
-    full_width = width + margins["left"] + margins["right"]
-    full_height = height + margins["top"] + margins["bottom"]
-    clean = ElementTree.Element(
-        f"{{{_SVG}}}svg",
-        {"class": "chart", "role": "img", "viewBox": f"0 0 {full_width} {full_height}"}
-        | {"width": str(full_width), "height": str(full_height)},
+
+    def __init__(
+        self,
+        width: int,
+        height: int,
+        *,
+        left: int = 0,
+        right: int = 0,
+        top: int = 0,
+        bottom: int = 0,
+    ) -> None:
+        self.width, self.height = width, height
+        self.left, self.right, self.top, self.bottom = left, right, top, bottom
+        self._elements: list[str] = []
+
+    @contextmanager
+    def group(self, *models: str, hover: str = "") -> Iterator[None]:
+        """Put the elements that are added meanwhile into a group.
+
+        Parameters
+        ----------
+        *models : str
+            The model of the group, or the two; the page highlights and hides them.
+        hover : str
+            Tooltip.
+        """
+        names = dict(zip(("data_model", "data_other"), models, strict=False))
+        title = f"<title>{escape(hover)}</title>" if hover else ""
+        self._elements.append(f"<g{_attributes(**names)}>{title}")
+        yield
+        self._elements.append("</g>")
+
+    def rect(
+        self, x: float, y: float, x2: float, y2: float, fill: str, *, opacity: float | None = None
+    ) -> None:
+        """Add a rectangle between two corners, in any order."""
+        self._add(
+            "rect",
+            x=min(x, x2),
+            y=min(y, y2),
+            width=abs(x2 - x),
+            height=abs(y2 - y),
+            fill=_shade(fill),
+            fill_opacity=opacity,
+        )
+
+    def line(
+        self,
+        points: Iterable[Point],
+        stroke: str,
+        width: float = 1,
+        *,
+        cap: Literal["round"] | None = None,
+        dash: str | None = None,
+        opacity: float | None = None,
+    ) -> None:
+        """Add a line through the points."""
+        self._add(
+            "polyline",
+            points=_points(points),
+            stroke=_shade(stroke),
+            stroke_width=width,
+            stroke_linecap=cap,
+            stroke_dasharray=dash,
+            opacity=opacity,
+        )
+
+    def area(self, points: Iterable[Point], fill: str, *, opacity: float | None = None) -> None:
+        """Add a polygon."""
+        self._add("polygon", points=_points(points), fill=_shade(fill), fill_opacity=opacity)
+
+    def symbol(
+        self,
+        at: Point,
+        shape: str,
+        radius: float,
+        *,
+        stroke: str,
+        fill: str | None = None,
+        width: float = 1,
+    ) -> None:
+        """Add a mark; `shape` is an SVG path in a box of 2 x 2 around the origin."""
+        x, y = map(_number, at)
+        self._add(
+            "path",
+            transform=f"translate({x},{y}) scale({_number(radius)})",
+            d=shape,
+            fill=fill and _shade(fill),
+            stroke=_shade(stroke),
+            stroke_width=width / radius,
+        )
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        size: int,
+        colour: str,
+        *,
+        anchor: Anchor | None = None,
+        bold: bool = False,
+        slanted: bool = False,
+    ) -> None:
+        """Add a text, unless it is empty, with its middle at `y`; a slanted one rises."""
+        if not text:
+            return
+        place = f"translate({_number(x)},{_number(y)}) rotate(-45)"
+        where = {"transform": place} if slanted else {"x": x, "y": y + round(0.3 * size)}
+        self._add(
+            "text",
+            str(escape(text)),
+            **where,
+            dy=round(0.3 * size) if slanted else None,
+            fill=_shade(colour),
+            font_size=size,
+            font_weight=600 if bold else None,
+            text_anchor=anchor,
+        )
+
+    def markup(self, title: str, description: str) -> Markup:
+        """Return the picture as inline SVG; screen readers read title and description."""
+        width = self.left + self.width + self.right
+        height = self.top + self.height + self.bottom
+        attributes = _attributes(
+            role="img", viewBox=f"0 0 {width} {height}", width=width, height=height
+        )
+        return Markup(
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart"{attributes}>'
+            f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
+            f'<g fill="none" transform="translate({self.left},{self.top})">'
+            f"{''.join(self._elements)}</g></svg>"
+        )
+
+    def _add(self, name: str, content: str = "", /, **attributes: str | float | None) -> None:
+        end = f">{content}</{name}>" if content else "/>"
+        self._elements.append(f"<{name}{_attributes(**attributes)}{end}")
+
+
+def _attributes(**values: str | float | None) -> str:
+    return "".join(
+        f' {name.replace("_", "-")}="{escape(value) if isinstance(value, str) else _number(value)}"'
+        for name, value in values.items()
+        if value is not None
     )
-    ElementTree.SubElement(clean, f"{{{_SVG}}}title").text = title
-    ElementTree.SubElement(clean, f"{{{_SVG}}}desc").text = description
-    clean.extend(_clean_all(root))
-    # ElementTree has escaped every text and attribute.
-    return Markup(ElementTree.tostring(clean, encoding="unicode"))
 
 
-def _clean_all(elements: Iterable[ElementTree.Element]) -> Iterator[ElementTree.Element]:
-    for element in elements:
-        if (clean := _clean(element)) is not None:
-            yield clean
+def _points(points: Iterable[Point]) -> str:
+    return " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
 
 
-def _clean(element: ElementTree.Element) -> ElementTree.Element | None:
-    """Return the element without Vega's internals, and a mark's description as its tooltip."""
-    if element.get("display") == "none" or element.get("class") in {"background", "foreground"}:
-        return None
-    attributes = {k: _round(v) for k, v in element.attrib.items() if k in _ATTRIBUTES}
-    if attributes.get("opacity") == "1":
-        del attributes["opacity"]
-    if "stroke" not in attributes:
-        attributes.pop("stroke-width", None)
-    clean = ElementTree.Element(element.tag, attributes)
-    clean.text = element.text
-    clean.extend(_clean_all(element))
-    *models, hover = element.get("aria-label", "").split(SEPARATOR)
-    clean.attrib |= dict(zip(("data-model", "data-other"), models, strict=False))
-    if hover:
-        title = ElementTree.Element(f"{{{_SVG}}}title")
-        title.text = hover
-        clean.insert(0, title)
-    is_leaf = element.tag != f"{{{_SVG}}}g"
-    return clean if is_leaf or len(clean) else None
+def _shade(colour: str) -> str:
+    light, _ = COLOURS[colour]
+    return light
 
 
-def _round(numbers: str) -> str:
-    """Round to two decimals of a pixel."""
-    return re.sub(r"-?\d+\.\d{3,}(e-?\d+)?", lambda match: f"{float(match[0]):.2f}", numbers)
+def _number(value: float) -> str:
+    """Return the number with at most two decimals."""
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

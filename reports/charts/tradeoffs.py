@@ -4,43 +4,33 @@ A model is dominated by another that is significantly better on one label and no
 worse on the other. Where two models were not tested, the worse mean counts as worse.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import partial
-from itertools import product
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
 
-import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Point, Tradeoff
+from concord.metrics_core.results.comparison_parts import Point as TradeoffPoint
+from concord.metrics_core.results.comparison_parts import Tradeoff
 from concord.reports.charts.curves import Series, all_series
-from concord.reports.charts.primitives import (
-    HOVER,
-    INSIDE,
-    SHAPE,
-    STROKE,
-    TAG,
-    Domain,
-    Row,
-    number_axis,
-    padded_domain,
-    plot,
-    scale,
+from concord.reports.charts.plots import (
+    Linear,
+    draw_axis,
+    interval_ends,
+    number_ticks,
+    padded_scale,
     shorten,
-    tag,
-    text_layer,
-    x_at,
-    y_at,
 )
-from concord.reports.charts.svg import light, render_svg
+from concord.reports.charts.svg import Anchor, Chart, Point
 from concord.reports.text import numbers
 
-_SIZE = (286, 164)
-_MARGINS = {"left": 44, "right": 20, "top": 26, "bottom": 34}
+_WIDTH, _HEIGHT = 286, 176
 _NAME_HEIGHT, _LETTER_WIDTH = 11, 6.4  # pixels, at most
 _MARK_RADIUS = 6  # pixels from the centre of a mark to its edge
-_SHIFTS = (-8, 8, 0, -15, 15, -22, 22)  # pixels that a name may be below its mark
-_NAME_GAP = 10  # pixels between a mark and its name
+_RISES = (0, -8, 8, -15, 15, -22, 22, -30, 30, -38, 38, -46, 46)  # pixels from a mark to its name
+_NAME_GAP = 10  # pixels beside a mark
+_RIGHT = 20  # pixels of the margin, in which names may be
 _MAX_NAME = 16  # characters of a name
 _MAX_NAMES = 4  # names in a sentence
 _UNTESTED = {"no_interval", "not_comparable"}  # verdicts
@@ -91,125 +81,198 @@ def sentence(comparison: Comparison, entry: Tradeoff) -> str:
     )
 
 
+@dataclass(frozen=True)
+class _Mark:
+    """A model in a chart.
+
+    Attributes
+    ----------
+    x, y : tuple of float
+        Low end, mean and high end, in pixels.
+    is_named : bool
+        False in a crowd, unless no other model dominates it.
+    """
+
+    tradeoff: TradeoffPoint
+    series: Series
+    is_dominated: bool
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    hover: str
+
+    @property
+    def at(self) -> Point:
+        return self.x[1], self.y[1]
+
+    @property
+    def is_named(self) -> bool:
+        return self.series.is_named or not self.is_dominated
+
+
+@dataclass(frozen=True)
+class _Box:
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def overlaps(self, other: "_Box") -> bool:
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A place for a name, in pixels."""
+
+    x: float
+    y: float
+    anchor: Anchor
+    box: _Box
+
+
 def tradeoff_chart(comparison: Comparison, entry: Tradeoff) -> Markup:
-    """Return a scatter plot with intervals: dominated models are hollow, the others are filled."""
+    """Return a scatter plot with intervals and the frontier of the means.
+
+    Dominated models are hollow, the others are filled.
+    """
+    x, y = (
+        padded_scale(_ends(comparison, entry, label), *pixels, share=0.06)
+        for label, pixels in ((entry.x, (0, _WIDTH)), (entry.y, (_HEIGHT, 0)))
+    )
     series = {each.model: each for each in all_series(comparison)}
-    points = [_point(comparison, entry, point, series[point.model]) for point in entry.points]
-    domains = {
-        name: padded_domain((p[f"{name}_{end}"] for p in points for end in ("low", "high")), 0.06)
-        for name in "xy"
-    }
-    scales = {name: scale(*domain) for name, domain in domains.items()}
-    x, x_low = (alt.X(f"{name}:Q", scale=scales["x"], axis=None) for name in ("x", "x_low"))
-    y, y_low = (alt.Y(f"{name}:Q", scale=scales["y"], axis=None) for name in ("y", "y_low"))
-    whiskers = plot(points).mark_rule(strokeWidth=1.25, opacity=0.6, aria=True)
-    whiskers = whiskers.encode(stroke=STROKE, description=TAG)
-    marks = plot(points).mark_point(size=80, strokeWidth=1.75, opacity=1, aria=True)
-    layers = [
-        whiskers.encode(x=x_low, x2=alt.X2("x_high"), y=y),
-        whiskers.encode(x=x, y=y_low, y2=alt.Y2("y_high")),
-        marks.encode(
-            x=x.axis(number_axis(domains["x"], 4)),
-            y=y.axis(number_axis(domains["y"], 4)),
-            shape=SHAPE,
-            stroke=STROKE,
-            fill=INSIDE,
-            description=HOVER,
-        ),
-        *_names(_name_rows(points, domains)),
-        _better_corner(entry),
-    ]
-    title = f"{entry.y} against {entry.x}"
-    return render_svg(layers, _SIZE, _MARGINS, title, sentence(comparison, entry), own_scales=True)
+    marks = [_mark(comparison, entry, p, series[p.model], (x, y)) for p in entry.points]
+    frontier = _frontier(entry, marks)
+    chart = Chart(_WIDTH, _HEIGHT, left=44, right=_RIGHT, top=28, bottom=44)
+    draw_axis(chart, x, number_ticks(x, 4))
+    draw_axis(chart, y, number_ticks(y, 4), upright=True)
+    chart.text(_WIDTH / 2, _HEIGHT + 34, entry.x, 12, "ink-soft", anchor="middle")
+    chart.text(-44, -16, entry.y, 12, "ink-soft")
+    _draw_better_corner(chart, entry)
+    if len(frontier) > 1:
+        chart.line(frontier, "line-strong", 1.5)
+    for mark in marks:
+        _draw_mark(chart, mark)
+    for mark, name, place in _names(marks, frontier):
+        with chart.group(mark.tradeoff.model):
+            colour = mark.series.colour if mark.series.is_named else "ink-faint"
+            chart.text(place.x, place.y, name, 12, colour, anchor=place.anchor)
+    return chart.markup(f"{entry.y} against {entry.x}", sentence(comparison, entry))
 
 
-def _point(comparison: Comparison, entry: Tradeoff, point: Point, series: Series) -> Row:
-    is_dominated = bool(dominators(comparison, entry, point.model))
-    row: Row = {"x": point.x, "y": point.y}
-    values = []
-    for name, label in (("x", entry.x), ("y", entry.y)):
-        score, digits = comparison.score(point.model, label), comparison.decimals[label]
-        row[f"{name}_low"] = row[name] if score.ci_low is None else score.ci_low
-        row[f"{name}_high"] = row[name] if score.ci_high is None else score.ci_high
-        span = numbers.interval(score.ci_low, score.ci_high, digits)
-        values.append(f"{label} {numbers.with_details(numbers.number(row[name], digits), span)}")
-    return {
-        **row,
-        **vars(series),
-        "inside": light("page") if is_dominated else series.colour,
-        "name": shorten(point.model, _MAX_NAME),
-        "name_colour": series.colour if series.is_named else light("ink-faint"),
-        "is_named": series.is_named or not is_dominated,
-        "hover": tag(f"{point.model}: {', '.join(values)}", point.model),
-        "tag": tag("", point.model),
-    }
+def _interval(comparison: Comparison, model: str, label: str) -> tuple[float, float, float]:
+    """Return low end, mean and high end."""
+    score = comparison.score(model, label)
+    mean = score.mean or 0.0
+    low, high = interval_ends(score, mean)
+    return low, mean, high
 
 
-def _names(rows: Sequence[Row]) -> list[alt.Chart]:
-    x = alt.X("text_x:Q", scale=alt.Scale(domain=[0, _SIZE[0]]), axis=None)
-    y = alt.Y("text_y:Q", scale=alt.Scale(domain=[_SIZE[1], 0]), axis=None)
-    names = partial(text_layer, rows, "name", 12, x=x, y=y, tagged=True, baseline="middle")
-    return [
-        names(align=side).transform_filter(alt.datum.align == side) for side in ("left", "right")
-    ]
+def _ends(comparison: Comparison, entry: Tradeoff, label: str) -> Iterator[float]:
+    for point in entry.points:
+        yield from _interval(comparison, point.model, label)
 
 
-def _better_corner(entry: Tradeoff) -> alt.Chart:
-    """Return a word and an arrow outside of the corner in which both labels are better."""
-    is_right, is_top = entry.x_higher_is_better, entry.y_higher_is_better
-    arrow = ("↗" if is_right else "↖") if is_top else ("↘" if is_right else "↙")
-    return text_layer(
-        [{"text": f"better {arrow}" if is_right else f"{arrow} better"}],
-        "text",
-        12,
-        "better",
-        x=x_at(_SIZE[0] if is_right else 0),
-        y=y_at(-12 if is_top else _SIZE[1] + 29),
-        align="right" if is_right else "left",
-        fontWeight=600,
+def _mark(
+    comparison: Comparison,
+    entry: Tradeoff,
+    point: TradeoffPoint,
+    series: Series,
+    scales: tuple[Linear, Linear],
+) -> _Mark:
+    x, y = scales
+    x_ends, y_ends = (_interval(comparison, point.model, label) for label in (entry.x, entry.y))
+    values = [_value_text(comparison, point.model, label) for label in (entry.x, entry.y)]
+    return _Mark(
+        point,
+        series,
+        bool(dominators(comparison, entry, point.model)),
+        tuple(map(x, x_ends)),
+        tuple(map(y, y_ends)),
+        f"{point.model}: {', '.join(values)}",
     )
 
 
-def _name_rows(points: Sequence[Row], domains: Mapping[str, Domain]) -> list[Row]:
-    """Return the positions of the names beside their marks; without names that do not fit."""
-    width, height = _SIZE
-    centres = {
-        point["model"]: (
-            _pixels(point["x"], domains["x"], width),
-            height - _pixels(point["y"], domains["y"], height),
-        )
-        for point in points
-    }
-    occupied = [(x - _MARK_RADIUS, x + _MARK_RADIUS, y) for x, y in centres.values()]
-    rows = []
-    named_points = [point for point in points if point["is_named"]]
-    for point in sorted(named_points, key=lambda p: (centres[p["model"]][1], p["model"])):
-        x, y = centres[point["model"]]
-        length = _LETTER_WIDTH * len(point["name"])
-        for shift, align in product(_SHIFTS, ("left", "right")):
-            text_x = x + _NAME_GAP if align == "left" else x - _NAME_GAP
-            begin = text_x if align == "left" else text_x - length
-            box = (begin, begin + length, y + shift)
-            inside = begin >= 0 and box[1] <= width + _MARGINS["right"]
-            if inside and not any(_overlap(box, other) for other in occupied):
-                occupied.append(box)
-                rows.append(
-                    {
-                        **point,
-                        "colour": point["name_colour"],
-                        "align": align,
-                        "text_x": text_x,
-                        "text_y": y + shift,
-                    }
-                )
-                break
-    return rows
+def _value_text(comparison: Comparison, model: str, label: str) -> str:
+    score, digits = comparison.score(model, label), comparison.decimals[label]
+    span = numbers.interval(score.ci_low, score.ci_high, digits)
+    return f"{label} {numbers.with_details(numbers.number(score.mean, digits), span)}"
 
 
-def _overlap(a: tuple[float, float, float], b: tuple[float, float, float]) -> bool:
-    """True if two names (left, right, middle) overlap."""
-    return a[0] < b[1] and b[0] < a[1] and abs(a[2] - b[2]) < _NAME_HEIGHT
+def _frontier(entry: Tradeoff, marks: Sequence[_Mark]) -> list[Point]:
+    """Return the steps through models that are not dominated, and beaten by none on both means."""
+    best = sorted(mark.at for mark in marks if mark.tradeoff.pareto and not mark.is_dominated)
+    worse_x = min if entry.x_higher_is_better else max
+    worse_y = max if entry.y_higher_is_better else min  # pixels count downwards
+    steps = best[:1]
+    for (x, y), (next_x, next_y) in pairwise(best):
+        steps += [(worse_x(x, next_x), worse_y(y, next_y)), (next_x, next_y)]
+    return steps
 
 
-def _pixels(value: float, domain: Domain, size: int) -> float:
-    return (value - domain[0]) / (domain[1] - domain[0]) * size
+def _draw_mark(chart: Chart, mark: _Mark) -> None:
+    (left, x, right), (bottom, y, top) = mark.x, mark.y
+    colour = mark.series.colour
+    with chart.group(mark.tradeoff.model):
+        chart.line([(left, y), (right, y)], colour, 1.25, opacity=0.6)
+        chart.line([(x, bottom), (x, top)], colour, 1.25, opacity=0.6)
+        with chart.group(hover=mark.hover):
+            fill = "page" if mark.is_dominated else colour
+            chart.symbol((x, y), mark.series.shape, 4.47, stroke=colour, fill=fill, width=1.75)
+
+
+def _draw_better_corner(chart: Chart, entry: Tradeoff) -> None:
+    """Write a word and an arrow outside of the corner in which both labels are better."""
+    is_right, is_top = entry.x_higher_is_better, entry.y_higher_is_better
+    arrow = ("↗" if is_right else "↖") if is_top else ("↘" if is_right else "↙")
+    y = -16 if is_top else _HEIGHT + 34
+    if is_right:
+        chart.text(_WIDTH, y, f"better {arrow}", 12, "better", anchor="end", bold=True)
+    else:
+        x = 1.1 * _LETTER_WIDTH * len(entry.y) - 32 if is_top else -44
+        chart.text(x, y, f"{arrow} better", 12, "better", bold=True)
+
+
+def _names(
+    marks: Sequence[_Mark], frontier: Sequence[Point]
+) -> Iterator[tuple[_Mark, str, _Place]]:
+    """Yield the names that fit beside their marks, off all lines where there is room."""
+    occupied = [_box(mark.at, mark.at, _MARK_RADIUS) for mark in marks]
+    lines = [_box(start, end, 1) for start, end in pairwise(frontier)]
+    for mark in marks:
+        (left, x, right), (bottom, y, top) = mark.x, mark.y
+        lines += [_box((left, y), (right, y), 1), _box((x, bottom), (x, top), 1)]
+    for mark in sorted(marks, key=lambda each: (each.at[1], each.tradeoff.model)):
+        if not mark.is_named:
+            continue
+        name = shorten(mark.tradeoff.model, _MAX_NAME)
+        places = list(_places(mark.at, _LETTER_WIDTH * len(name)))
+        free = [each for each in places if not any(map(each.box.overlaps, occupied))]
+        off_lines = (each for each in free if not any(map(each.box.overlaps, lines)))
+        if place := next(off_lines, free[0] if free else None):
+            occupied.append(place.box)
+            yield mark, name, place
+
+
+def _box(start: Point, end: Point, margin: float) -> _Box:
+    (x, y), (x2, y2) = start, end
+    return _Box(min(x, x2) - margin, max(x, x2) + margin, min(y, y2) - margin, max(y, y2) + margin)
+
+
+def _places(at: Point, length: float) -> Iterator[_Place]:
+    """Yield the places of a name inside the chart, the nearest to its mark first."""
+    x, y = at
+    anchors: Sequence[tuple[Anchor, float, float]] = (
+        ("start", x + _NAME_GAP, 0),
+        ("end", x - _NAME_GAP, length),
+        ("middle", x, length / 2),
+    )
+    for rise, (anchor, text_x, before) in product(_RISES, anchors):
+        left, middle = text_x - before, y + rise
+        box = _Box(left, left + length, middle - _NAME_HEIGHT / 2, middle + _NAME_HEIGHT / 2)
+        if 0 <= left <= _WIDTH + _RIGHT - length and 0 <= middle <= _HEIGHT:
+            yield _Place(text_x, middle, anchor, box)

@@ -52,7 +52,7 @@
 
   const point = (chart, mark) => {
     hideTip();
-    lightUp(mark?.dataset.model);
+    lightUp(mark?.closest("[data-model]")?.dataset.model);
     if (mark) showTip(mark);
   };
 

@@ -51,8 +51,8 @@ class DisplayWords:
         if not self.words:
             return text
         quotes = [rf"(?<!\w){each}[^\n<]*?{each}(?!\w)" for each in map(escape, "'\"")]
-        names = {*self.names, *map(escape, self.names)}  # charts escape no quotes
-        spellings = "|".join(map(_spelling, sorted(names, key=lambda name: (-len(name), name))))
+        names = sorted(map(escape, self.names), key=lambda name: (-len(name), name))
+        spellings = "|".join(map(_spelling, names))
         kept = "|".join([_CODE[form], rf"(?<!\w)(?:{spellings or '(?!)'})(?!\w)", *quotes])
         tag = "<[^>]*>" if form == "html" else "(?!)"
         pattern = f"(?P<kept>{kept})|(?P<tag>{tag})|{_WORD}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-# SVG paths in a box of 2 x 2 around the origin, as Vega's shape scale takes them.
+# SVG paths in a box of 2 x 2 around the origin.
 _UP = "M0,-0.95L1,0.8L-1,0.8Z"
 _DOWN = "M0,0.95L1,-0.8L-1,-0.8Z"
 _DIAMOND = "M0,-1L1,0L0,1L-1,0Z"

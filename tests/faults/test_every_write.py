@@ -4,7 +4,7 @@ import errno
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -74,9 +74,6 @@ def _failing(number: int, fault: Callable[[], None]) -> Iterator[list[str]]:
 @pytest.fixture(autouse=True)
 def _quick_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip drawing, which takes a second and writes nothing."""
-    monkeypatch.setattr(
-        "concord.pipeline.stages.report.render_plots_page", lambda: nullcontext(str)
-    )
     for name in ("latex.render_latex", "markdown.render_markdown", "page.render_html"):
         monkeypatch.setattr(f"concord.reports.{name}", lambda *_: "a page")
 

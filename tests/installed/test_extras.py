@@ -29,8 +29,7 @@ COMMANDS = (
 HELP = ("--help", "--version", "gate --help")
 CORE = ("duckdb", "numpy", "polars", "pyarrow", "scipy")
 REPORT = (  # the extra, and what its packages need
-    *("altair", "attr", "attrs", "jsonschema", "narwhals", "packaging", "referencing", "rpds"),
-    *("jinja2", "markupsafe", "vl_convert", "typing_extensions"),
+    *("jinja2", "markupsafe", "typing_extensions"),
     *("annotated_types", "pydantic", "pydantic_core", "typing_inspection", "ruamel", "yaml"),
 )
 PANDAS = ("pandas", "dateutil", "six", "pytz", "tzdata")

@@ -73,7 +73,7 @@ def test_the_metadata_name_commands_extras_and_needs_without_pins(wheel: Path) -
         extra: {n.name for n in needs if n.marker and n.marker.evaluate({"extra": extra})}
         for extra in extras
     }
-    report = {"altair", "jinja2", "vl-convert-python", "pydantic", "pyyaml", "ruamel-yaml"}
+    report = {"jinja2", "pydantic", "pyyaml", "ruamel-yaml"}
 
     assert reported.metadata["Name"] == "concord-eval"
     assert reported.metadata["Requires-Python"] == ">=3.11"

@@ -105,7 +105,7 @@ def test_the_fullest_page_is_shown_sorted_pointed_at_and_reduced(
     browser.run("document.querySelector('.board thead button').click()")
     assert browser.run(MODELS) == sorted(sample.FIVE)
 
-    _point_at(browser, f"{CHART}.querySelector('path[data-model=ease][data-tip]')")
+    _point_at(browser, f"{CHART}.querySelector('[data-model=ease] [data-tip]')")
     assert browser.run(TIP).startswith("ease: +0.")
     assert browser.run("document.querySelectorAll('.chart title').length") == 0  # no second tooltip
     _press(browser, "Escape")
@@ -271,7 +271,7 @@ def test_the_page_can_be_read_without_scripts(browser: Page, pages: Pages) -> No
     assert browser.run("document.querySelectorAll('#models button, thead button').length") == 0
     assert browser.run("document.getElementById('models').offsetHeight") == 0
     assert browser.run("document.querySelectorAll('.rail a').length") > 10
-    assert browser.run("document.querySelectorAll('.chart path > title').length") > 10
+    assert browser.run("document.querySelectorAll('.chart g > title').length") > 10
     assert len(browser.run(MODELS)) == len(sample.FIVE)
 
 

@@ -1,18 +1,17 @@
-"""Charts: schema, colours, shapes, scales, room for names."""
+"""Charts: what a reader sees in them, colours, scales, room for names."""
 
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
-from xml.etree import ElementTree
+from itertools import combinations, pairwise
+from math import log
 
-import altair as alt
 import pytest
-from altair.utils import schemapi
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.bump import bump_chart
+from concord.reports.charts.colours import COLOURS, model_styles
 from concord.reports.charts.curves import (
     all_series,
     curve_chart,
@@ -20,24 +19,28 @@ from concord.reports.charts.curves import (
     curve_stems,
     leader_changes,
 )
-from concord.reports.charts.differences import _band, difference_chart
 from concord.reports.charts.gains import gain_chart
 from concord.reports.charts.heatmap import pair_heatmap
 from concord.reports.charts.history import history_chart
-from concord.reports.charts.model_styles import model_styles
-from concord.reports.charts.primitives import nice_ticks, shorten, spread, tick_digits
+from concord.reports.charts.intervals import difference_chart
+from concord.reports.charts.plots import nice_ticks, shorten, spread, tick_digits
 from concord.reports.charts.replicates import replicate_chart
 from concord.reports.charts.segments import segment_chart, share_chart
-from concord.reports.charts.svg import COLOURS
+from concord.reports.charts.study import forest_chart, heatmap_charts
+from concord.reports.charts.svg import Chart
+from concord.reports.charts.tradeoffs import dominators, tradeoff_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
-from concord.reports.charts.tradeoffs import tradeoff_chart
 from concord.reports.text.panel import entries
 from concord.reports.text.segments import grids, shows_shares
-from concord.reports.text.tables import fold_models
+from concord.reports.text.tables import against_baseline, fold_models
+from concord.reports.text.verdict_styles import VERDICTS
 from tests.metrics_core.analyses.study_data import comparison_of
 from tests.reports.samples import sample
+from tests.reports.samples.picture import Picture
 from tests.reports.samples.sample_history import FIRST, HISTORY, standing
 from tests.reports.samples.sample_replicates import replicate_sample
+from tests.reports.samples.sample_study import LABEL as STUDY_LABEL
+from tests.reports.samples.sample_study import study
 
 LABEL = "nDCG@10"
 
@@ -47,14 +50,14 @@ def five() -> Comparison:
     return from_content(sample.five_models())
 
 
-def _segments(five: Comparison, *, narrow: bool) -> str:
-    entry = five.segments[0]
-    return segment_chart(five, entry, grids(five, entry)[0], narrow=narrow)
+def _segments(comparison: Comparison, *, narrow: bool) -> str:
+    entry = comparison.segments[0]
+    return segment_chart(comparison, entry, grids(comparison, entry)[0], narrow=narrow)
 
 
 def _shares(five: Comparison, *, narrow: bool) -> str:
     (entry,) = filter(shows_shares, five.segments)
-    return share_chart(five, entry, grids(five, entry)[0], narrow=narrow)
+    return share_chart(grids(five, entry)[0], narrow=narrow)
 
 
 CHARTS: dict[str, Callable[[Comparison], str]] = {
@@ -69,24 +72,141 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
     "shares, narrow": lambda five: _shares(five, narrow=True),
     "shares, wide": lambda five: _shares(five, narrow=False),
     "trade-offs": lambda five: tradeoff_chart(five, tradeoffs(five)[0]),
+    "trade-offs, lower is better": lambda five: tradeoff_chart(five, tradeoffs(five)[1]),
     "definitions, narrow": lambda five: bump_chart(five, entries(five)[0], narrow=True),
     "definitions, wide": lambda five: bump_chart(five, entries(five)[0], narrow=False),
-    "trainings": lambda _: replicate_chart(replicate_sample(), "nDCG@3", narrow=False),
-    "history": lambda _: history_chart(HISTORY, "R@1", narrow=False),
+    "trainings, narrow": lambda _: replicate_chart(replicate_sample(), "nDCG@3", narrow=True),
+    "trainings, wide": lambda _: replicate_chart(replicate_sample(), "nDCG@3", narrow=False),
+    "history, narrow": lambda _: history_chart(HISTORY, "R@1", narrow=True),
+    "history, wide": lambda _: history_chart(HISTORY, "R@1", narrow=False),
+    "study": lambda _: heatmap_charts(study(), STUDY_LABEL, narrow=False)[0],
+    "forest": lambda _: forest_chart(study(), STUDY_LABEL, narrow=False),
 }
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_a_chart_passes_the_schema_and_uses_only_colours_that_follow_the_scheme(
+def test_a_chart_has_texts_apart_from_each_other_and_colours_that_follow_the_scheme(
     five: Comparison, name: str
 ) -> None:
-    with schemapi.debug_mode(True):
-        chart = CHARTS[name](five)
+    markup = CHARTS[name](five)
+    picture = Picture(markup)
 
-    root = ElementTree.fromstring(chart)
-    colours = {element.get(paint) for element in root.iter() for paint in ("fill", "stroke")}
-    assert colours - {None, "none", "transparent"} <= {light for light, _ in COLOURS.values()}
-    assert "font-family" not in chart
+    assert picture.colours <= {light for light, _ in COLOURS.values()}
+    overlaps = [
+        (a.text, b.text)
+        for a, b in combinations(picture.texts, 2)
+        if a.overlaps(b) and not (a.is_slanted or b.is_slanted)
+    ]
+    assert overlaps == []
+    assert "font-family" not in markup
+    assert not re.search(r"\d\.\d{3}", re.sub(r"<(title|desc)>.*?</\1>|>[^<]*<", "", markup))
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+def test_a_difference_is_where_its_axis_says(five: Comparison, *, narrow: bool) -> None:
+    picture = Picture(difference_chart(five, LABEL, narrow=narrow))
+    value_at = picture.horizontal_axis()
+
+    for row in against_baseline(five, LABEL):
+        mark = picture.mark(row.a)
+        assert value_at(mark.x) == pytest.approx(row.difference, abs=0.002)
+        assert [value_at(x) for x, _ in picture.line(row.a)] == pytest.approx(
+            [row.ci_low, row.ci_high], abs=0.002
+        )
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+def test_a_segment_has_its_value_beside_the_interval(five: Comparison, *, narrow: bool) -> None:
+    entry = five.segments[0]
+    grid = grids(five, entry)[0]
+    picture = Picture(_segments(five, narrow=narrow))
+    value_at = picture.horizontal_axis()
+
+    for line in grid.lines:
+        marks = picture.marks(line.model)
+        shown = [cell for cell in line.cells if cell.value is not None]
+        assert [value_at(mark.x) for mark in marks] == pytest.approx(
+            [cell.value for cell in shown], abs=0.005
+        )
+        for mark, cell in zip(marks, shown, strict=True):
+            (number,) = [t for t in picture.texts_of(line.model, cell.text) if t.y == mark.y]
+            assert 0 <= value_at(number.left) - max(cell.high or 0.0, 0.0) < 0.1
+
+
+def test_a_segment_names_a_verdict_that_is_not_that_over_all_users(five: Comparison) -> None:
+    grid = grids(five, five.segments[0])[0]
+    names = [text.text for text in Picture(_segments(five, narrow=False)).texts]
+
+    for line in grid.lines:
+        overall = five.difference(line.model, five.baseline, LABEL)
+        assert overall is not None
+        for cell in line.cells:
+            is_other = cell.verdict != overall.verdict or "reversed" in cell.word
+            assert (f"{line.model}, {cell.word}" in names) == is_other
+        assert all(cell.verdict for cell in line.cells)
+        assert f"{line.model}, {VERDICTS[overall.verdict].word}" not in names
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_tradeoff_names_its_axes_and_joins_models_that_are_not_dominated(
+    five: Comparison, number: int
+) -> None:
+    entry = tradeoffs(five)[number]
+    picture = Picture(tradeoff_chart(five, entry))
+    x_at, y_at = picture.horizontal_axis(), picture.vertical_axis()
+
+    assert {entry.x, entry.y} <= {text.text for text in picture.texts}
+    for point in entry.points:
+        mark = picture.mark(point.model)
+        assert (x_at(mark.x), y_at(mark.y)) == pytest.approx((point.x, point.y), abs=0.01)
+    front = [p for p in entry.points if p.pareto and not dominators(five, entry, p.model)]
+    corners = [picture.mark(point.model).centre for point in front]
+    assert len(corners) == 1 or set(corners) <= set(picture.frontier())
+    for text in picture.texts:
+        if text.model:
+            assert not any(text.is_crossed_by(line) for line in picture.lines)
+
+
+def test_definitions_with_equal_ranks_share_a_column(five: Comparison) -> None:
+    entry = entries(five)[0]
+    picture = Picture(bump_chart(five, entry, narrow=False))
+    orders = [tuple(each.ranks[m] for m in entry.models) for each in entry.definitions]
+    n_columns = 1 + sum(a != b for a, b in pairwise(orders))
+
+    assert n_columns < len(orders)
+    assert all(len(picture.marks(model)) == n_columns for model in entry.models)
+    hovers = " ".join(mark.hover for mark in picture.marks(entry.models[0]))
+    assert all(name in hovers for each in entry.definitions for name in (each.name, *each.presets))
+    counts = [int(n) for t in picture.texts for n in re.findall(r" \+(\d+)$", t.text)]
+    n_names = len({(i, n) for i, d in enumerate(entry.definitions) for n in (d.name, *d.presets)})
+    assert sum(counts) + n_columns == n_names
+
+
+def test_a_curve_runs_on_a_logarithmic_axis(five: Comparison) -> None:
+    picture = Picture(curve_chart(five, "nDCG"))
+    marks = picture.marks("ease")
+    ks = list(curve_labels(five, "nDCG"))
+
+    steps = [
+        (b.x - a.x) / log(k2 / k)
+        for (a, b), (k, k2) in zip(pairwise(marks), pairwise(ks), strict=True)
+    ]
+    assert steps == pytest.approx([steps[0]] * len(steps), rel=0.01)
+    value_at = picture.vertical_axis()
+    pair = five.difference("ease", five.baseline, f"nDCG@{ks[0]}")
+    assert pair is not None
+    assert value_at(marks[0].y) == pytest.approx(pair.difference, abs=0.005)
+
+
+def test_texts_and_attributes_are_escaped_and_numbers_are_short() -> None:
+    hostile = "\"'><script>&"
+    chart = Chart(10, 10)
+    with chart.group(hostile, hover=hostile):
+        chart.text(1.23456, -0.001, hostile, 12, "ink")
+    markup = chart.markup(hostile, hostile)
+
+    assert markup.count("&#34;&#39;&gt;&lt;script&gt;&amp;") == 5
+    assert 'x="1.23" y="4"' in markup
 
 
 def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Comparison) -> None:
@@ -102,23 +222,16 @@ def test_a_model_has_one_colour_in_report_and_history() -> None:
     standings = tuple(standing(each, 0.2, None, label) for each in names)
     earlier = replace(FIRST, baseline=None, standings=standings[::-1])
     latest = replace(FIRST, baseline=names[0], standings=standings)
-    history = replace(HISTORY, revisions=(earlier, latest))
-    charts = {
-        "trade-offs": [(each.model, each.colour) for each in all_series(comparison)],
-        "history": strokes(history_chart(history, label, narrow=False)),
+    history = Picture(
+        history_chart(replace(HISTORY, revisions=(earlier, latest)), label, narrow=False)
+    )
+    styles = model_styles(names, names[0])
+
+    assert {each.model: each.colour for each in all_series(comparison)} == {
+        model: style.colour for model, style in styles.items()
     }
-
-    colours = {model: style.colour for model, style in model_styles(names, names[0]).items()}
-    for chart, found in charts.items():
-        assert set(found) == {(m, colours[m]) for m, _ in found}, chart
-        assert len(dict(found)) >= len(names) - 1
-
-
-def strokes(svg: str) -> list[tuple[str, str]]:
-    marks = [
-        each.attrib for each in ElementTree.fromstring(svg).iter() if "data-model" in each.attrib
-    ]
-    return [(mark["data-model"], mark["stroke"]) for mark in marks if "stroke" in mark]
+    for model, style in styles.items():
+        assert {mark.colour for mark in history.marks(model)} == {COLOURS[style.colour][0]}
 
 
 def test_folded_models_leave_the_colours_of_others_alone() -> None:
@@ -219,9 +332,10 @@ def test_another_leader_at_another_cutoff_is_said_if_its_lead_matters(
 def test_better_is_to_the_right_also_where_lower_is_better(
     content: sample.Content, ticks: list[str]
 ) -> None:
-    chart = gain_chart(from_content(content), LABEL, narrow=False)
+    picture = Picture(gain_chart(from_content(content), LABEL, narrow=False))
+    from_left = sorted(picture.texts, key=lambda text: text.left)
 
-    assert [text for text in texts(chart) if text in ticks] == ticks
+    assert [text.text for text in from_left if text.text in ticks] == ticks
 
 
 def test_names_are_pushed_a_line_apart_and_stay_inside() -> None:
@@ -240,17 +354,6 @@ def test_ticks_are_round_and_inside() -> None:
     assert tick_digits([0.0, 50.0]) == 0
 
 
-def texts(svg: str) -> list[str]:
-    every = (element.text or "" for element in ElementTree.fromstring(svg).iter())
-    return [text for text in every if text.strip()]
-
-
 def test_long_names_are_shortened_with_an_ellipsis() -> None:
     assert shorten("als", 5) == "als"
     assert shorten("two-tower", 5) == "two-…"
-
-
-def test_the_band_of_small_differences_is_described_with_three_digits() -> None:
-    band = _band(0.0039550294219, 1, alt.X("difference:Q"))
-
-    assert next(iter(band.to_dict()["datasets"].values()))[0]["hover"] == "within ±0.00396"

@@ -1,0 +1,185 @@
+"""Interval plots of differences: parts that several share, and that of every model."""
+
+from markupsafe import Markup
+
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference
+from concord.reports.charts.plots import (
+    LONG_NAME,
+    NAME,
+    Linear,
+    draw_axis,
+    draw_verdict,
+    padded_scale,
+    plot_width,
+    shorten,
+    signed_ticks,
+)
+from concord.reports.charts.svg import Anchor, Chart
+from concord.reports.text.numbers import PERCENT, difference_with_interval, exact, signed
+from concord.reports.text.tables import (
+    against_baseline,
+    best_probability,
+    min_effect,
+    probability_text,
+)
+from concord.reports.text.verdict_styles import VERDICTS
+
+_DENSE = 12  # with this number of models or more, rows are lower
+_LEGIBLE = 0.4  # share of a common axis that each metric must fill
+_NARROW_TEXT = 155  # pixels of a text above a row
+_EDGE = 0.2  # of the width, in which a name is not centred
+
+
+def draw_differences_axis(chart: Chart, x: Linear, *, narrow: bool) -> None:
+    """Draw the axis of differences of an interval plot."""
+    draw_axis(chart, x, signed_ticks(x, 4 if narrow else 6))
+
+
+def draw_interval(
+    chart: Chart, x: Linear, y: float, ends: tuple[float | None, float | None], colour: str
+) -> None:
+    """Draw an interval if there is one."""
+    low, high = ends
+    if low is not None and high is not None:
+        chart.line([(x(low), y), (x(high), y)], colour, 2, cap="round")
+
+
+def draw_band(chart: Chart, x: Linear, band: float, top: float, bottom: float) -> None:
+    """Draw the band of differences that are too small to matter."""
+    with chart.group(hover=f"within ±{exact(float(f'{band:.3g}'))}"):
+        chart.rect(x(-band), top, x(band), bottom, "band")
+
+
+def draw_zero_line(chart: Chart, x: Linear, top: float, bottom: float) -> None:
+    """Draw the line of no difference."""
+    chart.line([(x(0), top), (x(0), bottom)], "ink-soft")
+
+
+def draw_baseline_name(chart: Chart, x: Linear, baseline: str) -> None:
+    """Write the name of the baseline above the line of no difference, inside the chart."""
+    position = x(0) / chart.width
+    anchor: Anchor = "start" if position < _EDGE else "end" if position > 1 - _EDGE else "middle"
+    chart.text(x(0), -12, shorten(baseline, NAME), 12, "ink-soft", anchor=anchor)
+
+
+def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Markup:
+    """Return the interval plot, with a band of differences that are too small to matter.
+
+    Beside it are difference, verdict, probability of the best mean, and shares of users.
+    """
+    rows = against_baseline(comparison, label)
+    left, right = (0, 4) if narrow else (140, 390)
+    width = plot_width(left, right, narrow=narrow)
+    row_height = 46 if narrow else 32 if len(rows) < _DENSE else 26
+    height = row_height * len(rows)
+    chart = Chart(width, height, left=left, right=right, top=26, bottom=30)
+    x = padded_scale(_common_ends(comparison, label), 0, width)
+    draw_differences_axis(chart, x, narrow=narrow)
+    draw_band(chart, x, min_effect(comparison, label), 0, height)
+    draw_zero_line(chart, x, 0, height)
+    draw_baseline_name(chart, x, comparison.baseline)
+    plain = []
+    for i, row in enumerate(rows):
+        y = (i + 0.5) * row_height
+        with chart.group(row.a):
+            _draw_marks(chart, x, y, row, comparison)
+            if narrow:
+                _draw_texts_above(chart, x, y, row, comparison)
+            else:
+                _draw_columns(chart, y, row, comparison)
+        plain.append(_plain(row, comparison))
+    if not narrow:
+        _draw_heads(chart, rows, comparison)
+    title = f"{label}: difference of each model to {comparison.baseline}"
+    return chart.markup(title, "; ".join(plain))
+
+
+def _common_ends(comparison: Comparison, label: str) -> list[float]:
+    """Return the ends of all primary labels with the same band, so that it looks alike.
+
+    If one of these would fill too little of the axis, each has its own.
+    """
+    band = min_effect(comparison, label)
+    labels = [other for other in comparison.primary if min_effect(comparison, other) == band]
+    ends = [_ends(comparison, other) for other in labels]
+    common = [end for each in ends for end in each]
+    length = max(common) - min(common)
+    is_legible = all(max(each) - min(each) >= _LEGIBLE * length for each in ends)
+    return common if is_legible else _ends(comparison, label)
+
+
+def _ends(comparison: Comparison, label: str) -> list[float]:
+    """Return the numbers that the axis of a label must hold."""
+    band, rows = min_effect(comparison, label), against_baseline(comparison, label)
+    ends = (n for each in rows for n in (each.difference, each.ci_low, each.ci_high))
+    return [0.0, -band, band, *(n for n in ends if n is not None)]
+
+
+def _draw_marks(chart: Chart, x: Linear, y: float, row: Difference, comparison: Comparison) -> None:
+    if row.difference is None:
+        return
+    style = VERDICTS[row.verdict]
+    found = difference_with_interval(row, comparison.decimals[row.label])
+    with chart.group(hover=f"{row.a}: {found}, {style.word}"):
+        draw_interval(chart, x, y, (row.ci_low, row.ci_high), style.tone)
+        draw_verdict(chart, (x(row.difference), y), row.verdict, 5.7, "raised")
+
+
+def _draw_heads(chart: Chart, rows: list[Difference], comparison: Comparison) -> None:
+    """Write the heads of the columns that have texts."""
+    heads = {70: "difference"}
+    if any(_best(row, comparison) for row in rows):
+        heads[278] = "best?"
+    if any(_users(row) for row in rows):
+        heads[385] = "users + / −"
+    for offset, head in heads.items():
+        chart.text(chart.width + offset, -12, head, 12, "ink-faint", anchor="end")
+
+
+def _draw_columns(chart: Chart, y: float, row: Difference, comparison: Comparison) -> None:
+    """Write name and numbers of a model beside its marks."""
+    style, right = VERDICTS[row.verdict], chart.width
+    chart.text(-140, y, shorten(row.a, NAME), 14, "ink")
+    chart.text(right + 70, y, _number(row, comparison), 14, style.tone, anchor="end", bold=True)
+    draw_verdict(chart, (right + 88, y), row.verdict, 3.87, "raised", width=1.5)
+    chart.text(right + 100, y, style.word, 13, style.tone, bold=True)
+    chart.text(right + 278, y, _best(row, comparison), 13, "ink-soft", anchor="end")
+    chart.text(right + 385, y, _users(row), 13, "ink-soft", anchor="end")
+
+
+def _draw_texts_above(
+    chart: Chart, x: Linear, y: float, row: Difference, comparison: Comparison
+) -> None:
+    """Write name, difference and verdict above the marks, beside the line of no difference."""
+    style, zero = VERDICTS[row.verdict], x(0)
+    left = 0 if zero > _NARROW_TEXT else zero + 6
+    right = chart.width if zero < chart.width - _NARROW_TEXT else zero - 6
+    found = f"{_number(row, comparison)} {style.word}"
+    chart.text(left, y - 17, shorten(row.a, LONG_NAME), 13, "ink")
+    chart.text(right, y - 17, found, 13, style.tone, anchor="end", bold=True)
+
+
+def _number(row: Difference, comparison: Comparison) -> str:
+    return signed(row.difference, comparison.decimals[row.label])
+
+
+def _best(row: Difference, comparison: Comparison) -> str:
+    return probability_text(best_probability(comparison, row.label, row.a))
+
+
+def _users(row: Difference) -> str:
+    """Return the shares of users who are better and worse off."""
+    if row.better is None or row.worse is None:
+        return ""
+    return f"{100 * row.better:.0f} / {100 * row.worse:.0f}{PERCENT}"
+
+
+def _plain(row: Difference, comparison: Comparison) -> str:
+    """Return the texts of a row for screen readers."""
+    texts = [f"{_number(row, comparison)} {VERDICTS[row.verdict].word}"]
+    if users := _users(row):
+        texts.append(f"users better and worse: {users}")
+    if best := _best(row, comparison):
+        texts.append(f"probability of the best mean: {best}")
+    return f"{row.a}: {', '.join(texts)}"
