@@ -13,11 +13,11 @@ import polars as pl
 import concord
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import generator, markdown_table, rate
-from concord.metrics_core.analyses.ppi_estimates import LabelValues
+from concord.metrics_core.analyses.ppi.estimates import LabelValues
+from concord.metrics_core.analyses.ppi.result import PoweredEstimate
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.metrics.label import parse
-from concord.metrics_core.results.ppi import PoweredEstimate
 
 QUERIES = 1_000
 RUNS = 1_000

@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.simulated import Floats, mean_of_pair, pair, skewed
 from benchmarks.tabulated import Row, generator, markdown_table, rate
-from concord.metrics_core.analyses.plan_differences import min_users, variance_from_interval
-from concord.metrics_core.results.plan import VarianceComponents
+from concord.metrics_core.analyses.plan.differences import min_users, variance_from_interval
+from concord.metrics_core.analyses.plan.result import VarianceComponents
 from concord.metrics_core.stats.mean_interval import t_quantile
 from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_test
 from concord.metrics_core.stats.power import (

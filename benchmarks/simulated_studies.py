@@ -12,13 +12,13 @@ import polars as pl
 import concord as cc
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, generator, markdown_table, rate
-from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.stats.adjustment import holm
-from concord.metrics_core.stats.data_sets import (
+from concord.metrics_core.analyses.study.data_sets import (
     random_effects,
     rank_intervals,
     weighted_mean,
 )
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.stats.adjustment import holm
 from concord.metrics_core.stats.mean_interval import t_quantile
 from concord.metrics_core.stats.verdict import difference_standard_error
 

@@ -11,65 +11,82 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 _MODULES = {  # public name -> its module in `concord.metrics_core`
-    "Audit": "results.audit",
-    "Cases": "results.error_analysis",
+    "Audit": "analyses.audit.result",
+    "Cases": "analyses.cases.result",
     "Comparison": "results.comparison",
-    "ConventionMatch": "results.reconcile",
+    "ConventionMatch": "analyses.reconcile.result",
     "Conventions": "conventions.conventions",
-    "Derivation": "results.explain",
+    "Derivation": "analyses.explain.result",
     "Evaluation": "results.evaluation",
     "ExcludedPairs": "conventions.data_conventions",
-    "Explanation": "results.verify",
-    "ExplanationDiff": "results.explain",
+    "Explanation": "analyses.verify.result",
+    "ExplanationDiff": "analyses.explain.result",
     "InputError": "errors",
     "Judged": "metrics.judged",
-    "Judging": "results.judge",
-    "Plan": "results.plan",
-    "PublishedMean": "results.verify",
-    "MetricCheck": "results.check_metric",
+    "Judging": "analyses.judge.result",
+    "Plan": "analyses.plan.result",
+    "PublishedMean": "analyses.verify.result",
+    "MetricCheck": "analyses.check_metric.result",
     "PresetConventions": "results.presets",
     "PresetList": "results.presets",
-    "PredictionPowered": "results.ppi",
-    "PropertyCheck": "results.check_metric",
-    "Reconciliation": "results.reconcile",
-    "Split": "results.split",
-    "Study": "results.study",
-    "VarianceComponents": "results.plan",
-    "Verification": "results.verify",
-    "audit": "analyses.audit",
-    "check_metric": "analyses.check_metric",
-    "cases": "analyses.error_analysis",
+    "PredictionPowered": "analyses.ppi.result",
+    "PropertyCheck": "analyses.check_metric.result",
+    "Reconciliation": "analyses.reconcile.result",
+    "Split": "analyses.split.result",
+    "Study": "analyses.study.result",
+    "VarianceComponents": "analyses.plan.result",
+    "Verification": "analyses.verify.result",
+    "audit": "analyses.audit.audit",
+    "check_metric": "analyses.check_metric.check_metric",
+    "cases": "analyses.cases.cases",
     "compare": "comparison.compare",
     "compare_values": "comparison.compare_values",
     "evaluate": "evaluation.evaluate",
     "excluded_pairs": "data.excluded_pairs",
-    "explain": "analyses.explain",
-    "judge": "analyses.judge",
+    "explain": "analyses.explain.explain",
+    "judge": "analyses.judge.judge",
     "metric": "metrics.custom_metric",
-    "plan": "analyses.plan",
-    "ppi": "analyses.ppi",
+    "plan": "analyses.plan.plan",
+    "ppi": "analyses.ppi.ppi",
     "preset": "results.presets",
     "presets": "results.presets",
-    "reconcile": "analyses.reconcile",
-    "split": "analyses.split",
-    "study": "analyses.study",
-    "verify": "analyses.verify",
+    "reconcile": "analyses.reconcile.reconcile",
+    "split": "analyses.split.split",
+    "study": "analyses.study.study",
+    "verify": "analyses.verify.verify",
 }
 __all__ = sorted([*_MODULES, "datasets"])
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares both
     from concord import datasets as datasets
-    from concord.metrics_core.analyses.audit import audit as audit
-    from concord.metrics_core.analyses.check_metric import check_metric as check_metric
-    from concord.metrics_core.analyses.error_analysis import cases as cases
-    from concord.metrics_core.analyses.explain import explain as explain
-    from concord.metrics_core.analyses.judge import judge as judge
-    from concord.metrics_core.analyses.plan import plan as plan
-    from concord.metrics_core.analyses.ppi import ppi as ppi
-    from concord.metrics_core.analyses.reconcile import reconcile as reconcile
-    from concord.metrics_core.analyses.split import split as split
-    from concord.metrics_core.analyses.study import study as study
-    from concord.metrics_core.analyses.verify import verify as verify
+    from concord.metrics_core.analyses.audit.audit import audit as audit
+    from concord.metrics_core.analyses.audit.result import Audit as Audit
+    from concord.metrics_core.analyses.cases.cases import cases as cases
+    from concord.metrics_core.analyses.cases.result import Cases as Cases
+    from concord.metrics_core.analyses.check_metric.check_metric import check_metric as check_metric
+    from concord.metrics_core.analyses.check_metric.result import MetricCheck as MetricCheck
+    from concord.metrics_core.analyses.check_metric.result import PropertyCheck as PropertyCheck
+    from concord.metrics_core.analyses.explain.explain import explain as explain
+    from concord.metrics_core.analyses.explain.result import Derivation as Derivation
+    from concord.metrics_core.analyses.explain.result import ExplanationDiff as ExplanationDiff
+    from concord.metrics_core.analyses.judge.judge import judge as judge
+    from concord.metrics_core.analyses.judge.result import Judging as Judging
+    from concord.metrics_core.analyses.plan.plan import plan as plan
+    from concord.metrics_core.analyses.plan.result import Plan as Plan
+    from concord.metrics_core.analyses.plan.result import VarianceComponents as VarianceComponents
+    from concord.metrics_core.analyses.ppi.ppi import ppi as ppi
+    from concord.metrics_core.analyses.ppi.result import PredictionPowered as PredictionPowered
+    from concord.metrics_core.analyses.reconcile.reconcile import reconcile as reconcile
+    from concord.metrics_core.analyses.reconcile.result import ConventionMatch as ConventionMatch
+    from concord.metrics_core.analyses.reconcile.result import Reconciliation as Reconciliation
+    from concord.metrics_core.analyses.split.result import Split as Split
+    from concord.metrics_core.analyses.split.split import split as split
+    from concord.metrics_core.analyses.study.result import Study as Study
+    from concord.metrics_core.analyses.study.study import study as study
+    from concord.metrics_core.analyses.verify.result import Explanation as Explanation
+    from concord.metrics_core.analyses.verify.result import PublishedMean as PublishedMean
+    from concord.metrics_core.analyses.verify.result import Verification as Verification
+    from concord.metrics_core.analyses.verify.verify import verify as verify
     from concord.metrics_core.comparison.compare import compare as compare
     from concord.metrics_core.comparison.compare_values import compare_values as compare_values
     from concord.metrics_core.conventions.conventions import Conventions as Conventions
@@ -79,29 +96,12 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.evaluation.evaluate import evaluate as evaluate
     from concord.metrics_core.metrics.custom_metric import metric as metric
     from concord.metrics_core.metrics.judged import Judged as Judged
-    from concord.metrics_core.results.audit import Audit as Audit
-    from concord.metrics_core.results.check_metric import MetricCheck as MetricCheck
-    from concord.metrics_core.results.check_metric import PropertyCheck as PropertyCheck
     from concord.metrics_core.results.comparison import Comparison as Comparison
-    from concord.metrics_core.results.error_analysis import Cases as Cases
     from concord.metrics_core.results.evaluation import Evaluation as Evaluation
-    from concord.metrics_core.results.explain import Derivation as Derivation
-    from concord.metrics_core.results.explain import ExplanationDiff as ExplanationDiff
-    from concord.metrics_core.results.judge import Judging as Judging
-    from concord.metrics_core.results.plan import Plan as Plan
-    from concord.metrics_core.results.plan import VarianceComponents as VarianceComponents
-    from concord.metrics_core.results.ppi import PredictionPowered as PredictionPowered
     from concord.metrics_core.results.presets import PresetConventions as PresetConventions
     from concord.metrics_core.results.presets import PresetList as PresetList
     from concord.metrics_core.results.presets import preset as preset
     from concord.metrics_core.results.presets import presets as presets
-    from concord.metrics_core.results.reconcile import ConventionMatch as ConventionMatch
-    from concord.metrics_core.results.reconcile import Reconciliation as Reconciliation
-    from concord.metrics_core.results.split import Split as Split
-    from concord.metrics_core.results.study import Study as Study
-    from concord.metrics_core.results.verify import Explanation as Explanation
-    from concord.metrics_core.results.verify import PublishedMean as PublishedMean
-    from concord.metrics_core.results.verify import Verification as Verification
 
     __version__: str
 else:

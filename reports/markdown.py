@@ -7,7 +7,8 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Segmentation
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.text_format import join_names
-from concord.reports.text import gate, numbers, panel, quality, replicates, segments, summary
+from concord.reports.text import gate_cells as gate
+from concord.reports.text import numbers, panel, quality, replicates, segments, summary
 from concord.reports.text.answer import answer
 from concord.reports.text.comparison import leaderboard, legend
 from concord.reports.text.display_words import display_words

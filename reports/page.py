@@ -13,17 +13,17 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.error_analysis import Cases
 from concord.metrics_core.results.history import History
+from concord.reports.cases import text as error_analysis
 from concord.reports.charts import bump, colours, curves, gains, heatmap, tradeoffs
 from concord.reports.charts import history as history_charts
 from concord.reports.charts.intervals import difference_chart
 from concord.reports.charts.replicates import replicate_chart
 from concord.reports.charts.segments import segment_chart, share_chart
+from concord.reports.text import gate_cells as gate
 from concord.reports.text import (
-    error_analysis,
-    gate,
     groups,
     missing_lists,
     numbers,

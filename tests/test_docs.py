@@ -19,7 +19,7 @@ from concord.metrics_core.metrics.label import parse
 from docs.cheat_sheet import cheat_sheet, read_labels
 from docs.conf import contents
 from docs.robustness_rows import BAD_INPUTS, FAULTS, collected
-from tests.metrics_core.analyses.study_data import comparison_of
+from tests.metrics_core.analyses.study.study_data import comparison_of
 from tests.parity import measure
 from tests.project import ROOT
 

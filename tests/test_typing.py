@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.analyses.split_rows import METHOD_OPTIONS, SplitMethodName
+from concord.metrics_core.analyses.split.rows import METHOD_OPTIONS, SplitMethodName
 from concord.metrics_core.data.argument_types import SplitColumns
 from concord.metrics_core.data.input_table import (
     INTERACTIONS_COLUMNS,

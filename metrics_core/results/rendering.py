@@ -19,8 +19,8 @@ _SENTENCES = {
     "warning": ("concord.reports.text.warnings", "warning_texts"),
     "covers": ("concord.reports.text.summary", "covers"),
     "replicates": ("concord.reports.text.replicates", "replicate_answers"),
-    "decision": ("concord.reports.text.gate_description", "describe"),
-    "guardrail": ("concord.reports.text.gate_description", "reasons"),
+    "decision": ("concord.reports.text.gate", "describe"),
+    "guardrail": ("concord.reports.text.gate", "reasons"),
 }
 
 
@@ -38,7 +38,7 @@ _DOCUMENTS = {
     "html": ("concord.reports.page", "render_html"),
     "latex": ("concord.reports.latex", "render_latex"),
     "cases": ("concord.reports.page", "render_cases"),
-    "study": ("concord.reports.study_page", "render_study"),
+    "study": ("concord.reports.study.page", "render_study"),
     "notebook": ("concord.reports.page", "render_notebook"),
 }
 

@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.errors import refuse, report_missing_extra
 from concord.metrics_core.files import load_json
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.error_analysis import Cases
 
 CASES = "cases.json"
 SCHEMA = 1  # it may change until the first release; other schemas are refused

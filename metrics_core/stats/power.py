@@ -10,9 +10,9 @@ from functools import cache
 
 import numpy as np
 
+from concord.metrics_core.analyses.plan.result import VarianceComponents
 from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import Floats
-from concord.metrics_core.results.plan import VarianceComponents
 
 MIN_COUNT = 2  # users, or replicates: a variance needs two
 MAX_USERS = 10**12

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the error analysis; write it as a page to `--html`."""
-    from concord.metrics_core.analyses.error_analysis import ExampleSelection
+    from concord.metrics_core.analyses.cases.cases import ExampleSelection
     from concord.metrics_core.errors import InputError, refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params

@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print whether each property holds, with a counterexample; return 1 if any fails."""
-    from concord.metrics_core.analyses.check_metric import check_metric
+    from concord.metrics_core.analyses.check_metric.check_metric import check_metric
     from concord.metrics_core.errors import label_fix
     from concord.pipeline.commands.metrics import load_own_metrics
     from concord.pipeline.terminal.arguments import argument_error

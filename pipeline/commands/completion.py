@@ -15,7 +15,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the completion script of a shell."""
     import shtab
 
-    from concord.metrics_core.analyses.split_rows import METHOD_OPTIONS, REPEATS
+    from concord.metrics_core.analyses.split.rows import METHOD_OPTIONS, REPEATS
     from concord.metrics_core.conventions.presets import presets
 
     words = {

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from concord.metrics_core.analyses.explain.result import Derivation, ExplanationDiff
     from concord.metrics_core.conventions.conventions import Conventions
     from concord.metrics_core.metrics.label import Label
-    from concord.metrics_core.results.explain import Derivation, ExplanationDiff
     from concord.pipeline.params.model import Params
     from concord.reports.text.blocks import Block
 
@@ -68,7 +68,7 @@ def _derivation(
 ) -> "Derivation | ExplanationDiff":
     import polars as pl
 
-    from concord.metrics_core.analyses.explain import explain_ranked
+    from concord.metrics_core.analyses.explain.explain import explain_ranked
     from concord.metrics_core.evaluation.side_data import SideData
     from concord.metrics_core.files import load_json
     from concord.pipeline.params.repository import rerun_command
@@ -100,7 +100,7 @@ def _replicate_blocks(
     model: str, derivations: "Mapping[str, Derivation | ExplanationDiff]"
 ) -> "Iterator[Block]":
     """Yield the derivation of each replicate under its name, then the mean of their values."""
-    from concord.metrics_core.results.explain import ExplanationDiff
+    from concord.metrics_core.analyses.explain.result import ExplanationDiff
     from concord.reports.text.blocks import Heading, blocks_of
 
     for name, derivation in derivations.items():

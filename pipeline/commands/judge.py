@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the bounds and the items to judge next; write these to `--out`."""
-    from concord.metrics_core.analyses.judge import judge_results
+    from concord.metrics_core.analyses.judge.judge import judge_results
     from concord.metrics_core.errors import InputError, refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params

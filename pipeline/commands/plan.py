@@ -8,8 +8,8 @@ from concord.pipeline.commands.leaderboard import METRICS
 from concord.pipeline.terminal.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
+    from concord.metrics_core.analyses.plan.result import Plan
     from concord.metrics_core.comparison.min_effect import Effect
-    from concord.metrics_core.results.plan import Plan
 
 HELP = "compute how many users and seeds a comparison needs"
 NUMBERS = {  # used instead of results
@@ -79,7 +79,7 @@ def _parse_effect(text: str) -> "Effect":
 
 def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
     """Return the plan of the comparison and the gate of params.yaml."""
-    from concord.metrics_core.analyses.plan import plan
+    from concord.metrics_core.analyses.plan.plan import plan
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
     from concord.pipeline.dvc.gate import decide_gate
     from concord.pipeline.params.read import read_params
@@ -97,8 +97,8 @@ def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Pl
 
 def _plan_numbers(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
     """Plan from the numbers of the command line, without results."""
-    from concord.metrics_core.analyses.plan import plan
-    from concord.metrics_core.results.plan import VarianceComponents
+    from concord.metrics_core.analyses.plan.plan import plan
+    from concord.metrics_core.analyses.plan.result import VarianceComponents
 
     _check_numbers(arguments)
     sd = arguments.sd

@@ -15,12 +15,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print prediction-powered means and differences of the primary or the named metrics."""
-    from concord.metrics_core.analyses.ppi import ppi_tables
-    from concord.metrics_core.analyses.ppi_labels import (
+    from concord.metrics_core.analyses.ppi.labels import (
         refuse_sample,
         refuse_several,
         unsupported_reason,
     )
+    from concord.metrics_core.analyses.ppi.ppi import ppi_tables
     from concord.metrics_core.errors import refuse
     from concord.metrics_core.evaluation.dataset import TableLoader
     from concord.metrics_core.files import NO_FOLD

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the definitions that give the number; return 0 if there are any, else 1."""
-    from concord.metrics_core.analyses.reconcile import PrintedNumber, search
+    from concord.metrics_core.analyses.reconcile.reconcile import PrintedNumber, search
     from concord.metrics_core.errors import refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params

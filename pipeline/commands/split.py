@@ -79,8 +79,8 @@ def run(arguments: argparse.Namespace) -> None:
     InputError
         If an option or the table is invalid, the folder holds a split, or a side is empty.
     """
-    from concord.metrics_core.analyses.split import parse_options
-    from concord.metrics_core.analyses.split_rows import split_rows
+    from concord.metrics_core.analyses.split.rows import split_rows
+    from concord.metrics_core.analyses.split.split import parse_options
     from concord.pipeline.running.connections import isolated_connection
     from concord.pipeline.running.failures import refuse_unwritable
     from concord.pipeline.running.messages import count_rows, print_line
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.stages.load import refuse_changes
     from concord.pipeline.terminal.arguments import with_option_names
     from concord.pipeline.terminal.table import print_blocks
-    from concord.reports.text.split import describe_manifest
+    from concord.reports.split.text import describe_manifest
 
     folder = Path(arguments.into)
     try:

@@ -25,7 +25,7 @@ from mlflow.models.evaluation.artifacts import (
     TextEvaluationArtifact,
 )
 
-from concord.metrics_core.analyses.reconcile import refuse_other_tables
+from concord.metrics_core.analyses.reconcile.reconcile import refuse_other_tables
 from concord.metrics_core.comparison.compare import compare
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import resolve_conventions

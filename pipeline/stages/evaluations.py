@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from concord.metrics_core.analyses.error_analysis import (
+from concord.metrics_core.analyses.cases.cases import (
     ExampleSelection,
     NoSharedValuesError,
     analyze_errors,
     resolve_pair,
 )
+from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import sort_by_number
@@ -23,7 +24,6 @@ from concord.metrics_core.files import content_id, content_id_text, load_json
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.error_analysis import Cases
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.params.result_files import (

@@ -1,162 +1,297 @@
-"""The decision of a gate in the views: its outcome, and a line per check."""
+"""The decision of a gate as sentences: outcome, reason, and other findings."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.gate import (
-    MIN_EFFECT,
     Decision,
     Guardrail,
     MeasuredDifference,
     ModelDecision,
     Outcome,
+    Success,
+    UnmatchedModels,
 )
+from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.results.text_format import (
-    MINUS,
-    PERCENT,
+    all_or_names,
     exact,
+    is_or_are,
     join_names,
 )
 from concord.reports.text import numbers
+from concord.reports.text.gate_cells import (
+    allowed,
+    digits_of,
+    metric_text,
+    missing_lists,
+    missing_values,
+    unchanged_models,
+)
+from concord.reports.text.missing_lists import NEARLY_ALL
 
-GLYPHS: Mapping[Outcome, str] = {"pass": "better", "worse": "worse", "undecided": "undecided"}
-_OUTCOMES: Mapping[Outcome, str] = {"pass": "passed", "worse": "failed", "undecided": "undecided"}
-_WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
-
-
-def headline(decision: Decision) -> str:
-    """Return `Gate failed: als on nDCG@10 of segment activity=0.`."""
-    if not decision.models:
-        return "Gate: no decision."
-    title, outcome = f"Gate {head(decision)}", decision.outcome
-    if outcome == "pass":
-        return f"{title}."
-    models: dict[str, list[str]] = {}
-    for model in decision.models:
-        for each in model.guardrails_that(outcome):
-            models.setdefault(metric_text(each), []).append(model.model)
-    metrics: dict[str, list[str]] = {}
-    for metric, names in models.items():
-        are_all = len(names) == len(decision.models) > 1
-        metrics.setdefault("all models" if are_all else join_names(names), []).append(metric)
-    parts = [f"{who} on {numbers.join_first(on, 2)}" for who, on in metrics.items()]
-    more = "; …" if parts[2:] else ""
-    return f"{title}: {'; '.join(parts[:2])}{more}." if parts else f"{title}."
+_MAX_GUARDRAILS = 3  # in one sentence
+_MIN_WHOLE = 10  # times as many users, without decimals
+_MAX_TIMES = 1000  # times as many users: more are out of reach
+_RULE_EFFECTS = {"baseline": "compares them with the baseline", "ignore": "leaves them out"}
 
 
-def head(decision: Decision) -> str:
-    """Return the outcome in words; `no decision` if there is no model to decide on."""
-    if not decision.models:
-        return "no decision"
-    is_waived = decision.outcome == "pass" and decision.waived
-    return _OUTCOMES[decision.outcome] + (", though undecided" if is_waived else "")
+def describe(decision: Decision) -> Iterator[str]:
+    """Return the outcome, its reason, and other findings or what to do."""
+    if decision.unmatched is not None:
+        return _unmatched_lines(decision, decision.unmatched)
+    return _matched_lines(decision)
 
 
-def first_line(decision: Decision) -> str:
-    """Return the first sentence of the decision, without the outcome, which is in the heading."""
-    text = decision.lines[0].removeprefix(f"{decision.outcome}, ")
-    return text[:1].upper() + text[1:]
-
-
-@dataclass(frozen=True)
-class Line:
-    """A guardrail or a success metric of a model, as a row of a table."""
-
-    model: str
-    metric: str
-    difference: str
-    interval: str
-    allowed: str
-    outcome: Outcome
-    word: str
-    reason: str
-
-
-def lines(decision: Decision | None) -> list[Line]:
-    """Return a line per check, the worst first, else in the order of params.yaml."""
-    models = decision.models if decision else ()
-    all_lines = [line for model in models for line in _lines(model)]
-    return sorted(all_lines, key=lambda line: _WORST_FIRST.index(line.outcome))
-
-
-def _lines(model: ModelDecision) -> Iterator[Line]:
-    for each in model.guardrails:
-        yield _line(model, each, (allowed(each), each.outcome, each.outcome, each.why))
-    aim = "better" if len(model.success) == 1 else "one of these better"
-    for success in model.success:
-        p = numbers.p_value(success.p_adjusted)
-        adjusted = f"p {p}, adjusted for the success metrics (Holm)"
-        reason = "no test" if success.p_adjusted is None else adjusted
-        if success.n_lost:
-            reason += f"; {missing_values(success)}"
-        outcome: Outcome = "pass" if success.better else "undecided"
-        word = "better" if success.better else "not better"
-        yield _line(model, success, (aim, outcome, word, reason))
-
-
-def _line(
-    model: ModelDecision, each: MeasuredDifference, outcome: tuple[str, Outcome, str, str]
-) -> Line:
-    digits = digits_of(each)
-    difference = numbers.signed(each.difference, digits)
-    interval = numbers.signed_interval(each.ci_low, each.ci_high, digits)
-    return Line(model.model, metric_text(each), difference, interval, *outcome)
-
-
-def unchanged_models(decision: Decision) -> list[str]:
-    """Return the models that are as they were at the revision, on all that is checked."""
-    return [
-        each.model
-        for each in decision.models
-        if decision.against == "revision" and each.reference is None and _is_identical(each)
+def _matched_lines(decision: Decision) -> Iterator[str]:
+    models, outcome = decision.models, decision.outcome
+    reference, confidence = decision.reference, decision.confidence
+    if not models:
+        yield f"{outcome}, against {reference}: there is no other model to decide on."
+        yield (
+            "A gate compares models with the baseline, or with their results at a revision: "
+            "`concord gate HEAD`."
+        )
+        yield "Checked: nothing."
+        return
+    yield f"{outcome}, against {reference}: {_groups(decision)}."
+    of_outcome = [each for each in models if each.outcome == outcome]
+    # If undecided guardrails pass, only a missing success leaves a comparable model undecided.
+    are_waived = decision.undecided_passes and outcome == "undecided"
+    deciding = [
+        (m.model, g)
+        for m in of_outcome
+        for g in m.guardrails_that(outcome)
+        if not are_waived or not g.is_comparable
     ]
+    if outcome == "pass":
+        yield _closest(of_outcome, confidence)
+    elif deciding:
+        yield f"{_difference_text(*deciding[0], confidence)}: {deciding[0][1].why}."
+    else:
+        yield _missing_success(of_outcome[0], confidence)
+    yield f"{_other_findings(outcome, deciding, models)} Checked: {_check_counts(models)}."
 
 
-def _is_identical(model: ModelDecision) -> bool:
-    checks = (*model.guardrails, *model.success)
-    return bool(checks) and all(each.identical for each in checks)
-
-
-def metric_text(measured: MeasuredDifference) -> str:
-    """Return `nDCG@10`, or `nDCG@10 of segment activity=0`."""
-    segment = measured.segment
-    suffix = "" if segment is None else f" of segment {measured.segmentation}={segment}"
-    return measured.label + suffix
-
-
-def digits_of(measured: MeasuredDifference) -> int:
-    return numbers.interval_decimals([measured], [measured.mean, measured.reference])
-
-
-def allowed(guardrail: Guardrail) -> str:
-    """Return the allowed loss with its setting: `−0.005`, or `−0.019 (5 %)`."""
-    setting = guardrail.margin_setting.replace("%", PERCENT)
-    if guardrail.margin is None:
-        return setting
-    sign = "" if not guardrail.margin else MINUS if guardrail.higher_is_better else "+"
-    if setting == guardrail.margin_setting != MIN_EFFECT:
-        return f"{sign}{exact(guardrail.margin)}"
-    _, _, exponent = f"{guardrail.margin:.0e}".partition("e")
-    digits = max(digits_of(guardrail), -int(exponent))  # so that a small margin is not 0
-    return f"{sign}{numbers.number(guardrail.margin, digits)} ({setting})"
-
-
-def missing_lists(measured: MeasuredDifference) -> str:
-    """Return `29 users have no list, too many to compare`."""
-    n = measured.n_unlisted or 0
-    return f"{format_count(n, 'user')} {'has' if n == 1 else 'have'} no list, too many to compare"
-
-
-def missing_values(measured: MeasuredDifference) -> str:
-    """Return `37 of the 40 users who have a value with the reference have none with the model`."""
-    unit, n_common = "user", measured.n_users
-    if measured.n_requests is not None:
-        unit, n_common = "request", measured.n_requests
-    have = "has" if measured.n_lost == 1 else "have"
-    known = format_count(n_common + measured.n_lost, unit)
-    pronoun = "who" if unit == "user" else "that"
-    return (
-        f"{measured.n_lost:,} of the {known} {pronoun} have a value with the reference {have} none "
-        "with the model"
+def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator[str]:
+    """Yield the lines of a decision where models have vanished while others are new."""
+    vanished, new, example = unmatched.vanished, unmatched.new, unmatched.example
+    gone = (
+        f"{join_names(vanished)} {is_or_are(vanished)} gone "
+        f"while {join_names(new)} {is_or_are(new)} new"
     )
+    effects = [f"`gate.new_models: {rule}` {_RULE_EFFECTS[rule]}" for rule in unmatched.rules]
+    other = ", and ".join(effects) or "compare with the baseline: `concord gate`"
+    fix = (
+        f"Write `{example}` if {new[0]} is the former {vanished[0]}; if new models are other ones, "
+        f"{other}."
+    )
+    groups = [*([_groups(decision)] if decision.models else []), gone]
+    yield f"{decision.outcome}, against {decision.reference}: {'; '.join(groups)}."
+    if decision.outcome == "worse":
+        _, reason, other_findings = _matched_lines(decision)
+        yield reason
+        yield f"{other_findings} {fix}"
+        return
+    yield "A new model may be a renamed one. It would then be compared with its earlier results."
+    yield f"{fix} Checked: {_check_counts(decision.models) if decision.models else 'nothing'}."
+
+
+def _difference_text(model: str, measured: MeasuredDifference, confidence: float) -> str:
+    """Return `als on nDCG@10: −0.012 (95 % interval −0.020 to −0.004), −0.005 allowed`."""
+    digits = digits_of(measured)
+    interval = numbers.signed_interval(measured.ci_low, measured.ci_high, digits)
+    if interval:
+        interval = f"{numbers.confidence_level(confidence)} interval {interval}"
+    difference = measured.difference
+    number = "no mean" if difference is None else numbers.signed(difference, digits)
+    text = f"{model} on {metric_text(measured)}: {numbers.with_details(number, interval)}"
+    return f"{text}, {allowed(measured)} allowed" if isinstance(measured, Guardrail) else text
+
+
+def _groups(decision: Decision) -> str:
+    """Return `als is worse; ease and knn (new, against pop) pass`.
+
+    Models that are as they were at a revision are only counted: `1 of 4 models changed: …`.
+    """
+    models = decision.models
+    unchanged = unchanged_models(decision)
+    changed = [each for each in models if each.model not in unchanged]
+    if not changed:
+        return f"{all_or_names(unchanged, len(models))} {is_or_are(unchanged)} unchanged"
+    if unchanged:
+        return f"{len(changed)} of {len(models)} models changed; {_outcomes(changed)}"
+    return _outcomes(models)
+
+
+def _outcomes(models: Sequence[ModelDecision]) -> str:
+    words = {"worse": "is worse", "undecided": "is undecided", "pass": "passes"}
+    words_of_several = {"worse": "are worse", "undecided": "are undecided", "pass": "pass"}
+    groups = []
+    for outcome in words:
+        names = [
+            each.model + (f" (new, against {each.reference})" if each.reference else "")
+            for each in models
+            if each.outcome == outcome
+        ]
+        if names:
+            verb = (words if len(names) == 1 else words_of_several)[outcome]
+            groups.append(f"{all_or_names(names, len(models))} {verb}")
+    return "; ".join(groups)
+
+
+def _closest(models: Sequence[ModelDecision], confidence: float) -> str:
+    """Return the waived guardrails, or else the one closest to its margin, and the best gain."""
+    waived = [(m.model, g) for m in models for g in m.guardrails_that("undecided")]
+    gained = [(m.model, each) for m in models for each in m.gains[:1]]
+    better = f" Better: {_success(*gained[0], confidence)}." if gained else ""
+    if waived:
+        more = f", and {len(waived) - 1} more" if len(waived) > 1 else ""
+        first = _difference_text(*waived[0], confidence)
+        return f"Passes although undecided: {first}: {waived[0][1].why}{more}.{better}"
+    known = [(m.model, g) for m in models for g in m.guardrails if g.gain_low is not None]
+    if known:
+        closest = min(known, key=lambda pair: _distance_to_margin(pair[1]))
+        return f"Closest: {_difference_text(*closest, confidence)}.{better}"
+    return better.strip() or "Every user has the same value with both."
+
+
+def _distance_to_margin(guardrail: Guardrail) -> float:
+    """Return the distance of the interval from the margin, as a share of its width."""
+    low, high, margin = guardrail.gain_low, guardrail.gain_high, guardrail.margin
+    if low is None or high is None or margin is None:
+        return math.inf
+    return (low + margin) / (high - low) if high > low else math.inf
+
+
+def _success(model: str, success: Success, confidence: float) -> str:
+    p = "no test" if success.p_adjusted is None else f"adjusted p {exact(success.p_adjusted)}"
+    text = f"{_difference_text(model, success, confidence)}, {p}"
+    if success.n_unlisted is not None:
+        return f"{text}, as {missing_lists(success)}"
+    return f"{text}, but {missing_values(success)}" if success.n_lost else text
+
+
+def _missing_success(model: ModelDecision, confidence: float) -> str:
+    metrics = "; ".join(
+        _success(model.model, each, confidence) for each in model.success[:_MAX_GUARDRAILS]
+    )
+    return f"No success metric of {model.model} is significantly better: {metrics}."
+
+
+def _other_findings(
+    outcome: Outcome, deciding: Sequence[tuple[str, Guardrail]], models: Sequence[ModelDecision]
+) -> str:
+    also = f"Also {outcome}: {_models_by_metric(deciding[1:])}. " if deciding[1:] else ""
+    if outcome == "worse":
+        n = sum(len(model.guardrails_that("undecided")) for model in models)
+        undecided = f"Undecided: {format_count(n, 'guardrail')}. " if n else ""
+        intended = "if this loss is intended, widen the margin in `gate:`"
+        return f"{also}{undecided}Improve the model or leave it out; {intended}."
+    if outcome == "undecided":
+        return f"{also}{_more_users(deciding)}"
+    return "A pass covers only these metrics, segments and margins."
+
+
+def _models_by_metric(checks: Sequence[tuple[str, Guardrail]]) -> str:
+    """Return `als and ease on nDCG@10; als on Coverage@10; 4 more`."""
+    models: dict[str, list[str]] = {}
+    for model, each in checks:
+        models.setdefault(metric_text(each), []).append(model)
+    parts = [f"{join_names(names)} on {metric}" for metric, names in models.items()]
+    more = sum(len(names) for names in list(models.values())[_MAX_GUARDRAILS:])
+    return "; ".join([*parts[:_MAX_GUARDRAILS], *([f"{more} more"] if more else [])])
+
+
+def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
+    """Return how many times as many users would decide, at the same difference.
+
+    The width of the interval decreases with the square root of the number of users.
+    """
+    ways = "a wider margin also decides; `undecided: pass` lets undecided guardrails pass."
+    if not deciding:
+        return "More users can show smaller gains."
+    first = deciding[0][1]
+    if first.n_unlisted is not None:
+        return (
+            "Give every user a list, or set the share of users that may lack one: "
+            "`comparison.max_missing_lists`."
+        )
+    if first.n_lost:
+        return (
+            "Give every user a list, or count those without one as 0 (`user_no_recs: zero`); "
+            "`undecided: pass` lets undecided guardrails pass."
+        )
+    gain, low, high, margin = first.gain, first.gain_low, first.gain_high, first.margin
+    if gain is None or low is None or high is None or margin is None:
+        return f"More users are needed; {ways}"
+    half, room = (high - low) / 2, abs(gain + margin)
+    if half**2 >= _MAX_TIMES * room**2:
+        return f"The difference is close to the margin: no number of users decides; {ways}"
+    times = max((half / room) ** 2, 1.1)
+    return (
+        f"With this difference, {times:{'.2g' if times < _MIN_WHOLE else ',.0f'}} times the users "
+        f"would decide it; {ways}"
+    )
+
+
+def _check_counts(models: Sequence[ModelDecision]) -> str:
+    guardrails = sum(len(each.guardrails) for each in models)
+    successes = sum(len(each.success) for each in models)
+    parts = [format_count(guardrails, "guardrail")] if guardrails else []
+    parts += [format_count(successes, "success metric")] if successes else []
+    return f"{' and '.join(parts)} of {format_count(len(models), 'model')}"
+
+
+def reasons(guardrail: Guardrail) -> Iterator[str]:
+    """Yield the reason of a guardrail's outcome."""
+    if guardrail.departure is not None:
+        yield f"it had {guardrail.departure} at {guardrail.revision}"
+    elif guardrail.revision is not None:
+        yield f"it was not evaluated at {guardrail.revision}"
+    else:
+        yield _reason(guardrail)
+
+
+def _reason(guardrail: Guardrail) -> str:
+    outcome, margin = guardrail.outcome, guardrail.margin
+    if guardrail.identical:
+        return "every user has the same value with both"
+    if missing := _missing_users(guardrail, outcome):
+        return missing
+    if margin is None:
+        return "the margin is a share of a mean that is undefined"
+    low, high = guardrail.gain_low, guardrail.gain_high
+    if low is None or high is None:
+        return _without_interval(guardrail)
+    if outcome == "undecided" and (low > -margin or high < -margin):
+        return f"{_differing(guardrail)}: a sign-flip test of so few does not confirm the interval"
+    return {
+        "pass": "the interval excludes a loss as large as the margin",
+        "worse": "the whole interval is beyond the margin",
+        "undecided": "the interval contains the margin",
+    }[outcome]
+
+
+def _missing_users(guardrail: Guardrail, outcome: Outcome) -> str:
+    if guardrail.n_unlisted is not None:
+        return missing_lists(guardrail)
+    n = guardrail.n_without_list or 0
+    if outcome != "pass" and n > NEARLY_ALL * guardrail.n_users:
+        return f"it has no list for {format_count(n, 'user')} of this segment"
+    return missing_values(guardrail) if guardrail.n_lost and outcome == "undecided" else ""
+
+
+def _without_interval(measured: MeasuredDifference) -> str:
+    if measured.difference is None:
+        return "no user has a value with both"
+    if measured.test == "none":
+        return "this metric has no interval"
+    if measured.n_nonzero >= MIN_DIFFERING_USERS:
+        return "there is no interval"
+    return f"{_differing(measured)}, too few for an interval"
+
+
+def _differing(measured: MeasuredDifference) -> str:
+    return f"only {format_count(measured.n_nonzero, 'user')} of {measured.n_users:,} differ"

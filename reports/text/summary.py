@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
-from concord.reports.text import gate, replicates
+from concord.reports.text import gate_cells as gate
+from concord.reports.text import replicates
 from concord.reports.text.answer import answer
 from concord.reports.text.costs import costs as all_costs
 from concord.reports.text.missing_lists import warning_sentence

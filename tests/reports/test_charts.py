@@ -26,15 +26,15 @@ from concord.reports.charts.intervals import difference_chart
 from concord.reports.charts.plots import nice_ticks, shorten, spread, tick_digits
 from concord.reports.charts.replicates import replicate_chart
 from concord.reports.charts.segments import segment_chart, share_chart
-from concord.reports.charts.study import forest_chart, heatmap_charts
 from concord.reports.charts.svg import Chart
 from concord.reports.charts.tradeoffs import dominators, tradeoff_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
+from concord.reports.study.chart import forest_chart, heatmap_charts
 from concord.reports.text.panel import entries
 from concord.reports.text.segments import grids, shows_shares
 from concord.reports.text.tables import against_baseline, fold_models
 from concord.reports.text.verdict_styles import VERDICTS
-from tests.metrics_core.analyses.study_data import comparison_of
+from tests.metrics_core.analyses.study.study_data import comparison_of
 from tests.reports.samples import sample
 from tests.reports.samples.picture import Picture
 from tests.reports.samples.sample_history import FIRST, HISTORY, standing

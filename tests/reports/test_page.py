@@ -14,7 +14,7 @@ from concord.metrics_core.results.history import History, InputChange
 from concord.reports.charts.history import history_chart, new_verdicts
 from concord.reports.page import prose, render_history, render_html
 from concord.reports.text.verdict_styles import VERDICTS
-from tests.metrics_core.analyses.study_data import comparison_of
+from tests.metrics_core.analyses.study.study_data import comparison_of
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown

@@ -23,7 +23,7 @@ from concord.metrics_core.results.gate import (
     UnmatchedModels,
 )
 from concord.metrics_core.results.text_format import PERCENT
-from concord.reports.text import gate
+from concord.reports.text import gate_cells as gate
 from tests.metrics_core.comparison import gate_reference
 
 

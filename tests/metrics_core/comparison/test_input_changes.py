@@ -9,7 +9,7 @@ import pytest
 from concord.metrics_core.comparison.input_changes import find_comparison_changes
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.history import InputChange
-from tests.metrics_core.analyses.study_data import comparison_of
+from tests.metrics_core.analyses.study.study_data import comparison_of
 
 
 def _on(truth: Mapping[str, Any]) -> Comparison:

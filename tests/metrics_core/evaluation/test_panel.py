@@ -11,7 +11,7 @@ from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import changed_conventions, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.metrics.label import parse
-from tests.metrics_core.analyses.test_reconcile import LISTS, TRUTH
+from tests.metrics_core.analyses.reconcile.test_reconcile import LISTS, TRUTH
 
 STANDARD = cc.preset("standard")
 LABELS = ["P@5", "R@5", "Hit@5", "AP@10", "RR@5", "nDCG@10", "F1@3", "Bpref", "RBP(p=0.8)@10"]

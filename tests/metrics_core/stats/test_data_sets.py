@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from concord.metrics_core.stats.data_sets import (
+from concord.metrics_core.analyses.study.data_sets import (
     average_ranks,
     paule_mandel,
     random_effects,

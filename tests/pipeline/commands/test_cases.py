@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from concord.metrics_core.analyses.error_analysis import ExampleSelection
+from concord.metrics_core.analyses.cases.cases import ExampleSelection
 from concord.pipeline.commands import cases as command
 from concord.pipeline.commands.cli import build_parser
 from concord.pipeline.params.model import Params

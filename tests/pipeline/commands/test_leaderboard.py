@@ -13,7 +13,7 @@ from concord.pipeline.commands import plan
 from concord.pipeline.commands.cli import build_parser
 from concord.pipeline.running import messages
 from tests.faults.small import run_in_process
-from tests.metrics_core.analyses import plan_data
+from tests.metrics_core.analyses.plan import plan_data
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT, attempt, change_params, copied_from, run
 

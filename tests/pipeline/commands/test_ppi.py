@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import concord as cc
-from tests.metrics_core.analyses.ppi_data import drawn
+from tests.metrics_core.analyses.ppi.ppi_data import drawn
 from tests.project import ROOT, attempt, change_params, run
 
 CONVENTIONS = {"conventions.preset": "custom", "conventions.user_empty_truth": "zero"}

@@ -13,7 +13,7 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import to_json
 from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.dvc.study import read_study_file, run_study
-from tests.metrics_core.analyses.study_data import comparison_of
+from tests.metrics_core.analyses.study.study_data import comparison_of
 from tests.pipeline.refusals import refusal_of
 from tests.project import run
 

@@ -11,10 +11,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.evaluation.panel import Definition, panel
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.label import parse
-from concord.metrics_core.results.error_analysis import Cases
 from concord.metrics_core.results.stored import read_cases
 from concord.pipeline.params.model import BackgroundFile, Comparison, Params
 from concord.pipeline.running.connections import isolated_connection

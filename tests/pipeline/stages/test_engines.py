@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.analyses.explain import explain_ranked
+from concord.metrics_core.analyses.explain.explain import explain_ranked
+from concord.metrics_core.analyses.explain.result import Derivation
 from concord.metrics_core.conventions.option_types import ConventionOptions
 from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT, ListIssues
 from concord.metrics_core.evaluation.evaluate_model import execute_in_memory
@@ -25,7 +26,6 @@ from concord.metrics_core.evaluation.partition import (
 from concord.metrics_core.evaluation.summary import summarise_catalogue
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import expand, parse
-from concord.metrics_core.results.explain import Derivation
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import isolated_connection, read_only_connection
 from concord.pipeline.stages.evaluate import execute_by_ranges

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from concord.metrics_core.analyses.error_analysis import ExampleSelection
+from concord.metrics_core.analyses.cases.cases import ExampleSelection
 from concord.metrics_core.results.stored import read_cases, to_json
 from concord.pipeline.params.read import read_params
 from concord.pipeline.stages.evaluations import load_cases

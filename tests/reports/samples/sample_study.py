@@ -3,7 +3,7 @@
 from functools import cache
 
 import concord
-from tests.metrics_core.analyses.study_data import comparison_of
+from tests.metrics_core.analyses.study.study_data import comparison_of
 
 LABEL = "nDCG@10"
 MEANS = {"base": 0.20, "a": 0.30, "c": 0.31}

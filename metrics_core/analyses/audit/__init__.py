@@ -1,0 +1,1 @@
+"""`audit`: leaks, copies and drift in the data of an evaluation."""

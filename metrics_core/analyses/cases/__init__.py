@@ -1,0 +1,1 @@
+"""`cases`: example users and items behind the difference of two models."""

@@ -1,0 +1,1 @@
+"""`check_metric`: properties that a user's own metric should have."""

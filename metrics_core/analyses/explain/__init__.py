@@ -1,0 +1,1 @@
+"""`explain`: the derivation of one user's value."""

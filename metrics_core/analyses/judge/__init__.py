@@ -1,0 +1,1 @@
+"""`judge`: which unjudged items to judge next, and what they can change."""

@@ -1,0 +1,1 @@
+"""`ppi`: means and differences from few human and many predicted grades."""

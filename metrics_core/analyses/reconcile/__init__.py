@@ -1,0 +1,1 @@
+"""`reconcile`: the definitions of a metric that reproduce a published number."""

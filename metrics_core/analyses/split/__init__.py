@@ -1,0 +1,1 @@
+"""`split`: training data and ground truth from interactions."""

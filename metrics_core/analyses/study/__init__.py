@@ -1,0 +1,1 @@
+"""`study`: models over several data sets."""

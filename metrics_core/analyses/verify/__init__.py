@@ -1,0 +1,1 @@
+"""`verify`: published means next to recomputed ones."""

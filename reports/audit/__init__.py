@@ -1,0 +1,1 @@
+"""View of `audit`: leaks, copies and drift in the data of an evaluation."""

@@ -1,0 +1,1 @@
+"""View of `cases`: example users and items behind the difference of two models."""

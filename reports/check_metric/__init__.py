@@ -1,0 +1,1 @@
+"""View of `check_metric`: properties that a user's own metric should have."""

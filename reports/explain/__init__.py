@@ -1,0 +1,1 @@
+"""View of `explain`: the derivation of one user's value."""

@@ -1,0 +1,1 @@
+"""View of `judge`: which unjudged items to judge next, and what they can change."""

@@ -1,0 +1,1 @@
+"""View of `plan`: users and seeds that a comparison or a gate needs."""

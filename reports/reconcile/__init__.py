@@ -1,0 +1,1 @@
+"""View of `reconcile`: the definitions of a metric that reproduce a published number."""

@@ -1,0 +1,1 @@
+"""View of `split`: training data and ground truth from interactions."""

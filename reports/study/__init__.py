@@ -1,0 +1,1 @@
+"""View of `study`: models over several data sets."""

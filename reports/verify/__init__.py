@@ -1,0 +1,1 @@
+"""View of `verify`: published means next to recomputed ones."""

@@ -1,0 +1,143 @@
+"""`concord.reconcile`: search of the definition that reproduces a number."""
+
+import random
+from typing import Any
+
+import pytest
+
+import concord as cc
+from concord.metrics_core.analyses.reconcile.reconcile import PrintedNumber
+from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.conventions.presets import defines
+from concord.typing import ConventionOptions, PresetName
+
+STANDARD = cc.preset("standard")
+
+
+def _data(seed: int) -> tuple[dict[str, list[str]], dict[str, dict[str, float]]]:
+    """Return random lists and truth; some users lack a list, or have no relevant item."""
+    generator = random.Random(seed)
+    items = [f"i{n}" for n in range(40)]
+    lists: dict[str, list[str]] = {}
+    truth: dict[str, dict[str, float]] = {}
+    for user in (f"u{n:02}" for n in range(60)):
+        if generator.random() < 0.9:
+            lists[user] = generator.sample(items, k=generator.choice([4, 12, 20]))
+        judged = generator.sample(items, k=generator.choice([3, 8, 14]))
+        truth[user] = {item: generator.choice([0, 1, 2, 3]) for item in judged}
+    return lists, truth
+
+
+LISTS, TRUTH = _data(3)
+CASES = [  # test_parity.py covers the presets of packages
+    (name, metric)
+    for name, preset in PRESETS.items()
+    for metric in ("P", "R", "F1", "Hit", "AP", "RR", "nDCG")
+    if not preset.package and defines(name, metric) and name != "spark_mllib_graded"
+]
+
+
+@pytest.mark.parametrize(("preset", "metric"), CASES)
+def test_every_preset_matches_its_number(preset: PresetName, metric: str) -> None:
+    label = f"{metric}@5"
+    conventions = cc.preset(preset)
+    mean = cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=conventions)[label]
+
+    reconciliation = cc.reconcile(
+        LISTS, TRUTH, value=f"{mean:.6f}", metric=label, conventions=STANDARD
+    )
+
+    assert any(preset in each.presets for each in reconciliation.matches)
+    assert all(abs(each.mean - mean) < 1.6e-6 for each in reconciliation.matches)
+
+
+def test_a_preset_that_matches_with_null_as_threshold_is_named() -> None:
+    null = cc.preset("ranx", relevance_threshold=None)
+    mean = cc.evaluate(LISTS, TRUTH, metrics=["AP@5"], conventions=null)["AP@5"]
+    project = cc.preset("standard", relevance_threshold=3)
+
+    result = cc.reconcile(LISTS, TRUTH, value=f"{mean:.6f}", metric="AP@5", conventions=project)
+
+    assert not any("ranx" in each.presets for each in result.matches)
+    assert any("ranx" in each.presets_with_null for each in result.matches)
+    assert "amitness, with relevance_threshold: null " in str(result)
+
+
+def test_null_is_not_named_if_it_changes_no_value() -> None:
+    truth = {user: dict.fromkeys(items, 3.0) for user, items in TRUTH.items()}
+
+    result = cc.reconcile(LISTS, truth, value="0.9999", metric="AP@5", conventions=STANDARD)
+
+    assert not any(each.presets_with_null for each in result.definitions)
+
+
+def test_two_changed_conventions_match() -> None:
+    changes: ConventionOptions = {"ap_denominator": "k", "relevance_threshold": 2}
+    conventions = cc.preset("standard", **changes)
+    mean = cc.evaluate(LISTS, TRUTH, metrics=["AP@5"], conventions=conventions)["AP@5"]
+
+    reconciliation = cc.reconcile(
+        LISTS, TRUTH, value=f"{mean:.9f}", metric="AP@5", conventions=STANDARD
+    )
+
+    assert reconciliation.definitions[0].matches
+    assert reconciliation.definitions[0].presets == ()
+    assert dict(reconciliation.definitions[0].changes) == changes
+
+
+def test_without_a_match_the_nearest_come_first() -> None:
+    reconciliation = cc.reconcile(LISTS, TRUTH, value="0.99999", metric="P@5", conventions=STANDARD)
+
+    means = [each.mean for each in reconciliation.definitions]
+    assert reconciliation.matches == ()
+    assert len(means) == 5
+    assert means == sorted(means, reverse=True)
+    assert reconciliation.to_frame()["mean"].to_list() == means
+    assert repr(reconciliation).startswith("No definition gives P@5 = 0.99999. The nearest are:")
+
+
+@pytest.mark.parametrize(
+    ("text", "mean", "matches", "is_truncated"),
+    [
+        ("0.33", 0.3349, True, False),  # rounded
+        ("0.33", 0.3251, True, False),
+        ("0.33", 0.3249, False, False),
+        ("0.33", 0.3399, True, True),
+        ("0.33", 0.3401, False, False),
+        ("0.330", 0.3304, True, False),
+        ("0.330", 0.3312, False, False),
+        ("33.0%", 0.3304, True, False),
+        (".5", 0.5, True, False),
+        ("1", 0.6, True, False),
+        ("-0.25", -0.25, True, False),
+    ],
+)
+def test_the_last_digit_defines_the_tolerance(
+    text: str, mean: float, matches: bool, is_truncated: bool
+) -> None:
+    number = PrintedNumber.parse(text)
+
+    assert number.matches(mean) is matches
+    assert (number.matches(mean) and number.is_truncated(mean)) is is_truncated
+
+
+@pytest.mark.parametrize("text", ["", "abc", "0,33", "1e-3", "0.3.3", "nan"])
+def test_other_text_than_a_number_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a number: write the number"):
+        PrintedNumber.parse(text)
+
+
+def test_a_value_that_is_no_text_is_an_input_error() -> None:
+    value: Any = 0.248
+    with pytest.raises(cc.InputError, match=r"value: 0\.248 is not a number as printed"):
+        cc.reconcile(LISTS, TRUTH, value=value, metric="P@5")
+
+
+@pytest.mark.parametrize(
+    ("metric", "reads"),
+    [("Coverage@5", "all lists"), ("Novelty@5", "train"), ("ILD@5", "features")],
+)
+def test_a_metric_that_reads_more_than_lists_and_truth_is_refused(metric: str, reads: str) -> None:
+    message = f"{metric}: reconcile covers metrics of lists and truth; .* reads {reads}"
+    with pytest.raises(ValueError, match=message):
+        cc.reconcile(LISTS, TRUTH, value="0.5", metric=metric, conventions=STANDARD)

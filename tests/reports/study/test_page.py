@@ -1,0 +1,89 @@
+"""The page of a study: its charts and sentences."""
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+import concord
+from concord.reports.study import text
+from concord.reports.study.chart import forest_chart, heatmap_charts
+from tests.metrics_core.analyses.study.study_data import comparison_of
+from tests.reports.samples.sample_study import LABEL, MEANS
+from tests.reports.samples.sample_study import study as stored_study
+
+
+@pytest.fixture(scope="module")
+def study() -> concord.Study:
+    return stored_study()
+
+
+def _texts(svg: str) -> list[str]:
+    return [
+        e.text or "" for e in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    ]
+
+
+def test_the_heat_map_has_a_number_and_ranks_a_cell(study: concord.Study) -> None:
+    wide, remainder = heatmap_charts(study, LABEL, narrow=False)
+
+    assert (
+        _texts(wide).count("+55.0\N{NO-BREAK SPACE}%") == 8
+    )  # 0.31 / 0.20 - 1: c or a on each of eight data sets
+    assert _texts(remainder).count("+55.0\N{NO-BREAK SPACE}%") == 1
+    assert "rank 1 to 2" in _texts(wide)
+    assert "baseline" in _texts(wide)
+    assert len(heatmap_charts(study, LABEL, narrow=True)) == 3  # 4 + 4 + 1
+
+
+def test_an_interval_without_0_says_why_its_verdict_is_undecided(study: concord.Study) -> None:
+    pair = replace(study.pairs[0], verdict="undecided", ci_low=0.01, ci_high=0.2)
+    undecided = replace(study, pairs=(pair, *study.pairs[1:]))
+
+    assert text.undecided_reason(undecided, pair) == "after correction for 3 pairs"
+    assert text.undecided_reason(undecided, replace(pair, ci_low=-0.01)) == ""
+    assert text.undecided_reason(undecided, replace(pair, verdict="better")) == ""
+    assert "after correction for 3 pairs" in _texts(forest_chart(undecided, LABEL, narrow=False))
+    assert (
+        undecided.to_html().count('<span class="beside">after correction for 3 pairs</span>') == 1
+    )
+
+
+def test_the_headline_says_whether_the_lead_is_significant(study: concord.Study) -> None:
+    answer = study.answers[0]
+    best = "c has the best nDCG@10 on"
+    few = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(3)})
+
+    assert text.headline(study, answer) == f"{best} 5 of 9 data sets; its lead is not significant"
+    assert text.headline(study, replace(answer, certainty="sure")) == (
+        f"{best} 5 of 9 data sets, significantly ahead of every other model"
+    )
+    assert text.headline(few, replace(few.answers[0], certainty="too_few_datasets")) == (
+        f"{best} 3 of 3 data sets, too few for a test"
+    )
+    same = replace(answer, certainty="same_truth")
+    assert (
+        text.headline(study, same) == f"{best} 5 of 9 data sets, but some of them are the same data"
+    )
+    assert text.headline_explanation(study, same) == ""
+    assert text.headline(study, replace(answer, winners=("a", "c"))) == (
+        "a and c tie on nDCG@10 over 9 data sets"
+    )
+
+
+def test_the_forest_has_a_line_a_data_set_and_the_mean(study: concord.Study) -> None:
+    texts = _texts(forest_chart(study, LABEL, narrow=False))
+
+    assert texts.count("d4") == 2  # of a and of c
+    assert texts.count("all data sets") == 2
+    assert any(text.endswith(" better") for text in texts)
+
+
+def test_a_difference_stands_beside_one_winner_and_not_beside_two(study: concord.Study) -> None:
+    answer = replace(study.answers[0], winners=("c",))
+
+    pair = text.winner_difference(study, answer)
+    assert pair is not None
+    assert (pair.a, pair.b) == ("c", "base")
+    assert text.winner_difference(study, replace(answer, winners=("a", "c"))) is None
+    assert text.winner_difference(study, replace(answer, winners=("base",))) is None
