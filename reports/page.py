@@ -43,7 +43,7 @@ from concord.reports.text.display_words import NO_WORDS, DisplayWords, display_w
 from concord.reports.text.tables import fold_models, fold_note
 from concord.reports.text.verdict_styles import VERDICTS
 
-TEMPLATES = Path(__file__).parent / "templates"
+REPORTS = Path(__file__).parent
 _GLOBALS = {
     "answer_numbers": answer_numbers,
     "bump": bump,
@@ -85,17 +85,6 @@ def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
         comparison=comparison,
         folded=folded,
         fold_note=fold_note(comparison, folded),
-        cases=cases,
-    )
-
-
-def render_cases(cases: Cases) -> str:
-    """Return the page of an error analysis: example users, items, and a filter."""
-    return render_page(
-        "error_analysis_page.html.j2",
-        words=display_words(cases),
-        scripts=("sort.js", "error_analysis.js"),
-        styles=("style.css", "error_analysis.css"),
         cases=cases,
     )
 
@@ -144,7 +133,7 @@ def render_page(
 def _environment() -> Environment:
     """Return the environment of all templates; an undefined name is an error."""
     jinja = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(sorted({path.parent for path in REPORTS.glob("*/*.j2")})),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -162,7 +151,8 @@ def prose(text: str) -> Markup:
 
 
 def _read(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
+    (path,) = REPORTS.glob(f"*/{name}")
+    return path.read_text(encoding="utf-8")
 
 
 def _sha256(script: str) -> str:

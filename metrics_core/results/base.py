@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from concord.metrics_core.results.rendering import render
 
@@ -19,6 +19,12 @@ class BaseResult:
 
     A result is a frozen dataclass of codes and numbers; `concord.reports` renders its sentences.
     """
+
+    defined_in: ClassVar[str]  # its module; `__module__` of a public class is `concord`
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.defined_in = cls.__module__
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain Python values that `json.dumps` accepts; NaN becomes None."""

@@ -2,9 +2,21 @@
 
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 from concord.metrics_core.errors import report_missing_extra
+
+
+def view_of(result: Any, part: str = "text") -> ModuleType:
+    """Return the module that shows a result.
+
+    It is in the folder of `concord.reports` that has the name of the analysis, or in
+    `concord.reports.text` for a result that several analyses share.
+    """
+    *_, folder, name = result.defined_in.split(".")
+    view = f"{folder}.{part}" if name == "result" else f"text.{name}"
+    return import_module(f"concord.reports.{view}")
 
 
 def render(result: Any, form: Literal["text", "html", "markdown"]) -> str:
@@ -37,8 +49,6 @@ def render_sentences(kind: str, result: Any) -> tuple[str, ...]:
 _DOCUMENTS = {
     "html": ("concord.reports.page", "render_html"),
     "latex": ("concord.reports.latex", "render_latex"),
-    "cases": ("concord.reports.page", "render_cases"),
-    "study": ("concord.reports.study.page", "render_study"),
     "notebook": ("concord.reports.page", "render_notebook"),
 }
 
@@ -48,9 +58,9 @@ def render_document(result: Any, kind: str, path: str | Path | None = None, **op
 
     Parameters
     ----------
-    kind : {"html", "latex", "cases", "study", "notebook"}
-        The page of a comparison, its LaTeX table, the page of an error analysis or of a study,
-        or the charts of a comparison for a notebook.
+    kind : {"html", "latex", "notebook", "page"}
+        The page of a comparison, its LaTeX table, its charts for a notebook, or the page of an
+        analysis.
     **options : Any
         Arguments of the function that renders it.
 
@@ -59,9 +69,13 @@ def render_document(result: Any, kind: str, path: str | Path | None = None, **op
     InputError
         A package that renders it is not installed.
     """
-    module, function = _DOCUMENTS[kind]
     with report_missing_extra():
-        document = str(getattr(import_module(module), function)(result, **options))
+        if kind == "page":
+            render_result = view_of(result, "page").render
+        else:
+            module, function = _DOCUMENTS[kind]
+            render_result = getattr(import_module(module), function)
+        document = str(render_result(result, **options))
     if path is not None:
         Path(path).write_text(document, encoding="utf-8", newline="\n")
     return document

@@ -10,6 +10,6 @@ from concord.reports.study import chart as charts
 from concord.reports.study import text
 
 
-def render_study(study: Study) -> str:
+def render(study: Study) -> str:
     """Return the page of a study."""
     return render_page("study.html.j2", study=study, text=text, charts=charts)

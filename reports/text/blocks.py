@@ -5,13 +5,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib import import_module
 from itertools import groupby, zip_longest
-from types import ModuleType
 from typing import Any
 from unicodedata import combining, east_asian_width
 
 from concord.metrics_core.errors import printable
+from concord.metrics_core.results.rendering import view_of
 from concord.reports.text.display_words import display_words
 from concord.reports.text.verdict_styles import VERDICTS
 
@@ -38,28 +37,6 @@ class Heading(str):
 Block = str | TextTable  # a line, or a table; an empty line separates paragraphs
 
 
-_VIEWS = {  # class of a result -> module of this package that describes it
-    "Audit": "audit",
-    "Cases": "error_analysis",
-    "Comparison": "comparison",
-    "Decision": "gate_description",
-    "Derivation": "explain",
-    "Evaluation": "evaluation",
-    "ExplanationDiff": "explain",
-    "History": "history",
-    "Judging": "judge",
-    "MetricCheck": "check_metric",
-    "Plan": "plan",
-    "PredictionPowered": "ppi",
-    "PresetConventions": "presets",
-    "PresetList": "presets",
-    "Reconciliation": "reconcile",
-    "Split": "split",
-    "Study": "study",
-    "Verification": "verify",
-}
-
-
 def blocks_of(result: Any) -> Iterator[Block]:
     """Yield the sentences and tables of a result."""
     return show_words(view_of(result).describe(result), result)
@@ -74,11 +51,6 @@ def show_words(blocks: Iterable[Block], result: Any) -> Iterator[Block]:
             yield TextTable(header, rows)
         else:
             yield type(block)(show(block))
-
-
-def view_of(result: Any) -> ModuleType:
-    """Return the module that describes a result."""
-    return import_module(f"concord.reports.text.{_VIEWS[type(result).__name__]}")
 
 
 def to_text(blocks: Iterable[Block]) -> str:

@@ -291,7 +291,7 @@ class Cases(BaseResult):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return the page of the error analysis; also write it to `path` if one is given."""
-        return render_document(self, "cases", path)
+        return render_document(self, "page", path)
 
 
 def _to_frame(rows: Iterable[Mapping[str, Any]], kind: type[Any], *keys: str) -> "pl.DataFrame":

@@ -265,7 +265,7 @@ class Study(BaseResult):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return the report as an HTML page; also write it to `path` if one is given."""
-        return render_document(self, "study", path)
+        return render_document(self, "page", path)
 
     def metric(self, label: str) -> Metric:
         """Return the metric of a label."""
