@@ -1,7 +1,6 @@
 """Every public function returns a result that can be shown, written as JSON and read as a frame."""
 
 import json
-from importlib import import_module
 from inspect import isfunction
 from typing import Any, get_args, get_type_hints
 
@@ -12,9 +11,9 @@ import concord as cc
 from concord.metrics_core.results.base import MAX_REPR_LINES, BaseResult
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.history import History
+from concord.metrics_core.results.rendering import view_of
 from concord.metrics_core.results.stored import from_content
 from concord.pipeline.dvc.history import history
-from concord.reports.text import blocks
 from tests.reports.samples import sample
 from tests.reports.samples.sample_history import HISTORY
 
@@ -33,8 +32,7 @@ def test_a_public_function_returns_results_that_can_be_shown(name: str) -> None:
         assert issubclass(result_type, BaseResult)
         assert result_type.to_frame is not BaseResult.to_frame
         assert result_type.__repr__ is BaseResult.__repr__
-        view = import_module(f"{blocks.__package__}.{blocks._VIEWS[result_type.__name__]}")
-        assert callable(view.describe)
+        assert callable(view_of(result_type).describe)
 
 
 def test_history_and_gate_are_results() -> None:
