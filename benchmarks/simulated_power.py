@@ -9,19 +9,20 @@ import numpy as np
 
 from benchmarks.simulated import Floats, mean_of_pair, pair, skewed
 from benchmarks.tabulated import Row, generator, markdown_table, rate
-from concord.metrics_core.analyses.plan.differences import min_users, variance_from_interval
-from concord.metrics_core.analyses.plan.result import VarianceComponents
 from concord.metrics_core.stats.mean_interval import t_quantile
 from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_test
 from concord.metrics_core.stats.power import (
     Claim,
+    VarianceComponents,
     claim_power,
     difference_claim,
     equivalence_claim,
+    min_users,
     non_inferiority_claim,
     seeds_needed,
     superiority_claim,
     users_needed,
+    variance_from_interval,
 )
 from concord.metrics_core.stats.verdict import verdict
 

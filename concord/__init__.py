@@ -14,7 +14,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Audit": "analyses.audit.result",
     "Cases": "analyses.cases.result",
     "Comparison": "results.comparison",
-    "ConventionMatch": "analyses.reconcile.result",
+    "ConventionMatch": "results.convention_match",
     "Conventions": "conventions.conventions",
     "Derivation": "analyses.explain.result",
     "Evaluation": "results.evaluation",
@@ -34,7 +34,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Reconciliation": "analyses.reconcile.result",
     "Split": "analyses.split.result",
     "Study": "analyses.study.result",
-    "VarianceComponents": "analyses.plan.result",
+    "VarianceComponents": "stats.power",
     "Verification": "analyses.verify.result",
     "audit": "analyses.audit.audit",
     "check_metric": "analyses.check_metric.check_metric",
@@ -73,11 +73,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.analyses.judge.result import Judging as Judging
     from concord.metrics_core.analyses.plan.plan import plan as plan
     from concord.metrics_core.analyses.plan.result import Plan as Plan
-    from concord.metrics_core.analyses.plan.result import VarianceComponents as VarianceComponents
     from concord.metrics_core.analyses.ppi.ppi import ppi as ppi
     from concord.metrics_core.analyses.ppi.result import PredictionPowered as PredictionPowered
     from concord.metrics_core.analyses.reconcile.reconcile import reconcile as reconcile
-    from concord.metrics_core.analyses.reconcile.result import ConventionMatch as ConventionMatch
     from concord.metrics_core.analyses.reconcile.result import Reconciliation as Reconciliation
     from concord.metrics_core.analyses.split.result import Split as Split
     from concord.metrics_core.analyses.split.split import split as split
@@ -97,11 +95,13 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.metrics.custom_metric import metric as metric
     from concord.metrics_core.metrics.judged import Judged as Judged
     from concord.metrics_core.results.comparison import Comparison as Comparison
+    from concord.metrics_core.results.convention_match import ConventionMatch as ConventionMatch
     from concord.metrics_core.results.evaluation import Evaluation as Evaluation
     from concord.metrics_core.results.presets import PresetConventions as PresetConventions
     from concord.metrics_core.results.presets import PresetList as PresetList
     from concord.metrics_core.results.presets import preset as preset
     from concord.metrics_core.results.presets import presets as presets
+    from concord.metrics_core.stats.power import VarianceComponents as VarianceComponents
 
     __version__: str
 else:

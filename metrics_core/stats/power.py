@@ -10,9 +10,10 @@ from functools import cache
 
 import numpy as np
 
-from concord.metrics_core.analyses.plan.result import VarianceComponents
 from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.results.limits import MIN_T_TEST_USERS
+from concord.metrics_core.stats.mean_interval import t_quantile
 
 MIN_COUNT = 2  # users, or replicates: a variance needs two
 MAX_USERS = 10**12
@@ -21,6 +22,55 @@ _BISECTIONS = 50
 _LN2 = 0.6931471805599453
 _MAX_DEVIATE = 8.0  # standard normal: the probability beyond it is negligible
 _POINTS_IF_BOTH_VARY, _POINTS_IF_ONE_VARIES = 81, 321  # quantiles per variance
+
+
+@dataclass(frozen=True)
+class VarianceComponents:
+    """Standard deviations of the difference between two models, in the unit of the metric.
+
+    Parameters
+    ----------
+    sd_users : float
+        Between users, each averaged over seeds.
+    sd_seeds : float
+        Between seeds, each averaged over users; 0 if the lists are fixed.
+    sd_residual : float
+        Residual of a user's difference with one seed.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> components = cc.VarianceComponents(sd_users=0.2, sd_seeds=0.01, sd_residual=0.05)
+    >>> plan = cc.plan(sd=components, users=1000, seeds=5, effect=0.02)
+    >>> round(plan.differences[0].power, 3)
+    0.624
+    """
+
+    sd_users: float
+    sd_seeds: float = 0.0
+    sd_residual: float = 0.0
+
+    @property
+    def sd_one_seed(self) -> float:
+        """Standard deviation between users, given the lists of one seed."""
+        return math.sqrt(self.sd_users * self.sd_users + self.sd_residual * self.sd_residual)
+
+
+def variance_from_interval(
+    low: float | None, high: float | None, n_users: int, confidence: float
+) -> VarianceComponents | None:
+    """Return sd = half-width · √n / t(n - 1) of a t interval; None without an interval."""
+    if low is None or high is None or math.isnan(low):
+        return None
+    half = (high - low) / 2
+    return VarianceComponents(half * math.sqrt(n_users) / t_quantile(n_users, confidence))
+
+
+def min_users(n_users: int, n_nonzero: int | None) -> int:
+    """Return the number of users of whom 30 would differ, as the t interval requires."""
+    if not n_nonzero:
+        return MIN_COUNT
+    return max(MIN_COUNT, math.ceil(MIN_T_TEST_USERS * n_users / n_nonzero))
 
 
 @dataclass(frozen=True)

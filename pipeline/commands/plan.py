@@ -98,7 +98,7 @@ def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Pl
 def _plan_numbers(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
     """Plan from the numbers of the command line, without results."""
     from concord.metrics_core.analyses.plan.plan import plan
-    from concord.metrics_core.analyses.plan.result import VarianceComponents
+    from concord.metrics_core.stats.power import VarianceComponents
 
     _check_numbers(arguments)
     sd = arguments.sd

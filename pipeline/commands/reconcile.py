@@ -22,8 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the definitions that give the number; return 0 if there are any, else 1."""
-    from concord.metrics_core.analyses.reconcile.reconcile import PrintedNumber, search
+    from concord.metrics_core.analyses.reconcile.reconcile import search
     from concord.metrics_core.errors import refuse
+    from concord.metrics_core.evaluation.definition_search import PrintedNumber
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.arguments import argument_error, model_files, parse_label

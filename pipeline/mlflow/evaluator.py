@@ -25,12 +25,12 @@ from mlflow.models.evaluation.artifacts import (
     TextEvaluationArtifact,
 )
 
-from concord.metrics_core.analyses.reconcile.reconcile import refuse_other_tables
 from concord.metrics_core.comparison.compare import compare
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import resolve_conventions
 from concord.metrics_core.data.argument_types import PolicyOptions
 from concord.metrics_core.errors import MAX_PROBLEMS, Problem, raise_problems, refuse
+from concord.metrics_core.evaluation.definition_search import refuse_other_tables
 from concord.metrics_core.evaluation.evaluate import evaluate
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.evaluation import Evaluation

@@ -1,10 +1,12 @@
 """A reconciliation as text: the definitions that give a number, or the nearest ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from concord.metrics_core.analyses.reconcile.result import ConventionMatch, Reconciliation
+from concord.metrics_core.analyses.reconcile.result import Reconciliation
+from concord.metrics_core.results.convention_match import ConventionMatch
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import setting
+from concord.reports.text.presets import with_null
 
 MAX_MATCHES = 12
 _HEADER = ("value", "presets", "differs from the requested conventions")
@@ -35,8 +37,3 @@ def _row(match: ConventionMatch) -> tuple[str, str, str]:
     value = f"{match.mean:.6g}" + (" (cut off, not rounded)" if match.is_cut else "")
     presets = "; ".join([", ".join(match.presets), *with_null(match.presets_with_null)])
     return value, presets.removeprefix("; ") or "none", changes or "nothing"
-
-
-def with_null(presets: Sequence[str]) -> list[str]:
-    """Return a text with the presets that need null as relevance threshold, or nothing."""
-    return [f"{', '.join(presets)}, with relevance_threshold: null"] if presets else []

@@ -1,6 +1,6 @@
 """Presets as text: the list of all, the conventions of one, or the differences of two."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from concord.metrics_core.conventions.conventions import Conventions
@@ -97,3 +97,8 @@ def _agreeing(metric: Metric, name: str, a: Conventions, b: Conventions) -> list
 def _text(name: str, value: Any) -> str:
     meaning = CONVENTION[name].explain(value)
     return f"{setting(value)} ({meaning})" if meaning else setting(value)
+
+
+def with_null(presets: Sequence[str]) -> list[str]:
+    """Return a text with the presets that need null as relevance threshold, or nothing."""
+    return [f"{', '.join(presets)}, with relevance_threshold: null"] if presets else []

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.analyses.verify.result import PublishedMean, Verification
-from concord.reports.reconcile.text import with_null
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import setting
+from concord.reports.text.presets import with_null
 
 MAX_PRESETS = 5  # named in one cell or sentence
 _CUT = " (cut off, not rounded)"

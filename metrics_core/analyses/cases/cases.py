@@ -14,13 +14,7 @@ from concord.metrics_core.analyses.cases.examples import (
     item_difference,
 )
 from concord.metrics_core.analyses.cases.result import Cases, ItemDifference
-from concord.metrics_core.analyses.cases.tables import (
-    SIDES,
-    Tables,
-    jaccard,
-    open_tables,
-    rank_biased_overlap,
-)
+from concord.metrics_core.analyses.cases.tables import SIDES, Tables, open_tables
 from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.config import ComparisonConfig, baseline_problems
 from concord.metrics_core.comparison.inputs import ComparisonInput
@@ -31,6 +25,7 @@ from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
+from concord.metrics_core.evaluation.list_overlap import jaccard, rank_biased_overlap
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.stats.exact_sums import exact_mean

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.analyses.plan.result import PlannedDifference, VarianceComponents
+from concord.metrics_core.analyses.plan.result import PlannedDifference
 from concord.metrics_core.comparison.aligned import AlignedValues, align
 from concord.metrics_core.comparison.min_effect import Effect, to_absolute
 from concord.metrics_core.data.frames import table_from_frame
@@ -18,20 +18,20 @@ from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.evaluation import Evaluation
-from concord.metrics_core.results.limits import MIN_T_TEST_USERS
 from concord.metrics_core.stats.clusters import Clusters
-from concord.metrics_core.stats.mean_interval import t_quantile
 from concord.metrics_core.stats.paired_test import paired_tests
 from concord.metrics_core.stats.power import (
-    MIN_COUNT,
     Claim,
+    VarianceComponents,
     claim_power,
     difference_claim,
     equivalence_claim,
+    min_users,
     seeds_needed,
     smallest_effect,
     superiority_claim,
     users_needed,
+    variance_from_interval,
 )
 from concord.metrics_core.stats.verdict import model_pairs
 
@@ -61,23 +61,6 @@ class PowerTarget:
     effect: float | None
     min_effect: float = 0.0
     tests: int = 1
-
-
-def variance_from_interval(
-    low: float | None, high: float | None, n_users: int, confidence: float
-) -> VarianceComponents | None:
-    """Return sd = half-width · √n / t(n - 1) of a t interval; None without an interval."""
-    if low is None or high is None or math.isnan(low):
-        return None
-    half = (high - low) / 2
-    return VarianceComponents(half * math.sqrt(n_users) / t_quantile(n_users, confidence))
-
-
-def min_users(n_users: int, n_nonzero: int | None) -> int:
-    """Return the number of users of whom 30 would differ, as the t interval requires."""
-    if not n_nonzero:
-        return MIN_COUNT
-    return max(MIN_COUNT, math.ceil(MIN_T_TEST_USERS * n_users / n_nonzero))
 
 
 def plan_difference(

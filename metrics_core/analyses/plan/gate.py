@@ -2,21 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 
-from concord.metrics_core.analyses.plan.differences import min_users, variance_from_interval
-from concord.metrics_core.analyses.plan.result import (
-    Outlook,
-    PlannedGuardrail,
-    PlannedSuccess,
-    VarianceComponents,
-)
+from concord.metrics_core.analyses.plan.result import Outlook, PlannedGuardrail, PlannedSuccess
 from concord.metrics_core.comparison.min_effect import Effect, to_absolute
 from concord.metrics_core.results.gate import Decision, Guardrail, Success
 from concord.metrics_core.stats.power import (
+    VarianceComponents,
     claim_power,
     difference_claim,
+    min_users,
     non_inferiority_claim,
     smallest_effect,
     users_needed,
+    variance_from_interval,
 )
 
 

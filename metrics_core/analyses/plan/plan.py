@@ -14,7 +14,7 @@ from concord.metrics_core.analyses.plan.differences import (
     plan_difference,
 )
 from concord.metrics_core.analyses.plan.gate import plan_guardrails, plan_success
-from concord.metrics_core.analyses.plan.result import Plan, VarianceComponents
+from concord.metrics_core.analyses.plan.result import Plan
 from concord.metrics_core.comparison.config import (
     ABOVE_CONFIDENCE,
     CONFIDENCE_FIX,
@@ -34,7 +34,7 @@ from concord.metrics_core.errors import InputError, Problem, raise_problems, ref
 from concord.metrics_core.metrics.label import parse, to_result_spelling
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import OF_VALUES
-from concord.metrics_core.stats.power import MIN_COUNT
+from concord.metrics_core.stats.power import MIN_COUNT, VarianceComponents
 
 CONFIDENCE = 0.95
 POWER = 0.8

@@ -1,6 +1,5 @@
 """The result of `plan`: power of a number of users and seeds, and numbers that an effect needs."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,38 +14,6 @@ if TYPE_CHECKING:
 # Whether a model that is as good as the reference passes a guardrail: with the requested power;
 # less often; never, unless its sample difference is a gain; not known.
 Outlook = Literal["shown", "seldom", "cannot", "unknown"]
-
-
-@dataclass(frozen=True)
-class VarianceComponents:
-    """Standard deviations of the difference between two models, in the unit of the metric.
-
-    Parameters
-    ----------
-    sd_users : float
-        Between users, each averaged over seeds.
-    sd_seeds : float
-        Between seeds, each averaged over users; 0 if the lists are fixed.
-    sd_residual : float
-        Residual of a user's difference with one seed.
-
-    Examples
-    --------
-    >>> import concord as cc
-    >>> components = cc.VarianceComponents(sd_users=0.2, sd_seeds=0.01, sd_residual=0.05)
-    >>> plan = cc.plan(sd=components, users=1000, seeds=5, effect=0.02)
-    >>> round(plan.differences[0].power, 3)
-    0.624
-    """
-
-    sd_users: float
-    sd_seeds: float = 0.0
-    sd_residual: float = 0.0
-
-    @property
-    def sd_one_seed(self) -> float:
-        """Standard deviation between users, given the lists of one seed."""
-        return math.sqrt(self.sd_users * self.sd_users + self.sd_residual * self.sd_residual)
 
 
 @dataclass(frozen=True)

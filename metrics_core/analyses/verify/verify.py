@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from concord.metrics_core.analyses.reconcile.reconcile import (
+from concord.metrics_core.analyses.verify.result import Explanation, PublishedMean, Verification
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
+from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
+from concord.metrics_core.data.relations import in_memory
+from concord.metrics_core.data.text_rows import TextRows, read_text_rows
+from concord.metrics_core.errors import Problem, raise_problems, refuse
+from concord.metrics_core.evaluation.definition_search import (
     Candidate,
     PrintedNumber,
     compute_matches,
@@ -20,13 +27,6 @@ from concord.metrics_core.analyses.reconcile.reconcile import (
     sort_key,
     without_idle_null,
 )
-from concord.metrics_core.analyses.verify.result import Explanation, PublishedMean, Verification
-from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
-from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
-from concord.metrics_core.data.relations import in_memory
-from concord.metrics_core.data.text_rows import TextRows, read_text_rows
-from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.metrics.label import Label, parse_supported

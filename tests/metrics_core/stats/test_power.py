@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from concord.metrics_core.analyses.plan.result import VarianceComponents
 from concord.metrics_core.stats.paired_test import PairedTest
 from concord.metrics_core.stats.power import (
     MAX_USERS,
     Claim,
+    VarianceComponents,
     claim_power,
     difference_claim,
     equivalence_claim,

@@ -8,11 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.analyses.cases.tables import (
-    SharedItems,
-    jaccard,
-    rank_biased_overlap,
-)
+from concord.metrics_core.evaluation.list_overlap import SharedItems, jaccard, rank_biased_overlap
 from tests.parity.cases import list_pairs
 from tests.parity.measure import stored
 

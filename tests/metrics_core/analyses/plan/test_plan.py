@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.analyses.plan.result import PlannedDifference, VarianceComponents
+from concord.metrics_core.analyses.plan.result import PlannedDifference
 from concord.metrics_core.comparison.gate import decide_guardrail
 from concord.metrics_core.results.gate import MeasuredDifference
 from concord.metrics_core.stats.power import (
+    VarianceComponents,
     difference_claim,
     equivalence_claim,
     non_inferiority_claim,

@@ -14,7 +14,7 @@ from concord.metrics_core.results.comparison_parts import InputFile, Provenance
 from concord.metrics_core.results.replicates import Replicates
 from concord.metrics_core.stats.verdict import difference_standard_error
 from concord.reports.study import text
-from concord.reports.study.page import render_study
+from concord.reports.study.page import render
 from tests.metrics_core.analyses.study.study_data import USERS, comparison_of
 from tests.metrics_core.defined import defined
 
@@ -206,7 +206,7 @@ def _latencies(seed: int, *, higher_is_better: bool = False) -> concord.Comparis
 
 def test_values_of_another_tool_have_a_study_without_conventions() -> None:
     study = concord.study({name: _latencies(seed) for seed, name in enumerate(("x", "y", "z"))})
-    page = render_study(study)
+    page = render(study)
 
     assert study.answers[0].winners == ("c",)
     assert "Another tool computed the values, so their conventions are unknown." in page
