@@ -2,14 +2,12 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from concord.pipeline.terminal.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
     from concord.metrics_core.evaluation.panel import Definition
-    from concord.pipeline.params.model import Params
 
 HELP = "find the definitions that give a number from elsewhere"
 
@@ -27,6 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.metrics_core.evaluation.definition_search import PrintedNumber
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
+    from concord.pipeline.stages.definitions import definition_means, positive_grades
     from concord.pipeline.terminal.arguments import argument_error, model_files, parse_label
     from concord.pipeline.terminal.table import print_result
 
@@ -51,28 +50,3 @@ def run(arguments: argparse.Namespace) -> int:
     warn_if_stale(params)
     print_result(result)
     return 0 if result.matches else 1
-
-
-def definition_means(
-    params: "Params", model: str, definitions: "Sequence[Definition]"
-) -> list[float]:
-    """Return the mean of each definition for a model."""
-    from concord.metrics_core.evaluation.accumulator import definition_mean
-    from concord.metrics_core.evaluation.partition import Task
-    from concord.pipeline.params.result_files import ModelFiles
-    from concord.pipeline.stages.evaluate import choose_executor, model_data
-
-    task = Task((), params.resolved_conventions, definitions=definitions)
-    lists = ModelFiles.of_model(params.results, model).lists
-    parts = choose_executor(params)(lists, model_data(params, model), task)
-    frames = [part.values for part in parts]
-    return [definition_mean(frames, definition) for definition in definitions]
-
-
-def positive_grades(truth: Path) -> list[float]:
-    """Return the distinct positive grades of the ground truth."""
-    from concord.metrics_core.data.relations import connect
-
-    query = "SELECT DISTINCT grade FROM read_parquet(?) WHERE grade > 0 ORDER BY grade"
-    with connect(reads=[truth]) as connection:
-        return [grade for (grade,) in connection.execute(query, [str(truth)]).fetchall()]

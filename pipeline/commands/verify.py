@@ -22,9 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the table; return 0 if the conventions of params.yaml give every mean, else 1."""
     from concord.metrics_core.analyses.verify.verify import read_published, verify_rows
-    from concord.pipeline.commands.reconcile import definition_means, positive_grades
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
+    from concord.pipeline.stages.definitions import definition_means, positive_grades
     from concord.pipeline.terminal.arguments import model_files
     from concord.pipeline.terminal.table import print_result
 
