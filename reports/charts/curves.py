@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.reports.charts.colours import CIRCLE, N_COLOURED, model_styles
 from concord.reports.charts.plots import (
     Linear,
     draw_axis,
@@ -17,7 +16,7 @@ from concord.reports.charts.plots import (
     padded_scale,
     signed_ticks,
 )
-from concord.reports.charts.svg import Chart
+from concord.reports.charts.svg import CIRCLE, N_COLOURED, Chart, model_styles
 from concord.reports.text.numbers import difference_with_interval, number, signed
 from concord.reports.text.tables import min_effect
 from concord.reports.text.verdict_styles import VERDICTS

@@ -7,7 +7,6 @@ from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.reports.charts.colours import CIRCLE
 from concord.reports.charts.plots import (
     LONG_NAME,
     NAME,
@@ -18,7 +17,7 @@ from concord.reports.charts.plots import (
     shorten,
     signed_ticks,
 )
-from concord.reports.charts.svg import Chart
+from concord.reports.charts.svg import CIRCLE, Chart
 from concord.reports.text import numbers
 from concord.reports.text.tables import win_rows
 
