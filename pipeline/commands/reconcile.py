@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from concord.pipeline.terminal.parser import COMMAND_LINE
+from concord.pipeline.commands.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
     from concord.metrics_core.evaluation.panel import Definition
@@ -25,9 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.metrics_core.evaluation.definition_search import PrintedNumber
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.stages.definitions import definition_means, positive_grades
-    from concord.pipeline.terminal.arguments import argument_error, model_files, parse_label
-    from concord.pipeline.terminal.table import print_result
+    from concord.pipeline.stages.evaluate import definition_means, positive_grades
+    from concord.pipeline.terminal import argument_error, model_files, parse_label, print_result
 
     value, model = arguments.value, arguments.model
     params = read_params(needs_lists=True)

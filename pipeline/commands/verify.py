@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from concord.pipeline.terminal.parser import FilePath
+from concord.pipeline.commands.parser import FilePath
 
 if TYPE_CHECKING:
     from concord.metrics_core.evaluation.panel import Definition
@@ -24,9 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.metrics_core.analyses.verify.verify import read_published, verify_rows
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.stages.definitions import definition_means, positive_grades
-    from concord.pipeline.terminal.arguments import model_files
-    from concord.pipeline.terminal.table import print_result
+    from concord.pipeline.stages.evaluate import definition_means, positive_grades
+    from concord.pipeline.terminal import model_files, print_result
 
     params = read_params(needs_lists=True)
     rows = read_published(Path(arguments.table), params.models, _parse_per_user)

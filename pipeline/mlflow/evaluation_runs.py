@@ -14,7 +14,7 @@ from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, or_nan
 from concord.metrics_core.results.stored import read_comparison
-from concord.pipeline.mlflow.newest import newest_search
+from concord.pipeline.mlflow.newest import PLACE_TAG, newest_search, shared_view
 from concord.pipeline.mlflow.run_content import (
     Artifact,
     Json,
@@ -32,10 +32,9 @@ from concord.pipeline.mlflow.run_content import (
     p_key,
     tag_key,
 )
-from concord.pipeline.mlflow.shared_view import PLACE_TAG, shared_view
 from concord.pipeline.mlflow.training_runs import TRAINING_RUN, training_run_ids
 from concord.pipeline.params.model import Params
-from concord.pipeline.params.result_files import ModelFiles
+from concord.pipeline.params.paths import ModelFiles
 from concord.pipeline.running.outputs import rerun_fix
 from concord.reports.text.display_words import display_words
 from concord.reports.text.numbers import (
