@@ -17,10 +17,9 @@ from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.history import History
 from concord.reports.cases import text as error_analysis
-from concord.reports.charts import bump, curves, gains, svg, tradeoffs
+from concord.reports.charts import bump, curves, differences, gains, svg, tradeoffs
 from concord.reports.charts import history as history_charts
-from concord.reports.charts.differences import difference_chart, pair_heatmap, replicate_chart
-from concord.reports.charts.segments import segment_chart, share_chart
+from concord.reports.charts import segments as segment_charts
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import (
     groups,
@@ -45,24 +44,18 @@ _GLOBALS = {
     "answer_numbers": answer_numbers,
     "bump": bump,
     "curves": curves,
-    "difference_chart": difference_chart,
+    "differences": differences,
     "error_analysis": error_analysis,
     "gains": gains,
     "gate": gate,
-    "not_compared": groups.not_compared,
+    "groups": groups,
     "leaderboard": lambda *names: Markup(to_html([leaderboard(*names)])),
     "numbers": numbers,
-    "pair_heatmap": pair_heatmap,
     "panel": panel,
     "quality": quality,
-    "replicate_chart": replicate_chart,
     "replicates": replicates,
-    "explain_groups": groups.explain_groups,
-    "group_name": groups.group_name,
-    "segment_chart": segment_chart,
-    "segment_sentences": segments.segment_sentences,
+    "segment_charts": segment_charts,
     "segments": segments,
-    "share_chart": share_chart,
     "summary": summary,
     "tables": tables,
     "tradeoffs": tradeoffs,

@@ -1,13 +1,9 @@
 """`concord reconcile`: definitions under which a model's results equal a reported number."""
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import partial
 
 from concord.pipeline.commands.parser import COMMAND_LINE
-
-if TYPE_CHECKING:
-    from concord.metrics_core.evaluation.panel import Definition
 
 HELP = "find the definitions that give a number from elsewhere"
 
@@ -41,9 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         raise argument_error(error, "write it as it was printed, such as 0.330") from None
 
-    def compute_means(definitions: "Sequence[Definition]") -> list[float]:
-        return definition_means(params, model, definitions)
-
+    compute_means = partial(definition_means, params, model)
     grades = positive_grades(truth)
     result = search(value, label, params.resolved_conventions, compute_means, grades)
     warn_if_stale(params)

@@ -67,6 +67,14 @@ VIEW_TAG = f"mlflow.sharedViewState.{_KEY}"  # tag of the experiment
 PLACE_TAG = "concord.place"
 _MAX_METRICS = 5  # MLflow limits the length of a tag
 _SECTION = "concord"
+_PRIMARY_SECTION = {
+    "uuid": _SECTION,
+    "name": "primary metrics",
+    "display": True,
+    "isReordered": True,
+    "deleted": False,
+    "isGenerated": False,
+}
 _CHARACTER_WIDTH, _MARGIN = 8, 45  # pixels in the head of a column
 
 
@@ -96,21 +104,10 @@ def shared_view(comparison: Comparison, search: str) -> str:
         "columnOrder": [*columns],
         "columnWidths": widths,
         "isAccordionReordered": True,  # else MLflow sorts the sections by name
-        "compareRunSections": [_section()],
+        "compareRunSections": [_PRIMARY_SECTION],
         "compareRunCharts": [_bar_chart(metric) for metric in metrics],
     }
     return json.dumps(state, separators=(",", ":"))
-
-
-def _section() -> dict[str, Any]:
-    return {
-        "uuid": _SECTION,
-        "name": "primary metrics",
-        "display": True,
-        "isReordered": True,
-        "deleted": False,
-        "isGenerated": False,
-    }
 
 
 def _bar_chart(metric: str) -> dict[str, Any]:

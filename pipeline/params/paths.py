@@ -80,12 +80,8 @@ def _is_inside(path: Path, roots: tuple[Path, ...] | None = None) -> bool:
     resolved = _resolve(path)
     if resolved is None:
         return False
-    return any(resolved.is_relative_to(root.resolve()) for root in roots or _roots())
-
-
-def _roots() -> tuple[Path, ...]:
-    """Return the repository, and the original of it if this is an experiment of DVC."""
-    return repository(), original_repository()
+    roots = roots or (repository(), original_repository())  # the same, but in a DVC experiment
+    return any(resolved.is_relative_to(root.resolve()) for root in roots)
 
 
 def _link_hint(path: Path) -> str:

@@ -125,7 +125,8 @@ def curve_chart(comparison: Comparison, stem: str) -> Markup:
     reach = [sign * effect for effect in effects.values() for sign in (-1, 1)]
     ends = [end for each in pairs for end in (each.difference, each.ci_low, each.ci_high)]
     chart = Chart(_WIDTH, _HEIGHT, left=48, right=102, top=10, bottom=30)
-    x = _log_scale(list(ks.values()))
+    first, *_, last_k = ks.values()
+    x = Linear(math.log(first), math.log(last_k), _INSET, _WIDTH - _INSET)
     y = padded_scale([0.0, *reach, *ends], _HEIGHT, 0)
     draw_axis(chart, lambda k: x(math.log(k)), _ticks(list(ks.values())), grid=False)
     draw_axis(chart, y, signed_ticks(y, 5), upright=True)
@@ -193,11 +194,6 @@ def _draw_curves(
 def _outline(spans: Sequence[tuple[float, float, float]]) -> list[tuple[float, float]]:
     """Return the outline of an area from its spans (x, one end, the other end)."""
     return [(x, end) for x, end, _ in spans] + [(x, end) for x, _, end in reversed(spans)]
-
-
-def _log_scale(ks: Sequence[int]) -> Linear:
-    """Return the scale of logarithms of cutoffs."""
-    return Linear(math.log(ks[0]), math.log(ks[-1]), _INSET, _WIDTH - _INSET)
 
 
 def _ticks(ks: Sequence[int]) -> list[tuple[float, str]]:

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
+from concord.reports.charts.differences import draw_zero_line
 from concord.reports.charts.plots import (
     LONG_NAME,
     NAME,
@@ -149,8 +150,7 @@ def _draw_spread(chart: Chart, x: Linear, y: float, percentiles: Mapping[int, fl
 def _draw_zero_line(chart: Chart, x: Linear, y: float, row_height: int, *, narrow: bool) -> None:
     """Draw the line of no difference; it must not cross texts above the marks."""
     above, below = (0.2, 0.45) if narrow else (0.5, 0.5)
-    ends = [(x(0), y - above * row_height), (x(0), y + below * row_height)]
-    chart.line(ends, "ink-soft")
+    draw_zero_line(chart, x, y - above * row_height, y + below * row_height)
 
 
 def _draw_texts(chart: Chart, y: float, row: Gain, *, narrow: bool) -> None:
