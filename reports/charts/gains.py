@@ -20,7 +20,7 @@ from concord.reports.charts.plots import (
 )
 from concord.reports.charts.svg import CIRCLE, Chart
 from concord.reports.text import numbers
-from concord.reports.text.tables import win_rows
+from concord.reports.text.tables import against_baseline
 
 PERCENTILES = (5, 25, 50, 75, 95)
 _DENSE = 12  # with this number of models or more, rows are lower
@@ -55,7 +55,8 @@ def gains(comparison: Comparison, label: str) -> list[Gain]:
     }
     return [
         Gain(pair, {p: quantiles[pair.a][p] for p in PERCENTILES} if quantiles.get(pair.a) else {})
-        for pair in win_rows(comparison, label)
+        for pair in against_baseline(comparison, label)
+        if pair.better is not None
     ]
 
 

@@ -189,11 +189,6 @@ def listed_pairs(comparison: Comparison, label: str) -> list[Difference]:
     return [row for row in pairs if row.vs_baseline or frozenset((row.a, row.b)) in neighbours]
 
 
-def win_rows(comparison: Comparison, label: str) -> list[Difference]:
-    """Return the differences to the baseline that have shares of better and worse users."""
-    return [row for row in against_baseline(comparison, label) if row.better is not None]
-
-
 def best_probability(comparison: Comparison, label: str, model: str) -> float | None:
     """Return the share of resamples in which a model is the best; None if it was not computed."""
     rows = (row for row in comparison.best if (row.label, row.model) == (label, model))
