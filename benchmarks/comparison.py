@@ -22,7 +22,7 @@ from concord.metrics_core.errors import argument_names
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.metrics.label import expand
 from concord.pipeline.running.connections import read_only_connection
-from concord.pipeline.running.tables import per_user_writer
+from concord.pipeline.running.outputs import per_user_writer
 
 USERS = 138_000
 MODELS = tuple(f"model-{n}" for n in range(6))

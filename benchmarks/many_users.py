@@ -24,8 +24,7 @@ from benchmarks.scale import GIB_4, RESULTS, timed
 from benchmarks.tabulated import markdown_table
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.pipeline.params.model import Params
-from concord.pipeline.running.outputs import write_json
-from concord.pipeline.running.tables import per_user_writer
+from concord.pipeline.running.outputs import per_user_writer, write_json
 from concord.pipeline.stages.compare import compare
 
 PRIMARY = ("nDCG@10", "R@10")

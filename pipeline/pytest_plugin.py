@@ -54,7 +54,7 @@ def concord_comparison(pytestconfig: pytest.Config) -> "Comparison":
             from concord.pipeline.dvc.gate import decide_gate
             from concord.pipeline.params.read import read_params
             from concord.pipeline.running.failures import report_damaged_results
-            from concord.pipeline.terminal.arguments import in_evaluation
+            from concord.pipeline.terminal import in_evaluation
 
             arguments = Namespace(dir=pytestconfig.getoption(_OPTION))
             with (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.reports.text import numbers, ranks
+from concord.reports.text import numbers, tables
 from concord.reports.text.display_words import display_words
 from concord.reports.text.summary import adjustment_name, confidence, mean_description
 from concord.reports.text.tables import MANY_MODELS, main_labels
@@ -34,7 +34,7 @@ _SPECIAL = {
 def render_latex(comparison: Comparison) -> str:
     """Return a booktabs table of models by metric, with a caption that explains it."""
     labels = main_labels(comparison)[:_MAX_COLUMNS]
-    marks = {label: ranks.marks(comparison, label) for label in labels}
+    marks = {label: tables.marks(comparison, label) for label in labels}
     letters = _letters(comparison)
     name_letters = {} if _has_many_models(comparison) else letters
     rows = [
@@ -82,7 +82,7 @@ def _letters(comparison: Comparison) -> dict[str, str]:
     """Return model -> letter, in the order of the table; with many models, a dagger."""
     if _has_many_models(comparison):
         return {comparison.baseline: r"\dagger"}
-    return ranks.letters(comparison)
+    return tables.letters(comparison)
 
 
 def _head(comparison: Comparison, label: str) -> str:
@@ -103,7 +103,7 @@ def _cell(
     mean = f"\\textbf{{{text}}}" if is_bold else text
     if label not in comparison.primary:
         return mean
-    beaten = [letters[other] for other in letters if ranks.beats(comparison, model, other, label)]
+    beaten = [letters[other] for other in letters if tables.beats(comparison, model, other, label)]
     return f"{mean}$^{{{''.join(beaten)}}}$" if beaten else mean
 
 
@@ -115,7 +115,7 @@ def _caption(comparison: Comparison) -> str:
     means = means[:1].lower() + means[1:].removesuffix(",")
     sentences = [f"{comparison.title}: {means}."]
     labels = main_labels(comparison)[:_MAX_COLUMNS]
-    if meanings := ranks.legend(comparison, labels).values():
+    if meanings := tables.legend(comparison, labels).values():
         bold = " or ".join(meaning.partition(":")[0] for meaning in meanings)
         sentences.append(f"Bold means are {bold}.")
     if rows:

@@ -17,19 +17,15 @@ from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.history import History
 from concord.reports.cases import text as error_analysis
-from concord.reports.charts import bump, colours, curves, gains, heatmap, tradeoffs
+from concord.reports.charts import bump, curves, differences, gains, svg, tradeoffs
 from concord.reports.charts import history as history_charts
-from concord.reports.charts.intervals import difference_chart
-from concord.reports.charts.replicates import replicate_chart
-from concord.reports.charts.segments import segment_chart, share_chart
+from concord.reports.charts import segments as segment_charts
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import (
     groups,
-    missing_lists,
     numbers,
     panel,
     quality,
-    ranks,
     replicates,
     segments,
     summary,
@@ -48,25 +44,18 @@ _GLOBALS = {
     "answer_numbers": answer_numbers,
     "bump": bump,
     "curves": curves,
-    "difference_chart": difference_chart,
+    "differences": differences,
     "error_analysis": error_analysis,
     "gains": gains,
     "gate": gate,
-    "not_compared": missing_lists.not_compared,
+    "groups": groups,
     "leaderboard": lambda *names: Markup(to_html([leaderboard(*names)])),
     "numbers": numbers,
-    "pair_heatmap": heatmap.pair_heatmap,
     "panel": panel,
     "quality": quality,
-    "ranks": ranks,
-    "replicate_chart": replicate_chart,
     "replicates": replicates,
-    "explain_groups": groups.explain_groups,
-    "group_name": groups.group_name,
-    "segment_chart": segment_chart,
-    "segment_sentences": segments.segment_sentences,
+    "segment_charts": segment_charts,
     "segments": segments,
-    "share_chart": share_chart,
     "summary": summary,
     "tables": tables,
     "tradeoffs": tradeoffs,
@@ -95,9 +84,9 @@ def render_history(history: History) -> str:
 
 
 def render_notebook(comparison: Comparison) -> str:
-    """Return a comparison as HTML for a notebook cell; without its styles, in light colours."""
+    """Return a comparison as HTML for a notebook cell; without its styles, in light svg."""
     template = _environment().get_template("notebook.html.j2")
-    style = Markup(colours.card_stylesheet(".concord"))
+    style = Markup(svg.card_stylesheet(".concord"))
     html = template.render(comparison=comparison, style=style)
     return _show_in_html(html, display_words(comparison))
 
@@ -121,7 +110,7 @@ def render_page(
         _environment()
         .get_template(template)
         .render(
-            style=Markup("\n".join([colours.stylesheet(), *map(_read, styles)])),
+            style=Markup("\n".join([svg.stylesheet(), *map(_read, styles)])),
             script=Markup(script),
             script_hash=_sha256(script),
             **context,

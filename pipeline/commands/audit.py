@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from concord.pipeline.terminal.parser import FilePath, add_force
+from concord.pipeline.commands.parser import FilePath, add_force
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,8 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.params.read import read_params
     from concord.pipeline.params.repository import rerun_command
     from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
-    from concord.pipeline.terminal.arguments import refuse_folder, write_output_table
-    from concord.pipeline.terminal.table import print_result
+    from concord.pipeline.terminal import print_result, refuse_folder, write_output_table
 
     params = read_params(needs_lists=True)
     config = params.comparison_config

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from concord.pipeline.terminal.parser import COMMAND_LINE, FilePath, add_force
+from concord.pipeline.commands.parser import COMMAND_LINE, FilePath, add_force
 
 if TYPE_CHECKING:
     from concord.metrics_core.comparison.config import ComparisonConfig
@@ -43,8 +43,12 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import print_text
     from concord.pipeline.stages.evaluations import load_cases
-    from concord.pipeline.terminal.arguments import refuse_folder, with_option_names, write_output
-    from concord.pipeline.terminal.table import print_result
+    from concord.pipeline.terminal import (
+        print_result,
+        refuse_folder,
+        with_option_names,
+        write_output,
+    )
 
     worst, html = arguments.worst, arguments.html
     if worst < 1:
@@ -71,7 +75,7 @@ def _labels(config: "ComparisonConfig", metric: str | None) -> list[str]:
     """Return the primary metrics, preceded by the requested one."""
     from concord.metrics_core.errors import refuse
     from concord.metrics_core.metrics.label import parse
-    from concord.pipeline.terminal.arguments import evaluated_label
+    from concord.pipeline.terminal import evaluated_label
 
     if metric is None:
         return list(config.primary)

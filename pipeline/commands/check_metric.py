@@ -18,8 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.metrics_core.analyses.check_metric.check_metric import check_metric
     from concord.metrics_core.errors import label_fix
     from concord.pipeline.commands.metrics import load_own_metrics
-    from concord.pipeline.terminal.arguments import argument_error
-    from concord.pipeline.terminal.table import print_result
+    from concord.pipeline.terminal import argument_error, print_result
 
     load_own_metrics()
     try:

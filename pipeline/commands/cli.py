@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, NoReturn
 
 from concord.pipeline.commands import stage
-from concord.pipeline.terminal.parser import PROGRAM, Parser, Version, add_evaluation
+from concord.pipeline.commands.parser import PROGRAM, Parser, Version, add_evaluation
 
 if TYPE_CHECKING:
     from concord.metrics_core.errors import Problem
@@ -129,7 +129,7 @@ def _run_decision(arguments: argparse.Namespace) -> NoReturn:
 
 def _run_command(arguments: argparse.Namespace) -> int | None:
     from concord.pipeline.running.failures import report_damaged_results
-    from concord.pipeline.terminal.arguments import in_evaluation
+    from concord.pipeline.terminal import in_evaluation
 
     has_evaluation = arguments.name not in WITHOUT_EVALUATION
     work_folder = in_evaluation(arguments) if has_evaluation else nullcontext()

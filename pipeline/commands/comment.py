@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 
 from concord.pipeline.commands.gate import EXIT_CODES, REVISION
-from concord.pipeline.terminal.parser import FilePath, add_force
+from concord.pipeline.commands.parser import FilePath, add_force
 
 HELP = "write the comment of a pull request as Markdown"
 NO_DECISION = 2
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.pipeline.dvc.comment import comment_content, short_hash
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import print_text
-    from concord.pipeline.terminal.arguments import refuse_folder, write_output
+    from concord.pipeline.terminal import refuse_folder, write_output
     from concord.reports.comment import render_comment
     from concord.reports.text.display_words import display_words
 

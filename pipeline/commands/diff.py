@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.dvc.changes import diff
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.terminal.table import print_blocks, print_json
+    from concord.pipeline.terminal import print_blocks, print_json
     from concord.reports.text.history import describe_changes
 
     revision = arguments.revision

@@ -36,8 +36,12 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import print_text
-    from concord.pipeline.terminal.arguments import find_preset, parse_label, refuse_unknown_model
-    from concord.pipeline.terminal.table import print_blocks
+    from concord.pipeline.terminal import (
+        find_preset,
+        parse_label,
+        print_blocks,
+        refuse_unknown_model,
+    )
     from concord.reports.text.blocks import blocks_of
     from concord.reports.text.markdown import to_markdown
 
@@ -72,7 +76,7 @@ def _derivation(
     from concord.metrics_core.evaluation.side_data import SideData
     from concord.metrics_core.files import load_json
     from concord.pipeline.params.repository import rerun_command
-    from concord.pipeline.terminal.arguments import argument_error, model_files
+    from concord.pipeline.terminal import argument_error, model_files
 
     lists, truth = (pl.read_parquet(path, glob=False) for path in model_files(params, model))
     data, quality = Path(params.results.data), Path(params.results.quality) / "truth.json"

@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.pipeline.dvc.gate import decide_gate
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import LOG, print_text
-    from concord.pipeline.terminal.table import print_json
+    from concord.pipeline.terminal import print_json
     from concord.reports.text.display_words import display_words
 
     params = read_params()

@@ -2,7 +2,7 @@
 
 import argparse
 
-from concord.pipeline.terminal.parser import FilePath, add_force
+from concord.pipeline.commands.parser import FilePath, add_force
 
 HELP = "show the results at each revision and what changed"
 
@@ -19,8 +19,12 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.dvc.history import history
     from concord.pipeline.params.read import check_params
     from concord.pipeline.running.messages import print_text
-    from concord.pipeline.terminal.arguments import refuse_folder, write_output, write_output_table
-    from concord.pipeline.terminal.table import print_result
+    from concord.pipeline.terminal import (
+        print_result,
+        refuse_folder,
+        write_output,
+        write_output_table,
+    )
 
     check_params()  # raises outside a project; loads own metrics, for labels of old comparisons
     refuse_folder("--csv", arguments.csv)

@@ -2,7 +2,7 @@
 
 import argparse
 
-from concord.pipeline.terminal.parser import COMMAND_LINE
+from concord.pipeline.commands.parser import COMMAND_LINE
 
 INCOMPLETE = 3  # exit code if values of params.yaml are to be filled in
 HELP = "write an evaluation into your repository"

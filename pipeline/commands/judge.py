@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from concord.pipeline.commands.leaderboard import METRICS
-from concord.pipeline.terminal.parser import COMMAND_LINE, FilePath, add_force
+from concord.pipeline.commands.parser import COMMAND_LINE, FilePath, add_force
 
 HELP = "show what unjudged items can change, and which to judge next"
 OPTIONS = {"baseline": "--baseline", "next": "--next", "max_grade": "--max-grade"}
@@ -35,8 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.running.messages import print_text
     from concord.pipeline.running.outputs import write_text
     from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
-    from concord.pipeline.terminal.arguments import evaluated_label, with_option_names
-    from concord.pipeline.terminal.table import print_result
+    from concord.pipeline.terminal import evaluated_label, print_result, with_option_names
 
     out = None if arguments.out is None else Path(arguments.out)
     if out is not None and out.exists() and not arguments.force:

@@ -23,11 +23,10 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.results.text_format import join_names
     from concord.pipeline.dvc.current_results import load_comparison, stale_message
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.terminal.arguments import evaluated_label
-    from concord.pipeline.terminal.table import print_blocks
+    from concord.pipeline.terminal import evaluated_label, print_blocks
     from concord.reports.text.comparison import leaderboards
     from concord.reports.text.display_words import display_words
-    from concord.reports.text.missing_lists import warning_sentence
+    from concord.reports.text.groups import warning_sentence
 
     params = read_params()
     comparison = load_comparison(params)
@@ -57,7 +56,7 @@ def after_repro() -> None:
     """Print the primary metrics at the end of `dvc repro`, as many as fit."""
     from concord.pipeline.dvc.current_results import load_comparison
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.terminal.table import print_blocks
+    from concord.pipeline.terminal import print_blocks
 
     print_blocks(short_leaderboard(load_comparison(read_params())))
 
@@ -65,7 +64,7 @@ def after_repro() -> None:
 def short_leaderboard(comparison: "Comparison") -> "list[Block]":
     """Return the best models by the first primary metrics, and the number of the others."""
     from concord.metrics_core.errors import format_count
-    from concord.pipeline.terminal.table import terminal_lines
+    from concord.pipeline.terminal import terminal_lines
     from concord.reports.text.comparison import leaderboard
 
     labels, n_models = comparison.primary[: MAX_LINES // 3], len(comparison.models)

@@ -19,7 +19,7 @@ def run(_: argparse.Namespace) -> None:
     """Print every metric with its formula, the conventions it depends on, and its source."""
     from concord.metrics_core.metrics.catalogue import CATALOGUE
     from concord.metrics_core.metrics.custom_metric import known_metrics
-    from concord.pipeline.terminal.table import print_blocks
+    from concord.pipeline.terminal import print_blocks
     from concord.reports.text.blocks import TextTable
 
     load_own_metrics()

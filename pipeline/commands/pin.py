@@ -11,6 +11,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the values into params.yaml and print what changed."""
-    from concord.pipeline.init.pin import pin
+    from concord.pipeline.init.edit import pin
 
     pin(arguments.preset)

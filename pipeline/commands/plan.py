@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from concord.pipeline.commands.leaderboard import METRICS
-from concord.pipeline.terminal.parser import COMMAND_LINE
+from concord.pipeline.commands.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
     from concord.metrics_core.analyses.plan.result import Plan
@@ -51,8 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the plan."""
     from concord.metrics_core.errors import InputError
-    from concord.pipeline.terminal.arguments import with_option_names
-    from concord.pipeline.terminal.table import print_result
+    from concord.pipeline.terminal import print_result, with_option_names
 
     effect = None if arguments.effect is None else _parse_effect(arguments.effect)
     has_numbers = any(getattr(arguments, name.replace("-", "_")) is not None for name in NUMBERS)
@@ -83,7 +82,7 @@ def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Pl
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
     from concord.pipeline.dvc.gate import decide_gate
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.terminal.arguments import evaluated_label
+    from concord.pipeline.terminal import evaluated_label
 
     params = read_params()
     comparison = load_comparison(params)

@@ -32,8 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
         read_conventions,
         truth_files,
     )
-    from concord.pipeline.terminal.arguments import evaluated_label
-    from concord.pipeline.terminal.table import print_result
+    from concord.pipeline.terminal import evaluated_label, print_result
 
     params = read_params(needs_lists=True)
     refuse_sample(params.data.truth.sample, f"{PARAMS}: data.truth.sample")

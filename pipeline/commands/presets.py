@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from concord.pipeline.terminal.parser import COMMAND_LINE
+from concord.pipeline.commands.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the list of presets, one preset, or a difference."""
     from concord.metrics_core.errors import refuse
     from concord.metrics_core.results.presets import presets
-    from concord.pipeline.terminal.arguments import find_preset
-    from concord.pipeline.terminal.table import print_blocks, print_result
+    from concord.pipeline.terminal import find_preset, print_blocks, print_result
     from concord.reports.text.presets import describe
 
     match arguments.names:
@@ -47,7 +46,7 @@ def _differences(name_a: str, name_b: str) -> "Iterator[Block]":
     """Yield the differences of two presets; the grade scale of params.yaml is that of both."""
     from concord.metrics_core.conventions.presets import with_data_conventions
     from concord.pipeline.params.model import PARAMS
-    from concord.pipeline.terminal.arguments import find_preset
+    from concord.pipeline.terminal import find_preset
     from concord.reports.text.presets import describe_differences
 
     a, b = find_preset(name_a), find_preset(name_b)

@@ -1,13 +1,9 @@
 """`concord reconcile`: definitions under which a model's results equal a reported number."""
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import partial
 
-from concord.pipeline.terminal.parser import COMMAND_LINE
-
-if TYPE_CHECKING:
-    from concord.metrics_core.evaluation.panel import Definition
+from concord.pipeline.commands.parser import COMMAND_LINE
 
 HELP = "find the definitions that give a number from elsewhere"
 
@@ -25,9 +21,8 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.metrics_core.evaluation.definition_search import PrintedNumber
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.stages.definitions import definition_means, positive_grades
-    from concord.pipeline.terminal.arguments import argument_error, model_files, parse_label
-    from concord.pipeline.terminal.table import print_result
+    from concord.pipeline.stages.evaluate import definition_means, positive_grades
+    from concord.pipeline.terminal import argument_error, model_files, parse_label, print_result
 
     value, model = arguments.value, arguments.model
     params = read_params(needs_lists=True)
@@ -42,9 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         raise argument_error(error, "write it as it was printed, such as 0.330") from None
 
-    def compute_means(definitions: "Sequence[Definition]") -> list[float]:
-        return definition_means(params, model, definitions)
-
+    compute_means = partial(definition_means, params, model)
     grades = positive_grades(truth)
     result = search(value, label, params.resolved_conventions, compute_means, grades)
     warn_if_stale(params)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from concord.pipeline.params.model import Params
-    from concord.pipeline.stages.specs import StageSpec
+    from concord.pipeline.stages.run_state import StageSpec
 
 HELP = "run the stages whose inputs have changed, without DVC"
 LOCK = ".concord-run.lock"  # beside the folder of the comparison
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.params.read import read_params
     from concord.pipeline.params.yaml_files import read_yaml
     from concord.pipeline.running.messages import LOG, print_unless_quiet
-    from concord.pipeline.stages.specs import select_stages, stage_specs
+    from concord.pipeline.stages.run_state import select_stages, stage_specs
 
     params = read_params()
     specs = select_stages(stage_specs(read_yaml(PARAMS).content), arguments.stages)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.errors import InputError, Key, SettingNames, as_argument, refuse
-from concord.pipeline.terminal.parser import COMMAND_LINE
+from concord.pipeline.commands.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -86,8 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.running.messages import count_rows, print_line
     from concord.pipeline.running.outputs import remove_stale_files
     from concord.pipeline.stages.load import refuse_changes
-    from concord.pipeline.terminal.arguments import with_option_names
-    from concord.pipeline.terminal.table import print_blocks
+    from concord.pipeline.terminal import print_blocks, with_option_names
     from concord.reports.split.text import describe_manifest
 
     folder = Path(arguments.into)

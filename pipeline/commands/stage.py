@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
-from concord.pipeline.terminal.parser import COMMAND_LINE
+from concord.pipeline.commands.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
     from concord.pipeline.params.model import Params

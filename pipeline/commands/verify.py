@@ -1,14 +1,13 @@
 """`concord verify`: published means next to recomputed ones, and what explains each gap."""
 
 import argparse
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from concord.pipeline.terminal.parser import FilePath
+from concord.pipeline.commands.parser import FilePath
 
 if TYPE_CHECKING:
-    from concord.metrics_core.evaluation.panel import Definition
     from concord.metrics_core.metrics.label import Label
 
 HELP = "compare a table of published means with this evaluation"
@@ -24,17 +23,14 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.metrics_core.analyses.verify.verify import read_published, verify_rows
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.stages.definitions import definition_means, positive_grades
-    from concord.pipeline.terminal.arguments import model_files
-    from concord.pipeline.terminal.table import print_result
+    from concord.pipeline.stages.evaluate import definition_means, positive_grades
+    from concord.pipeline.terminal import model_files, print_result
 
     params = read_params(needs_lists=True)
     rows = read_published(Path(arguments.table), params.models, _parse_per_user)
     truths = {model_files(params, row.model)[1] for row in rows}
 
-    def compute_means(model: str, definitions: "Sequence[Definition]") -> list[float]:
-        return definition_means(params, model, definitions)
-
+    compute_means = partial(definition_means, params)
     grades = sorted({grade for truth in truths for grade in positive_grades(truth)})
     result = verify_rows(rows, params.resolved_conventions, compute_means, grades)
     warn_if_stale(params)

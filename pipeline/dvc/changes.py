@@ -23,7 +23,7 @@ from concord.pipeline.dvc.revision import RevisionResults, load_revision
 from concord.pipeline.dvc.training import training_changes_since
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.stages.evaluations import read_evaluations
-from concord.pipeline.terminal.arguments import evaluated_label, refuse_unknown_model
+from concord.pipeline.terminal import evaluated_label, refuse_unknown_model
 
 NOW, THEN = "now", "then"  # sides of a comparison
 _FIX = "evaluate both in the same way, or add `--anyway`"

@@ -24,18 +24,18 @@ from concord.pipeline.dvc.changes import (
 )
 from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
 from concord.pipeline.dvc.gate import decide_gate
+from concord.pipeline.dvc.git import run_git
 from concord.pipeline.dvc.revision import RevisionResults, load_revision
-from concord.pipeline.dvc.settings import (
+from concord.pipeline.dvc.training import (
     Settings,
     as_text,
     flatten,
     group_by_change,
     setting_changes,
+    training_changes_since,
 )
-from concord.pipeline.dvc.training import training_changes_since
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.yaml_files import read_yaml
-from concord.pipeline.running.git import run_git
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
 from concord.reports.comment import Comment

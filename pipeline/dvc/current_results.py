@@ -16,8 +16,7 @@ from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.params.yaml_files import read_yaml, value_at
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.outputs import rerun_fix, unreadable_results
-from concord.pipeline.stages.run_state import STATE, RunState
-from concord.pipeline.stages.specs import select_stages, stage_specs
+from concord.pipeline.stages.run_state import STATE, RunState, select_stages, stage_specs
 
 
 def load_comparison(params: Params) -> Comparison:

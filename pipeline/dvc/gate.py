@@ -33,6 +33,7 @@ from concord.metrics_core.results.gate import (
     UnmatchedModels,
 )
 from concord.metrics_core.stats.paired_test import UNTESTED
+from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.dvc.changes import (
     NOW,
     THEN,
@@ -45,7 +46,6 @@ from concord.pipeline.dvc.changes import (
 from concord.pipeline.dvc.revision import RevisionResults, load_revision
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
-from concord.pipeline.terminal.parser import COMMAND_LINE
 
 _SIDE_DATA = ("train", "items")  # read by metrics beyond accuracy
 

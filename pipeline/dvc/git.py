@@ -1,4 +1,4 @@
-"""Commits of a git repository, and files at them."""
+"""Run git: commits of a repository, and files at them."""
 
 import hashlib
 import os
@@ -9,7 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from concord.metrics_core.errors import refuse
-from concord.pipeline.running.git import run_git
+
+
+def run_git(
+    *arguments: str, stdin: str = "", folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run git; texts are UTF-8, and line ends are kept."""
+    command = ["git", *arguments]
+    process = subprocess.run(
+        command, input=stdin.encode(), cwd=folder, capture_output=True, check=False
+    )
+    stdout, stderr = (
+        output.decode("utf-8", errors="replace") for output in (process.stdout, process.stderr)
+    )
+    return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+
 
 UNREADABLE = "git cannot read it: an object is missing or damaged"
 REPAIR = "find the damage by `git fsck`; `git fetch --refetch` restores objects from a remote"

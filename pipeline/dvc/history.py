@@ -29,11 +29,17 @@ from concord.metrics_core.results.history import (
     Standing,
 )
 from concord.metrics_core.results.text_format import join_names
+from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.dvc.cache import DvcCache, FindFile
 from concord.pipeline.dvc.changes import changes, find_mismatch
-from concord.pipeline.dvc.history_states import State, commits_since, is_shallow, read_states
+from concord.pipeline.dvc.history_states import (
+    State,
+    commits_since,
+    count_reuse,
+    is_shallow,
+    read_states,
+)
 from concord.pipeline.dvc.lock import LOCK
-from concord.pipeline.dvc.reuse import count_reuse
 from concord.pipeline.dvc.revision import (
     RevisionResults,
     combine_replicates,
@@ -46,7 +52,6 @@ from concord.pipeline.dvc.training import (
     read_repository_stages,
     training_changes,
 )
-from concord.pipeline.terminal.parser import COMMAND_LINE
 from concord.reports.text.verdict_styles import VERDICTS
 
 DEFAULT_CONFIDENCE = 0.95  # if no comparison can be read

@@ -20,12 +20,12 @@ from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.files import load_json
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
+from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.dvc.cache import DvcCache, hash_in_folder
 from concord.pipeline.dvc.git import REPAIR, UNREADABLE, find_commit, read_blobs, read_files
 from concord.pipeline.dvc.lock import LOCK, RESULT_SUFFIXES, DvcLock, as_mapping, replicates_of
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.yaml_files import load_yaml
-from concord.pipeline.terminal.parser import COMMAND_LINE
 
 COMPARISON = "comparison.json"
 Entries = Mapping[str, Any]  # of `models` in params.yaml

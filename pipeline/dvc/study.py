@@ -22,9 +22,14 @@ from concord.pipeline.params.read import schema_problems
 from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.params.yaml_files import load_yaml, read_yaml
 from concord.pipeline.running.messages import print_line
-from concord.pipeline.running.outputs import write_csv, write_json, write_parquet, write_text
-from concord.pipeline.running.tables import escape_formulas
-from concord.pipeline.terminal.table import print_result
+from concord.pipeline.running.outputs import (
+    escape_formulas,
+    write_csv,
+    write_json,
+    write_parquet,
+    write_text,
+)
+from concord.pipeline.terminal import print_result
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,9 +19,8 @@ from concord.metrics_core.errors import params_keys
 from concord.metrics_core.evaluation.warnings.data import STAR_MAXIMA, least_liked
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.results.text_format import join_names
-from concord.pipeline.dvc.settings import flatten
+from concord.pipeline.dvc.training import flatten
 from concord.pipeline.init.discovery import Discovery
-from concord.pipeline.init.fill_in import comments
 from concord.pipeline.init.tables import (
     Table,
     has_duplicates,
@@ -196,7 +195,7 @@ def choose(discovery: Discovery, project: Path, title: str) -> tuple[Content, tu
         "experiment": title,
         "tracking_uri": tracking_uri(project),
         "table_help": TABLE_HELP,
-        "comments": comments(truth, discovery.models),
+        "comments": _comments(truth, discovery.models),
     }
     return content, (*_assumptions(content, truth), *[SEARCH_PRESET] * is_search)
 
@@ -297,3 +296,23 @@ def _assumptions(content: Content, truth: Table) -> Iterator[str]:
         yield "the first rank is 0 (input.rank_base)"
     if content["allow_outside"]:
         yield ("files may be outside the repository, as in a shared cache (input.allow_outside)")
+
+
+def _comments(truth: Table, models: Mapping[str, Table]) -> dict[str, str]:
+    """Return the comments of values that are to be filled in, by their keys in params.yaml."""
+    texts = {name: _comment(table) for name, table in models.items()}
+    if truth.path.name == FILL_IN:
+        texts["data.truth.path"] = "the ground truth: interactions that no model was trained on"
+    else:
+        texts["data.columns"] = _comment(truth)
+    return {key: text for key, text in texts.items() if text}
+
+
+def _comment(table: Table) -> str:
+    if table.path.name == FILL_IN:
+        return "recommendations of a model: a file or folder"
+    if FILL_IN not in table.columns.values():
+        return ""
+    is_score = table.columns.get("score") == FILL_IN
+    hint = "; write rank in place of score if it is one" if is_score else ""
+    return f"columns of {table.path.name}: {', '.join(table.file.columns)}{hint}"

@@ -1,31 +1,24 @@
 """An evaluation in a folder of a DVC repository: new files, or an upgrade of existing ones."""
 
+import difflib
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
-from concord.metrics_core.results.text_format import join_names
-from concord.pipeline.init.choices import choose, with_user_column
-from concord.pipeline.init.discovery import Discovery, discover, stage_of
-from concord.pipeline.init.fill_in import (
-    NamedColumns,
-    add_missing_tables,
-    apply_columns,
-    fill_in_problems,
+from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
+from concord.pipeline.commands.parser import COMMAND_LINE
+from concord.pipeline.dvc.git import run_git
+from concord.pipeline.init.choices import choose
+from concord.pipeline.init.edit import read_text, relative, upgraded_texts
+from concord.pipeline.init.named_tables import (
+    find_tables,
     parse_columns,
-)
-from concord.pipeline.init.messages import (
-    print_changes,
     print_discovery,
-    print_next_step,
-    read_text,
-    relative,
+    print_list,
 )
 from concord.pipeline.init.render import (
     DVCIGNORE,
@@ -36,9 +29,6 @@ from concord.pipeline.init.render import (
     params_yaml,
     plot_template,
 )
-from concord.pipeline.init.tables import Role, Table, named_table
-from concord.pipeline.init.upgrade import upgraded_texts
-from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import (
     find_evaluation_folder,
@@ -46,10 +36,9 @@ from concord.pipeline.params.repository import (
     is_concord_project,
     repository,
 )
-from concord.pipeline.running.git import run_git
+from concord.pipeline.params.yaml_files import YamlFile, load_yaml
 from concord.pipeline.running.messages import print_text
 from concord.pipeline.running.outputs import write_text
-from concord.pipeline.terminal.parser import COMMAND_LINE
 
 DEFAULT_FOLDER = "evaluation"
 BACKUP = ".before"  # ending of files that --force replaces
@@ -101,7 +90,7 @@ def init(
     existing = [project / name for name in names if (project / name).exists()]
     if existing and not (is_concord_project(project) and (force or dry_run)):
         raise _exists_error(existing, is_own=is_concord_project(project))
-    discovery = _discover(current, project, truth, models, parse_columns(columns))
+    discovery = find_tables(current, project, truth, models, parse_columns(columns))
     content, assumptions = choose(discovery, project, title=current.name)
     entries, mlflow = content["models"], is_mlflow_installed()
     files = {project / PARAMS: params_yaml(content, version("concord-eval"))}
@@ -114,11 +103,11 @@ def init(
         if not (root / TEMPLATE).exists():
             files[root / TEMPLATE] = plot_template()
     print_discovery(discovery, assumptions, entries)
-    print_changes(files) if dry_run else _write(files)
+    _print_changes(files) if dry_run else _write(files)
     params = project / PARAMS
-    places = fill_in_problems(Path(relative(params)), files[params])
+    places = _fill_in_problems(Path(relative(params)), files[params])
     if places or not dry_run:
-        print_next_step(project, places, dvc=dvc, mlflow=mlflow)
+        _print_next_step(project, places, dvc=dvc, mlflow=mlflow)
     return len(places)
 
 
@@ -155,10 +144,10 @@ def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
             for path in changed
             if _is_changed(path)
         )
-    print_changes(changed)
+    _print_changes(changed)
     if not dry_run:
         _write(changed, backup=not _is_in_git(project))
-        print_next_step(project, (), dvc=dvc, mlflow=mlflow)
+        _print_next_step(project, (), dvc=dvc, mlflow=mlflow)
 
 
 def _check_folder(current: Path, folder: str, *, dvc: bool) -> tuple[Path, Path]:
@@ -194,91 +183,6 @@ def _exists_error(existing: Sequence[Path], *, is_own: bool) -> InputError:
     if is_own:
         fix = f"`concord init --upgrade` keeps their settings; `--force` writes them again; {fix}"
     return InputError(Problem(relative(path), "exists already", fix) for path in existing)
-
-
-def _discover(
-    current: Path,
-    project: Path,
-    truth: str | None,
-    models: Sequence[str],
-    columns: NamedColumns,
-) -> Discovery:
-    """Return the tables that the command line names, and detected ones."""
-    lists = _named_models(current, models)
-    files = [*lists.values(), *([] if truth is None else [_file(current, truth)])]
-    if truth is not None and files[-1] in files[:-1]:
-        problem = f"{truth!r} is named as ground truth and as a model"
-        raise refuse(COMMAND_LINE, problem, "name another file for one of them")
-    names = columns.shared
-    discovery = discover(current, project / "results", files, names)
-    if truth is not None:
-        discovery.tables["truth"] = _table(files[-1], "truth", names, discovery)
-    if lists:
-        discovery.models = {
-            name: _table(file, "lists", names, discovery) for name, file in lists.items()
-        }
-    if problems := _missing_tables(discovery, current):
-        print_discovery(discovery, (), {})
-        raise InputError(problems)
-    apply_columns(discovery, columns)
-    add_missing_tables(discovery, project)
-    discovery.tables["truth"] = with_user_column(discovery.tables["truth"], discovery.models)
-    return discovery
-
-
-def _missing_tables(discovery: Discovery, current: Path) -> list[Problem]:
-    """Return problems if several tables may be the ground truth, or if all tables are missing."""
-    root, problems = repository(current), []
-    elsewhere = ""
-    if current != root:
-        elsewhere = f"run at the root of the repository ({relative(root)}), or "
-    if "truth" not in discovery.tables and discovery.truth_candidates:
-        candidates = [relative(path) for path in discovery.truth_candidates]
-        fix = f"name the one that no model was trained on: `--truth {shlex.quote(candidates[0])}`"
-        problems.append(Problem("ground truth", f"may be {join_names(candidates, 'or')}", fix))
-    elif "truth" not in discovery.tables and not discovery.models:
-        problem = (
-            "no table with columns of users and items (`user_id`, `item_id` …) "
-            "has test, holdout or truth in its path"
-        )
-        fix = f"{elsewhere}name it: `--truth data/heldout.parquet`"
-        problems.append(Problem("ground truth", problem, fix))
-    if not discovery.models and "truth" not in discovery.tables:
-        problem = (
-            "no table has columns of users, items and a rank or a score "
-            "(`user_id`, `item_id`, `score` …)"
-        )
-        fix = f"{elsewhere}name each: `--model als=out/als.csv`"
-        problems.append(Problem("recommendations", problem, fix))
-    return problems
-
-
-def _named_models(current: Path, models: Sequence[str]) -> dict[str, Path]:
-    """Return the file of each model that the command line names."""
-    files: dict[str, Path] = {}
-    for text in models:
-        name, equals, path = text.partition("=")
-        if not equals:
-            fix = "write NAME=PATH: `--model als=out/als.csv`"
-            raise refuse(COMMAND_LINE, f"{text!r} names no file", fix)
-        if name in files:
-            problem = f"two models have the name {name!r}"
-            raise refuse(COMMAND_LINE, problem, "give one of them another name")
-        files[name] = _file(current, path)
-    raise_problems(replace(p, location=COMMAND_LINE) for p in model_name_problems(files))
-    return files
-
-
-def _file(current: Path, path: str) -> Path:
-    return Path(os.path.abspath(current / path))  # noqa: PTH100  # links are kept
-
-
-def _table(file: Path, role: Role, names: Mapping[str, str], discovery: Discovery) -> Table:
-    """Return a named table; a link of an out may lead out of the repository, as into a cache."""
-    stage = stage_of(file, discovery.outs)
-    if stage is None and not file.resolve().is_relative_to(repository()):
-        raise refuse(relative(file), "is outside the repository", "copy it into the repository")
-    return replace(named_table(file, role, names), stage=stage or "")
 
 
 def _write(files: Mapping[Path, str], *, backup: bool = True) -> None:
@@ -317,3 +221,36 @@ def _run_git(folder: Path, *command: str) -> CompletedProcess[str]:
         return run_git(*command, folder=folder)
     except FileNotFoundError:
         return CompletedProcess(command, 127, "", "")
+
+
+def _fill_in_problems(path: Path, text: str) -> list[Problem]:
+    """Return the values of the text of params.yaml that are to be filled in."""
+    return [*YamlFile(path, text, load_yaml(text, str(path))).fill_in_problems()]
+
+
+def _print_changes(files: Mapping[Path, str]) -> None:
+    """Print the differences between files and their new texts."""
+    for path, text in files.items():
+        name = relative(path)
+        old = read_text(path).splitlines(keepends=True)
+        source = name if path.exists() else os.devnull
+        lines = difflib.unified_diff(old, text.splitlines(keepends=True), source, name)
+        if changes := "".join(lines):
+            print_text(changes.removesuffix("\n"))
+
+
+def _print_next_step(project: Path, places: Sequence[Problem], *, dvc: bool, mlflow: bool) -> None:
+    """Print the values of params.yaml that are to be filled in, and the command to run next."""
+    folder = relative(project)
+    cd = "" if folder == "." else f"cd {shlex.quote(folder)} && "
+    print_list(
+        f"{format_count(len(places), 'place')} to fill in, in {relative(project / PARAMS)}",
+        [f"{place.where}: {place.fix}" for place in places],
+    )
+    run = f"{cd}concord validate && {'dvc repro' if dvc else 'concord run'}"
+    print_text(f"next: {'fill them in, then ' if places else ''}{run}")
+    if dvc and not mlflow:
+        print_text(
+            "MLflow is not installed, so dvc.yaml has no stage `log`: "
+            "`pip install 'concord-eval[mlflow]'`, then `concord init --upgrade`"
+        )

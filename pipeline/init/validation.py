@@ -37,10 +37,9 @@ from concord.pipeline.init.render import NamedFiles, dvc_yaml
 from concord.pipeline.mlflow.training_runs import training_run_ids
 from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.model import PARAMS, Params, Results, RunIdFile
-from concord.pipeline.params.paths import dvc_problems, input_paths
+from concord.pipeline.params.paths import dvc_problems, input_paths, side_data_file, truth_file
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import repository, rerun_command
-from concord.pipeline.params.result_files import side_data_file, truth_file
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.messages import print_text

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, or_nan
 from concord.metrics_core.results.stored import read_comparison
-from concord.pipeline.mlflow.newest import newest_search
+from concord.pipeline.mlflow.newest import PLACE_TAG, newest_search, shared_view
 from concord.pipeline.mlflow.run_content import (
     Artifact,
     Json,
@@ -32,10 +32,9 @@ from concord.pipeline.mlflow.run_content import (
     p_key,
     tag_key,
 )
-from concord.pipeline.mlflow.shared_view import PLACE_TAG, shared_view
 from concord.pipeline.mlflow.training_runs import TRAINING_RUN, training_run_ids
 from concord.pipeline.params.model import Params
-from concord.pipeline.params.result_files import ModelFiles
+from concord.pipeline.params.paths import ModelFiles
 from concord.pipeline.running.outputs import rerun_fix
 from concord.reports.text.display_words import display_words
 from concord.reports.text.numbers import (
@@ -126,7 +125,7 @@ def model_run(
     files = ModelFiles.of_model(params.results, model)
     summary = load_json(files.summary, rerun_fix())
     means = {parse(label): value for label, value in load_json(files.metrics, rerun_fix()).items()}
-    points = [*_scalars(means), *_curves(means), *_intervals(summary["metrics"], params.primary)]
+    points = metric_points(means, summary["metrics"], params.primary)
     return RunContent(
         name=model,
         points=tuple(point for point in points if math.isfinite(point.value)),
@@ -156,43 +155,41 @@ def _training(params: Params, run_id: str) -> TrainingRun:
     return TrainingRun(run_id, "metrics" if params.mlflow.attach == "metrics" else "child")
 
 
-def _scalars(means: Mapping[Label, float | None]) -> Iterator[Point]:
-    """Yield means at step 0: MLflow draws them as bars."""
+def metric_points(
+    means: Mapping[Label, float | None], summaries: Mapping[str, JsonMapping], labels: Iterable[str]
+) -> Iterator[Point]:
+    """Yield means, curves over k and the intervals of these labels; all would be too many charts.
+
+    MLflow draws means at step 0 as bars, and means with k as the step as a curve.
+    """
     for label, mean in means.items():
         yield Point(metric_key(label), float(or_nan(mean)), 0)
-
-
-def _curves(means: Mapping[Label, float | None]) -> Iterator[Point]:
-    """Yield means with k as the step: MLflow draws them as curves. One cutoff makes no curve."""
     counts = Counter(curve_key(label) for label in means if label.k is not None)
     for label, mean in means.items():
         if label.k is not None and counts[curve_key(label)] > 1:
             yield Point(curve_key(label), float(or_nan(mean)), label.k)
-
-
-def _intervals(metrics: Mapping[str, Json], primary: list[str]) -> Iterator[Point]:
-    """Yield intervals of the primary labels; other labels would add too many charts."""
-    for text in primary:
+    for text in labels:
         for part in ("ci_low", "ci_high", "n_undefined"):
-            yield Point(interval_key(parse(text), part), float(or_nan(metrics[text][part])), 0)
+            yield Point(interval_key(parse(text), part), float(or_nan(summaries[text][part])), 0)
 
 
 def _params(params: Params, model: str) -> dict[str, str]:
+    path, shared = params.models[model].path, _comparison_params(params)
     if params.has_values:
-        return {
-            "model": model,
-            "values": params.models[model].path,
-            "metrics": ", ".join(params.metrics),
-            "primary": ", ".join(params.comparison.primary),
-            "confidence": str(params.comparison.confidence),
-        }
+        return {"model": model, "values": path, "metrics": ", ".join(params.metrics), **shared}
     return {
         "model": model,
-        "lists": params.models[model].path,
+        "lists": path,
         "truth": params.data.truth.path,
         "metrics": ", ".join(params.evaluation.metrics),
         "ks": ", ".join(str(k) for k in sorted(params.evaluation.ks)),
         "preset": params.parsed_conventions.preset,
+        **shared,
+    }
+
+
+def _comparison_params(params: Params) -> dict[str, str]:
+    return {
         "primary": ", ".join(params.primary),
         "confidence": str(params.comparison.confidence),
     }
@@ -244,36 +241,27 @@ def model_standing(
     return Standing(points, tags, artifacts)
 
 
-def leader_points(comparison: Comparison) -> Iterator[Point]:
-    """Yield the best model's mean and difference on each primary metric, under keys of its own."""
+def leaders(comparison: Comparison) -> tuple[list[Point], dict[str, str]]:
+    """Return points and tags of the best model on each primary metric, under keys of their own.
+
+    It is the first model if several are the best, or if none has a mean.
+    """
+    points, tags = [], {}
     for text in comparison.primary:
-        label, leader = parse(text), _leader(comparison, text)
+        label = parse(text)
+        leader = next(iter(comparison.leaders(text)), comparison.models[0])
         pair = comparison.difference(leader, comparison.baseline, text)
-        yield Point(leader_key(label), or_nan(comparison.score(leader, text).mean), 0)
         difference, p_adjusted = _difference_and_p(pair)
-        yield Point(leader_key(label, "difference"), difference, 0)
-        yield Point(leader_key(label, "p_adjusted"), p_adjusted, 0)
-        if replicated := comparison.retrained(leader, comparison.baseline, text):
-            yield Point(leader_key(label, "trained_low"), or_nan(replicated.ci_low), 0)
-            yield Point(leader_key(label, "trained_high"), or_nan(replicated.ci_high), 0)
-
-
-def leader_tags(comparison: Comparison) -> dict[str, str]:
-    """Return tags with the best model on each primary metric, and the verdict on it."""
-    tags = {}
-    for text in comparison.primary:
-        label, leader = parse(text), _leader(comparison, text)
-        pair = comparison.difference(leader, comparison.baseline, text)
+        mean = or_nan(comparison.score(leader, text).mean)
+        values = {"": mean, "difference": difference, "p_adjusted": p_adjusted}
         tags[tag_key("leader", label)] = leader
         tags[tag_key("verdict", label)] = _verdict(comparison, leader, pair)
         if replicated := comparison.retrained(leader, comparison.baseline, text):
+            values["trained_low"] = or_nan(replicated.ci_low)
+            values["trained_high"] = or_nan(replicated.ci_high)
             tags[tag_key("trained_verdict", label)] = replicated.verdict
-    return tags
-
-
-def _leader(comparison: Comparison, label: str) -> str:
-    """Return the best model on a metric; the first model if several are, or if none has a mean."""
-    return next(iter(comparison.leaders(label)), comparison.models[0])
+        points += [Point(leader_key(label, part), value, 0) for part, value in values.items()]
+    return points, tags
 
 
 def _verdict(comparison: Comparison, model: str, pair: Difference | None) -> str:
@@ -359,20 +347,20 @@ def _comparison_run(
     files: tuple[Artifact, ...],
 ) -> RunContent:
     fingerprints = " ".join(content.fingerprint for content in models)
+    points, tags = leaders(comparison)
     return RunContent(
         name=COMPARISON,
-        points=tuple(p for p in leader_points(comparison) if math.isfinite(p.value)),
+        points=tuple(point for point in points if math.isfinite(point.value)),
         params={
             "models": ", ".join(params.models),
             "baseline": params.comparison.baseline,
-            "primary": ", ".join(params.primary),
-            "confidence": str(params.comparison.confidence),
+            **_comparison_params(params),
             "preset": params.parsed_conventions.preset,
         },
         tags={
             "concord.kind": "comparison",
             "concord.models": hashlib.sha256(fingerprints.encode()).hexdigest(),
-            **leader_tags(comparison),
+            **tags,
             "mlflow.note.content": comparison_note(comparison),
         },
         datasets=(),

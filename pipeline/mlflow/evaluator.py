@@ -34,8 +34,8 @@ from concord.metrics_core.evaluation.definition_search import refuse_other_table
 from concord.metrics_core.evaluation.evaluate import evaluate
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.evaluation import Evaluation
-from concord.pipeline.mlflow.evaluation_runs import CONVENTIONS, conventions_text
-from concord.pipeline.mlflow.run_content import Point, curve_key, interval_key, metric_key
+from concord.pipeline.mlflow.evaluation_runs import CONVENTIONS, conventions_text, metric_points
+from concord.pipeline.mlflow.run_content import Point
 from concord.pipeline.running.messages import LOG
 
 Cells = dict[Hashable, Any]
@@ -286,16 +286,10 @@ class ConcordEvaluator(ModelEvaluator):
 
 
 def _points(result: Evaluation) -> Iterator[Point]:
-    """Yield means, curves over k and intervals, under the same keys as the stage `log`."""
-    labels = [parse(text) for text in result.summaries]
-    curves = [curve_key(label) for label in labels if label.k is not None]
-    for label, summary in zip(labels, result.summaries.values(), strict=True):
-        yield Point(metric_key(label), summary.mean, 0)
-        if label.k is not None and curves.count(curve_key(label)) > 1:
-            yield Point(curve_key(label), summary.mean, label.k)
-        for part in ("ci_low", "ci_high", "n_undefined"):
-            value = getattr(summary, part)
-            yield Point(interval_key(label, part), math.nan if value is None else value, 0)
+    """Return means, curves over k and intervals, under the same keys as the stage `log`."""
+    means = {parse(text): summary.mean for text, summary in result.summaries.items()}
+    summaries = {text: vars(summary) for text, summary in result.summaries.items()}
+    return metric_points(means, summaries, summaries)
 
 
 def _log(client: MlflowClient, run_id: str, result: Evaluation, points: list[Point]) -> None:

@@ -22,7 +22,13 @@ from concord.pipeline.mlflow.client import (
     open_client,
 )
 from concord.pipeline.mlflow.evaluation_runs import EvaluationRuns, evaluation_runs
-from concord.pipeline.mlflow.newest import MODEL_RUN_TAG, newest_search, tag_newest
+from concord.pipeline.mlflow.newest import (
+    MODEL_RUN_TAG,
+    VIEW_TAG,
+    newest_search,
+    tag_newest,
+    view_path,
+)
 from concord.pipeline.mlflow.run_content import RunContent
 from concord.pipeline.mlflow.runs import (
     RunLocation,
@@ -32,7 +38,6 @@ from concord.pipeline.mlflow.runs import (
     log_standing,
     source_tags,
 )
-from concord.pipeline.mlflow.shared_view import VIEW_TAG, view_path
 from concord.pipeline.mlflow.training_runs import (
     find_training_runs,
     log_on_training_run,

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from concord.metrics_core.files import is_remote, parse_address
+from concord.pipeline.dvc.git import run_git
 from concord.pipeline.mlflow.client import disable_retries
 from concord.pipeline.mlflow.run_content import Artifact, RunContent, Standing
-from concord.pipeline.running.git import run_git
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

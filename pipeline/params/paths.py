@@ -1,17 +1,20 @@
-"""Checks of the paths that params.yaml names."""
+"""Paths of a project: checks of those that params.yaml names, and files that stages write."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.files import is_address, is_remote, parse_address
+from concord.pipeline.params.model import Params, Results
 from concord.pipeline.params.repository import PARAMS, original_repository, repository
 
 if TYPE_CHECKING:
     from concord.metrics_core.data.paths import AnyPath
     from concord.pipeline.params.model import Params
+
 
 _GLOB = "*?[]"  # wildcards of DuckDB
 
@@ -77,12 +80,8 @@ def _is_inside(path: Path, roots: tuple[Path, ...] | None = None) -> bool:
     resolved = _resolve(path)
     if resolved is None:
         return False
-    return any(resolved.is_relative_to(root.resolve()) for root in roots or _roots())
-
-
-def _roots() -> tuple[Path, ...]:
-    """Return the repository, and the original of it if this is an experiment of DVC."""
-    return repository(), original_repository()
+    roots = roots or (repository(), original_repository())  # the same, but in a DVC experiment
+    return any(resolved.is_relative_to(root.resolve()) for root in roots)
 
 
 def _link_hint(path: Path) -> str:
@@ -226,3 +225,46 @@ def dvc_problems(params: "Params") -> Iterator[Problem]:
     for scheme in sorted(missing):
         problem = f"is not installed; DVC needs it for {scheme}://"
         yield Problem(f"dvc-{scheme}", problem, f"`pip install 'dvc[{scheme}]'`")
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """Files of one model: lists, data quality, per-user values, panel, summary and means."""
+
+    lists: Path
+    quality: Path
+    per_user: Path
+    panel: Path
+    summary: Path
+    metrics: Path
+
+    @classmethod
+    def of_model(cls, results: Results, model: str) -> "ModelFiles":
+        """Return the files of a model."""
+        return cls(
+            lists=Path(results.lists) / f"{model}.parquet",
+            quality=Path(results.quality) / f"{model}.json",
+            per_user=Path(results.per_user) / f"{model}.parquet",
+            panel=Path(results.panel) / f"{model}.parquet",
+            summary=Path(results.summary) / f"{model}.json",
+            metrics=Path(results.metrics) / f"{model}.json",
+        )
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(vars(self).values())
+
+
+def truth_file(params: Params, fold: str | None = None) -> Path:
+    """Return the file of the ground truth, or of a fold's ground truth."""
+    path = Path(params.results.data) / "truth.parquet"
+    return path if fold is None else path / f"{fold}.parquet"
+
+
+def truth_quality_file(params: Params) -> Path:
+    """Return the file of the ground truth's data quality."""
+    return Path(params.results.quality) / "truth.json"
+
+
+def side_data_file(params: Params, role: str) -> Path | None:
+    """Return the file of loaded side data; None if params.yaml does not name the table."""
+    return Path(params.results.data) / f"{role}.parquet" if role in params.background else None

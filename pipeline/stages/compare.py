@@ -13,6 +13,7 @@ from concord.metrics_core.results.stored import CASES, cases_to_json, to_json
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.messages import Progress, print_line
 from concord.pipeline.running.outputs import (
+    escape_formulas,
     prepare_folders,
     remove_background,
     remove_models,
@@ -20,7 +21,6 @@ from concord.pipeline.running.outputs import (
     write_parquet,
     write_text,
 )
-from concord.pipeline.running.tables import escape_formulas
 from concord.pipeline.stages.evaluations import cases_for_report, evaluation_data, read_evaluations
 
 UNESCAPED = {"curves"}  # `dvc plots` reads it

@@ -1,4 +1,4 @@
-"""Stage `evaluate`: per-user values and summary of one model."""
+"""Stage `evaluate`: per-user values and summary of one model; means of other definitions."""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -17,7 +17,12 @@ from concord.metrics_core.data.relations import connect
 from concord.metrics_core.data.tables import Table, create_view, file_paths, scan, share_id_types
 from concord.metrics_core.data.value_files import USER
 from concord.metrics_core.errors import InputError, params_keys, raise_problems, refuse
-from concord.metrics_core.evaluation.accumulator import build_panels, build_task, pinned_content
+from concord.metrics_core.evaluation.accumulator import (
+    build_panels,
+    build_task,
+    definition_mean,
+    pinned_content,
+)
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
     check_ids,
@@ -26,6 +31,7 @@ from concord.metrics_core.evaluation.evaluate_model import (
 )
 from concord.metrics_core.evaluation.grade_fit import grade_problems
 from concord.metrics_core.evaluation.model_result import EvaluationData
+from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.evaluation.partition import (
     Part,
     Task,
@@ -41,23 +47,24 @@ from concord.metrics_core.evaluation.value_models import summarise_values
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.params.repository import rerun_command
-from concord.pipeline.params.result_files import (
+from concord.pipeline.params.paths import (
     ModelFiles,
     side_data_file,
     truth_file,
     truth_quality_file,
 )
+from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.running.connections import duckdb_settings, read_only_connection
 from concord.pipeline.running.messages import Progress
 from concord.pipeline.running.outputs import (
+    PerUserWriter,
+    per_user_writer,
     prepare_folders,
     remove_background,
     rerun_fix,
     spill_folder,
     write_json,
 )
-from concord.pipeline.running.tables import PerUserWriter, per_user_writer
 
 
 def choose_executor(params: Params) -> Executor:
@@ -308,3 +315,19 @@ class _ValueFiles:
     def table_of(self, column: str) -> Path:
         """Return the file that holds a column."""
         return self.files.panel if column in self.definitions else self.files.per_user
+
+
+def definition_means(params: Params, model: str, definitions: Sequence[Definition]) -> list[float]:
+    """Return the mean of each definition for a model."""
+    task = Task((), params.resolved_conventions, definitions=definitions)
+    lists = ModelFiles.of_model(params.results, model).lists
+    parts = choose_executor(params)(lists, model_data(params, model), task)
+    frames = [part.values for part in parts]
+    return [definition_mean(frames, definition) for definition in definitions]
+
+
+def positive_grades(truth: Path) -> list[float]:
+    """Return the distinct positive grades of the ground truth."""
+    query = "SELECT DISTINCT grade FROM read_parquet(?) WHERE grade > 0 ORDER BY grade"
+    with connect(reads=[truth]) as connection:
+        return [grade for (grade,) in connection.execute(query, [str(truth)]).fetchall()]

@@ -25,17 +25,16 @@ from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason
 from concord.metrics_core.results.comparison import Comparison
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.params.repository import rerun_command
-from concord.pipeline.params.result_files import (
+from concord.pipeline.params.paths import (
     ModelFiles,
     side_data_file,
     truth_file,
     truth_quality_file,
 )
+from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.running.messages import LOG
-from concord.pipeline.running.outputs import rerun_fix
-from concord.pipeline.running.tables import read_metadata
+from concord.pipeline.running.outputs import read_metadata, rerun_fix
 
 
 def read_evaluations(

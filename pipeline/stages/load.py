@@ -47,10 +47,9 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile, ValuesFile
-from concord.pipeline.params.paths import check_inside
+from concord.pipeline.params.paths import ModelFiles, check_inside
 from concord.pipeline.params.read import check_metric_file, refuse_values
 from concord.pipeline.params.repository import rerun_command
-from concord.pipeline.params.result_files import ModelFiles
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.messages import count_rows
 from concord.pipeline.running.outputs import (

@@ -11,16 +11,12 @@ from concord.reports.text.tables import primary_metrics
 
 
 def main(params: Params) -> str:
-    prepare_folders(params.results, params.results.report)
-    return report(params)
-
-
-def report(params: Params) -> str:
     """Write the report in all formats, and DVC's metrics."""
     from concord.reports.latex import render_latex
     from concord.reports.markdown import render_markdown
     from concord.reports.page import render_html
 
+    prepare_folders(params.results, params.results.report)
     file = Path(params.results.comparison) / "comparison.json"
     comparison = read_comparison(file, rerun_fix())
     cases = Path(params.results.comparison) / CASES

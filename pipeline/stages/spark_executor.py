@@ -58,14 +58,9 @@ def execute_on_spark(
     rows = sum(table.n_rows for table in tables)
     buckets = bucket_count(rows, min(ROWS, rows_per_partition))
     evaluation = evaluate_buckets(plan, tables, buckets)
-    exposures = None
     try:
-        for values in in_order(evaluation, MAX_USERS):
-            if exposures is None:
-                exposures = exposures_of(evaluation)
-                yield Part(values, exposures)
-            else:
-                yield Part(values, {})
+        for number, values in enumerate(in_order(evaluation, MAX_USERS)):
+            yield Part(values, {} if number else exposures_of(evaluation))
     finally:
         evaluation.rows.unpersist()
 

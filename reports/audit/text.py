@@ -149,7 +149,7 @@ def _change(check: AuditCheck, label: str) -> str:
 
 
 def _finding_lines(audit: Audit, check: AuditCheck) -> Iterator[str]:
-    sentence, fix = _sentence_and_fix(audit, check)
+    sentence, fix = _sentence_and_fix(check)
     yield sentence
     yield from _effect_sentences(audit, check)
     if fix:
@@ -162,18 +162,14 @@ def _capitalised(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _sentence_and_fix(audit: Audit, check: AuditCheck) -> tuple[str, str]:
-    """Return the finding of a check, or why it was not made, and the fix, if there is one."""
-    if not check.count.is_performed:
-        return f"Not checked: {_NO_TIMES}.", audit.times_fix
+def _sentence_and_fix(check: AuditCheck) -> tuple[str, str]:
+    """Return what a check found, and the fix."""
     if check.warning is not None:
         return check.warning.sentence, check.warning.fix
     if check.copies is not None:
         return _copies_finding(check, check.copies)
     if check.count.bits is not None:
         return _drift_finding(check)
-    if check.count.severity is None:
-        return "Nothing was found.", ""
     return _count_finding(check)
 
 
@@ -212,8 +208,6 @@ def _copies_finding(check: AuditCheck, copies: Copies) -> tuple[str, str]:
         f"{_EVIDENCE[sign]}: {format_count(n, 'pair')}" for sign, n in copies.pairs.items()
     )
     evidence = f"{pairs}; sets with fewer than {MIN_SET_SIZE} are not compared"
-    if not copies.n_ids:
-        return f"No {kind}s look like copies: {evidence}.", ""
     subject = f"{format_count(copies.n_ids, kind)} look like copies of others ({evidence})"
     if not check.count.rows:
         fix = f"if these {kind}s are the same, give them one id"
@@ -242,8 +236,7 @@ def _drift_finding(check: AuditCheck) -> tuple[str, str]:
         items = format_count(count.items or 0, "item")
         verb = _verb(count.items, "has", "have")
         sentence += f" {items} {verb} at least {RISEN_FACTOR} times the share of training."
-    fix = "train on recent rows, and count popularity up to the split"
-    return sentence, fix if count.severity else ""
+    return sentence, "train on recent rows, and count popularity up to the split"
 
 
 def _kind(check: AuditCheck) -> str:

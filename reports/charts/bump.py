@@ -9,9 +9,8 @@ from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Definition
-from concord.reports.charts.colours import ModelStyle, model_styles
 from concord.reports.charts.plots import NAME, plot_width, shorten, spread
-from concord.reports.charts.svg import Anchor, Chart, Point
+from concord.reports.charts.svg import Anchor, Chart, ModelStyle, Point, model_styles
 from concord.reports.text.numbers import MISSING, number
 from concord.reports.text.panel import Entry, names_of
 

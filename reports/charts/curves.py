@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.reports.charts.colours import CIRCLE, N_COLOURED, model_styles
 from concord.reports.charts.plots import (
     Linear,
     draw_axis,
@@ -17,7 +16,7 @@ from concord.reports.charts.plots import (
     padded_scale,
     signed_ticks,
 )
-from concord.reports.charts.svg import Chart
+from concord.reports.charts.svg import CIRCLE, N_COLOURED, Chart, model_styles
 from concord.reports.text.numbers import difference_with_interval, number, signed
 from concord.reports.text.tables import min_effect
 from concord.reports.text.verdict_styles import VERDICTS
@@ -126,7 +125,8 @@ def curve_chart(comparison: Comparison, stem: str) -> Markup:
     reach = [sign * effect for effect in effects.values() for sign in (-1, 1)]
     ends = [end for each in pairs for end in (each.difference, each.ci_low, each.ci_high)]
     chart = Chart(_WIDTH, _HEIGHT, left=48, right=102, top=10, bottom=30)
-    x = _log_scale(list(ks.values()))
+    first, *_, last_k = ks.values()
+    x = Linear(math.log(first), math.log(last_k), _INSET, _WIDTH - _INSET)
     y = padded_scale([0.0, *reach, *ends], _HEIGHT, 0)
     draw_axis(chart, lambda k: x(math.log(k)), _ticks(list(ks.values())), grid=False)
     draw_axis(chart, y, signed_ticks(y, 5), upright=True)
@@ -194,11 +194,6 @@ def _draw_curves(
 def _outline(spans: Sequence[tuple[float, float, float]]) -> list[tuple[float, float]]:
     """Return the outline of an area from its spans (x, one end, the other end)."""
     return [(x, end) for x, end, _ in spans] + [(x, end) for x, _, end in reversed(spans)]
-
-
-def _log_scale(ks: Sequence[int]) -> Linear:
-    """Return the scale of logarithms of cutoffs."""
-    return Linear(math.log(ks[0]), math.log(ks[-1]), _INSET, _WIDTH - _INSET)
 
 
 def _ticks(ks: Sequence[int]) -> list[tuple[float, str]]:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.reports.charts.colours import CIRCLE
+from concord.reports.charts.differences import draw_zero_line
 from concord.reports.charts.plots import (
     LONG_NAME,
     NAME,
@@ -18,9 +18,9 @@ from concord.reports.charts.plots import (
     shorten,
     signed_ticks,
 )
-from concord.reports.charts.svg import Chart
+from concord.reports.charts.svg import CIRCLE, Chart
 from concord.reports.text import numbers
-from concord.reports.text.tables import win_rows
+from concord.reports.text.tables import against_baseline
 
 PERCENTILES = (5, 25, 50, 75, 95)
 _DENSE = 12  # with this number of models or more, rows are lower
@@ -55,7 +55,8 @@ def gains(comparison: Comparison, label: str) -> list[Gain]:
     }
     return [
         Gain(pair, {p: quantiles[pair.a][p] for p in PERCENTILES} if quantiles.get(pair.a) else {})
-        for pair in win_rows(comparison, label)
+        for pair in against_baseline(comparison, label)
+        if pair.better is not None
     ]
 
 
@@ -150,8 +151,7 @@ def _draw_spread(chart: Chart, x: Linear, y: float, percentiles: Mapping[int, fl
 def _draw_zero_line(chart: Chart, x: Linear, y: float, row_height: int, *, narrow: bool) -> None:
     """Draw the line of no difference; it must not cross texts above the marks."""
     above, below = (0.2, 0.45) if narrow else (0.5, 0.5)
-    ends = [(x(0), y - above * row_height), (x(0), y + below * row_height)]
-    chart.line(ends, "ink-soft")
+    draw_zero_line(chart, x, y - above * row_height, y + below * row_height)
 
 
 def _draw_texts(chart: Chart, y: float, row: Gain, *, narrow: bool) -> None:

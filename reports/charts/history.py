@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from concord.metrics_core.results.history import History, Revision, Standing
-from concord.reports.charts.colours import CIRCLE, N_COLOURED, model_styles
 from concord.reports.charts.plots import (
     Linear,
     draw_axis,
@@ -21,7 +20,7 @@ from concord.reports.charts.plots import (
     plot_width,
     shorten,
 )
-from concord.reports.charts.svg import Chart
+from concord.reports.charts.svg import CIRCLE, N_COLOURED, Chart, model_styles
 from concord.reports.text import history as text
 from concord.reports.text.numbers import interval, number
 from concord.reports.text.verdict_styles import VERDICTS

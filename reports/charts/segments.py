@@ -9,8 +9,7 @@ from markupsafe import Markup
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Segmentation
 from concord.metrics_core.results.text_format import join_names
-from concord.reports.charts.colours import model_styles
-from concord.reports.charts.intervals import (
+from concord.reports.charts.differences import (
     draw_band,
     draw_baseline_name,
     draw_differences_axis,
@@ -18,7 +17,7 @@ from concord.reports.charts.intervals import (
     draw_zero_line,
 )
 from concord.reports.charts.plots import NAME, Linear, draw_verdict, plot_width, shorten
-from concord.reports.charts.svg import Chart
+from concord.reports.charts.svg import Chart, model_styles
 from concord.reports.text import numbers
 from concord.reports.text.segments import Cell, Grid, Group
 from concord.reports.text.verdict_styles import VERDICTS

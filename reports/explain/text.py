@@ -44,7 +44,7 @@ def _lines(derivation: Derivation, known_lines: Sequence[str] = ()) -> Iterator[
     if len(new) < len(listed):
         yield "  the other lines of the list as above" if new else "  the same list"
     yield from derivation.sums
-    yield _value_line(derivation)
+    yield f"{derivation.label} = {_value(derivation.value, 'left out of the mean')}"
 
 
 def _list_lines(derivation: Derivation) -> list[str]:
@@ -63,7 +63,7 @@ def _head(derivation: Derivation) -> str:
 
 
 def _rank_line(row: ListedItem) -> str:
-    grade = "" if row.grade is None else f", grade {_grade(row)}"
+    grade = "" if row.grade is None else f", grade {row.grade:g}"
     hit = "" if row.grade is None else f": {_judgement(row)}"
     term = f"  [{row.term}]" if row.term and row.term != "hit" else ""
     return f"  rank {row.rank}: {_item(row)}{grade}{hit}{term}"
@@ -80,16 +80,8 @@ def _more_ranks(derivation: Derivation) -> list[str]:
     return [f"  … {more} more ranks"] if more > 0 else []
 
 
-def _value_line(derivation: Derivation) -> str:
-    return f"{derivation.label} = {_value(derivation.value, 'left out of the mean')}"
-
-
 def _item(row: ListedItem) -> str:
     return "(a later copy)" if row.item is None else str(row.item)
-
-
-def _grade(row: ListedItem) -> str:
-    return "" if row.grade is None else f"{row.grade:g}"
 
 
 def _value(value: float | None, missing: str = "left out") -> str:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from concord.metrics_core.analyses.study.result import Cell, Pair, ShrunkDifference, Study
-from concord.reports.charts.colours import CIRCLE, DIAMOND
-from concord.reports.charts.intervals import draw_differences_axis, draw_interval, draw_zero_line
+from concord.reports.charts.differences import draw_differences_axis, draw_interval, draw_zero_line
 from concord.reports.charts.plots import Linear, padded_scale, plot_width, shorten
-from concord.reports.charts.svg import Chart
+from concord.reports.charts.svg import CIRCLE, DIAMOND, Chart
 from concord.reports.study.text import digits, open_ranks, rank_text, undecided_reason
 from concord.reports.text import numbers
 from concord.reports.text.numbers import signed, signed_interval

@@ -8,7 +8,7 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.text_format import is_or_are, join_names
 from concord.reports.text import numbers
-from concord.reports.text.ranks import beats, fails_adjusted_only
+from concord.reports.text.tables import beats, fails_adjusted_only
 
 _MAX_NAMES = 3  # in one clause
 _TOO_FEW = ", as too few users differ"

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.reports.text import numbers, ranks
+from concord.reports.text import numbers, tables
 from concord.reports.text.blocks import Block, TextTable
-from concord.reports.text.missing_lists import warning_sentence
+from concord.reports.text.groups import warning_sentence
 from concord.reports.text.summary import confidence, headline, notes
 from concord.reports.text.verdict_styles import VERDICTS
 
@@ -53,7 +53,7 @@ def leaderboard(
     models = [*comparison.leaders(label), *comparison.others(label)][:n_models]
     if comparison.baseline not in models:
         models[-1] = comparison.baseline
-    marks = ranks.marks(comparison, label)
+    marks = tables.marks(comparison, label)
     rows: list[Row] = []
     for model in models:
         score, digits = comparison.score(model, label), comparison.decimals[label]
@@ -100,10 +100,10 @@ def _over_replicates(
 
 def legend(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
     """Yield the meaning of the marks, and why an interval without 0 may be undecided."""
-    for mark, meaning in ranks.legend(comparison, labels).items():
+    for mark, meaning in tables.legend(comparison, labels).items():
         yield f"{mark}: {meaning}"
     pairs: Iterator[Difference] = (
         pair for label in labels for pair in comparison.against_baseline(label)
     )
-    if any(map(ranks.fails_adjusted_only, pairs)):
+    if any(map(tables.fails_adjusted_only, pairs)):
         yield ("undecided, though the interval excludes 0: the adjusted p value is not significant")

@@ -29,7 +29,7 @@ from concord.reports.text.gate_cells import (
     missing_values,
     unchanged_models,
 )
-from concord.reports.text.missing_lists import NEARLY_ALL
+from concord.reports.text.groups import NEARLY_ALL
 
 _MAX_GUARDRAILS = 3  # in one sentence
 _MIN_WHOLE = 10  # times as many users, without decimals

@@ -11,8 +11,7 @@ from concord.metrics_core.results.comparison_parts import (
 )
 from concord.metrics_core.results.text_format import is_or_are, join_names
 from concord.reports.text import numbers
-from concord.reports.text.groups import group_name, group_phrase
-from concord.reports.text.missing_lists import absent_models, compared_cells
+from concord.reports.text.groups import absent_models, compared_cells, group_name, group_phrase
 from concord.reports.text.tables import MANY_MODELS
 from concord.reports.text.verdict_styles import VERDICTS
 

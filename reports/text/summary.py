@@ -1,14 +1,15 @@
-"""Summary of a comparison: the decision, how sure it is, and how differences were tested."""
+"""Summary of a comparison: the decision, how sure it is, what it costs, how it was tested."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference
 from concord.reports.text import gate_cells as gate
-from concord.reports.text import replicates
+from concord.reports.text import numbers, replicates
 from concord.reports.text.answer import answer
-from concord.reports.text.costs import costs as all_costs
-from concord.reports.text.missing_lists import warning_sentence
+from concord.reports.text.groups import compared_cells, group_phrase, warning_sentence
 from concord.reports.text.numbers import (
     PERCENT,
     confidence_level,
@@ -79,8 +80,8 @@ def cautions(comparison: Comparison) -> tuple[list[Caution], list[Caution]]:
     trained = [
         f"Would it hold if trained again? {first}" for first, _ in replicates.answers(comparison)
     ]
-    costs = [f"The cost of {models}: {cost}" for models, cost in all_costs(comparison)]
-    sentences = [*trained[:1], *_definitions(comparison), *costs, *limits(comparison)]
+    cost_texts = [f"The cost of {models}: {cost}" for models, cost in costs(comparison)]
+    sentences = [*trained[:1], *_definitions(comparison), *cost_texts, *limits(comparison)]
     ordered = [*serious, *map(Caution, sentences)]
     n_visible = max(_N_CAUTIONS, len(serious))
     return [*ordered[:n_visible], Caution(comparison.covers)], ordered[n_visible:]
@@ -183,3 +184,75 @@ def thresholds(comparison: Comparison) -> dict[str, list[str]]:
                 effect += f" ({setting.removesuffix('%')}{PERCENT} of {comparison.baseline})"
             result.setdefault(effect, []).append(label)
     return result
+
+
+_MAX_LABELS, _MAX_SEGMENTS = 4, 3  # in one sentence
+_MAX_LEADERS = 3
+
+
+def costs(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return (models, cost) for models other than the baseline that lead on a primary metric."""
+    leaders = [model for label in comparison.primary for model in comparison.leaders(label)]
+    models = [model for model in dict.fromkeys(leaders) if model != comparison.baseline]
+    models_by_cost: dict[str, list[str]] = {}
+    for model in models[:_MAX_LEADERS]:
+        if cost := _cost(comparison, model):
+            models_by_cost.setdefault(cost, []).append(model)
+    return [(" and ".join(models), cost) for cost, models in models_by_cost.items()]
+
+
+def _cost(comparison: Comparison, model: str) -> str:
+    labels = join_first(_worse_labels(comparison, model), _MAX_LABELS)
+    segments = join_first(_worse_segments(comparison, model), _MAX_SEGMENTS)
+    parts = "; and on ".join(filter(None, (labels, segments)))
+    return f"worse than {comparison.baseline} on {parts}." if parts else ""
+
+
+def _worse_labels(comparison: Comparison, model: str) -> Iterator[str]:
+    """Yield each metric on which the model is worse, the largest relative loss first.
+
+    A metric is given once, at the main cutoff if the model is worse there. The share of judged
+    items describes the judgements, not the model.
+    """
+    by_stem: dict[str, list[Difference]] = {}
+    for label in comparison.labels:
+        pair = comparison.difference(model, comparison.baseline, label)
+        if comparison.metric(label).name == "Judged":
+            continue
+        if pair is not None and pair.verdict.startswith("worse"):
+            by_stem.setdefault(comparison.metric(label).stem, []).append(pair)
+    rows = []
+    for pairs in by_stem.values():
+        at_main = [d for d in pairs if comparison.metric(d.label).k == comparison.main_cutoff]
+        first = (at_main or pairs)[0]
+        rows.append((first, [f"@{comparison.metric(d.label).k}" for d in pairs if d is not first]))
+    rows.sort(key=lambda row: -abs(row[0].relative or 0.0))
+    for pair, cutoffs in rows:
+        digits = comparison.decimals[pair.label]
+        parts = [*_magnitude(pair.verdict), numbers.signed(pair.difference, digits)]
+        if pair.relative is not None:
+            parts.append(numbers.relative(pair.relative))
+        if not comparison.metric(pair.label).higher_is_better:
+            parts.append("lower is better")
+        if cutoffs:
+            parts.append(f"also {' '.join(cutoffs)}")
+        yield f"{pair.label} ({', '.join(parts)})"
+
+
+def _worse_segments(comparison: Comparison, model: str) -> Iterator[str]:
+    """Yield the segments in which the model is worse, the largest loss first."""
+    rows = [
+        (group_phrase(entry, [cell.segment]), cell)
+        for entry in comparison.segments
+        for cell in compared_cells(comparison, entry, entry.cells)
+        if cell.model == model and cell.verdict is not None and cell.verdict.startswith("worse")
+    ]
+    rows.sort(key=lambda row: -abs(row[1].difference or 0.0))
+    for group, cell in rows:
+        digits = numbers.label_decimals(comparison, cell.label)
+        parts = [*_magnitude(cell.verdict), numbers.signed(cell.difference, digits)]
+        yield f"{cell.label} for {group} ({', '.join(parts)})"
+
+
+def _magnitude(verdict: str | None) -> list[str]:
+    return ["slightly"] if verdict == "worse_below_threshold" else []

@@ -1,16 +1,78 @@
-"""Content of the report's tables: leaderboard, pairs, wins and losses, and their models."""
+"""Content of the report's tables: leaderboard with marks, pairs, and their models."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from string import ascii_lowercase
 from typing import Any, Literal
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, Metric, Score
 from concord.reports.text import numbers
-from concord.reports.text.ranks import Mark, marks
 from concord.reports.text.verdict_styles import VERDICTS
+
+Mark = Literal["best", "level", "close"]
+MEANINGS: Mapping[Mark, str] = {
+    "best": "significantly better than every other mean",
+    "level": "equivalent to the leading mean: any difference is too small to matter",
+    "close": "not significantly different from the leading mean",
+}
+_SIGNIFICANTLY_BETTER = {"better", "better_below_threshold", "better_without_interval"}
+_EQUIVALENT = {"equivalent", "identical"}
+_NOT_SIGNIFICANT = {"undecided", "too_few_users"}
+
+
+def marks(comparison: Comparison, label: str) -> dict[str, Mark]:
+    """Return model -> mark, for the models that lead on a label.
+
+    One model is marked `best` if its mean is significantly better than each of the others.
+    Otherwise the models that no test separates from the best mean are marked, and so is the best
+    mean itself. A best mean whose lead was not tested has no mark; nor has a model without a mean.
+    """
+    leaders = comparison.leaders(label)
+    if not leaders:
+        return {}
+    leader, *_ = leaders
+    verdicts = {
+        model: pair.verdict if (pair := comparison.difference(leader, model, label)) else None
+        for model in comparison.models
+        if model != leader and comparison.score(model, label).mean is not None
+    }
+    tied: dict[str, Mark] = {
+        model: "level" if verdict in _EQUIVALENT else "close"
+        for model, verdict in verdicts.items()
+        if verdict in _EQUIVALENT | _NOT_SIGNIFICANT
+    }
+    if tied:
+        return {leader: "close" if "close" in tied.values() else "level", **tied}
+    is_best = bool(verdicts) and set(verdicts.values()) <= _SIGNIFICANTLY_BETTER
+    return {leader: "best"} if is_best else {}
+
+
+def legend(comparison: Comparison, labels: Iterable[str]) -> dict[Mark, str]:
+    """Return mark -> meaning, of the marks that these labels have."""
+    used = {mark for label in labels for mark in marks(comparison, label).values()}
+    return {mark: meaning for mark, meaning in MEANINGS.items() if mark in used}
+
+
+def fails_adjusted_only(pair: Difference) -> bool:
+    """True if the interval excludes 0, but the adjusted p-value is not significant."""
+    low, high = pair.ci_low, pair.ci_high
+    excludes_zero = low is not None and high is not None and not low <= 0 <= high
+    return pair.verdict == "undecided" and excludes_zero
+
+
+def letters(comparison: Comparison) -> dict[str, str]:
+    """Return model -> letter, in the order of the leaderboard."""
+    return dict(zip(comparison.ranked, ascii_lowercase, strict=False))
+
+
+def beats(comparison: Comparison, model: str, other: str, label: str) -> bool:
+    """True if a model is significantly better than another one on a label."""
+    pair = comparison.difference(model, other, label)
+    return pair is not None and pair.verdict in _SIGNIFICANTLY_BETTER
+
 
 MANY_MODELS = 12  # with this number of models or more, there are no tables of models by models
 MAX_MODELS_WITH_INTERVALS = 6  # in a table with a column per model
@@ -125,11 +187,6 @@ def listed_pairs(comparison: Comparison, label: str) -> list[Difference]:
         return pairs
     neighbours = {frozenset(pair) for pair in pairwise(comparison.ranked)}
     return [row for row in pairs if row.vs_baseline or frozenset((row.a, row.b)) in neighbours]
-
-
-def win_rows(comparison: Comparison, label: str) -> list[Difference]:
-    """Return the differences to the baseline that have shares of better and worse users."""
-    return [row for row in against_baseline(comparison, label) if row.better is not None]
 
 
 def best_probability(comparison: Comparison, label: str, model: str) -> float | None:

@@ -9,7 +9,7 @@ from concord.metrics_core.results.limits import MIN_T_TEST_USERS, min_differing_
 from concord.metrics_core.results.replicates import ReplicatedDifference
 from concord.metrics_core.results.text_format import exact, join_names, percent
 from concord.reports.text.answer import answer, answer_numbers, pair_of, top_models
-from concord.reports.text.missing_lists import explains, missing_list_sentences
+from concord.reports.text.groups import explains, missing_list_sentences
 from concord.reports.text.numbers import confidence_level, number, signed_interval, with_details
 from concord.reports.text.segments import segment_sentences
 

@@ -11,7 +11,7 @@ import pytest
 import concord
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text.answer import answer
-from concord.reports.text.ranks import marks
+from concord.reports.text.tables import marks
 
 PRIMARY, SECONDARY = ("A@10", "B@10", "C"), "D"
 SLIGHTLY_BETTER = {"better_below_threshold"}

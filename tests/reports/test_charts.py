@@ -11,7 +11,6 @@ import pytest
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.bump import bump_chart
-from concord.reports.charts.colours import COLOURS, model_styles
 from concord.reports.charts.curves import (
     all_series,
     curve_chart,
@@ -19,14 +18,12 @@ from concord.reports.charts.curves import (
     curve_stems,
     leader_changes,
 )
+from concord.reports.charts.differences import difference_chart, pair_heatmap, replicate_chart
 from concord.reports.charts.gains import gain_chart
-from concord.reports.charts.heatmap import pair_heatmap
 from concord.reports.charts.history import history_chart
-from concord.reports.charts.intervals import difference_chart
 from concord.reports.charts.plots import nice_ticks, shorten, spread, tick_digits
-from concord.reports.charts.replicates import replicate_chart
 from concord.reports.charts.segments import segment_chart, share_chart
-from concord.reports.charts.svg import Chart
+from concord.reports.charts.svg import COLOURS, Chart, model_styles
 from concord.reports.charts.tradeoffs import dominators, tradeoff_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.study.chart import forest_chart, heatmap_charts

@@ -13,14 +13,14 @@ from concord.metrics_core.results.comparison_parts import (
 )
 from concord.metrics_core.results.stored import from_content
 from concord.reports.markdown import render_markdown
-from concord.reports.text.costs import costs
-from concord.reports.text.missing_lists import (
+from concord.reports.text.groups import (
     compared_cells,
     explains,
     missing_list_sentences,
     warning_sentence,
 )
 from concord.reports.text.segments import grids, segment_sentences
+from concord.reports.text.summary import costs
 from tests.metrics_core.comparison.tables import cell_of
 from tests.reports.samples import sample
 

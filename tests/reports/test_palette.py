@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from concord.reports.charts.colours import COLOURS, SERIES, stylesheet
+from concord.reports.charts.svg import COLOURS, SERIES, stylesheet
 
 TONES = ["better", "worse", "even", "open"]
 TEXT = ["ink", "ink-soft", "ink-faint", "accent", *TONES, *SERIES]

@@ -5,7 +5,7 @@ import pytest
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import MIRROR, Verdict
 from concord.metrics_core.results.stored import from_content
-from concord.reports.text.ranks import legend, marks
+from concord.reports.text.tables import legend, marks
 from tests.reports.samples import sample
 
 LEADER, LABEL, OTHER_LABEL = "ease", "nDCG@10", "P@10"

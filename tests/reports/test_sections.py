@@ -14,11 +14,10 @@ from concord.reports.charts.gains import gain_chart
 from concord.reports.charts.tradeoffs import dominators, sentence, tradeoff_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.markdown import render_markdown
-from concord.reports.text.costs import costs
 from concord.reports.text.groups import group_phrase
 from concord.reports.text.quality import Finding, findings, passed_checks
 from concord.reports.text.segments import entries, grids
-from concord.reports.text.summary import cautions, headline, thresholds
+from concord.reports.text.summary import cautions, costs, headline, thresholds
 from concord.reports.text.tables import listed_pairs, probability_text
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup

@@ -8,7 +8,7 @@ import pytest
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.exported_tables import export_tables
 from concord.metrics_core.results.stored import from_content
-from concord.reports.charts.replicates import replicate_chart
+from concord.reports.charts.differences import replicate_chart
 from concord.reports.markdown import render_markdown
 from concord.reports.page import render_notebook
 from concord.reports.text import replicates as trainings

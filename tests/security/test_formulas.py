@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from concord.pipeline.running.tables import escape_formulas
+from concord.pipeline.running.outputs import escape_formulas
 from concord.pipeline.stages.compare import compare
 from tests.pipeline.stages.compare_project import params_of, write_evaluation
 

@@ -10,7 +10,7 @@ from concord.metrics_core.data.text_rows import read_text_rows
 from concord.metrics_core.metrics import custom_metric
 from concord.pipeline.dvc.study import Project, read_comparisons
 from concord.pipeline.init.choices import run_id_file
-from concord.pipeline.init.messages import read_text
+from concord.pipeline.init.edit import read_text
 from concord.pipeline.init.tables import Table, TableFile, inspect_file, named_table
 from concord.pipeline.params.repository import is_concord_project
 from tests.pipeline.refusals import refusal_of

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from concord.pipeline.running.messages import LOG, print_line, set_up_logging
-from concord.pipeline.terminal.table import print_blocks
+from concord.pipeline.terminal import print_blocks
 from concord.reports.text.blocks import TextTable
 from tests.faults.small import run_in_process
 from tests.pipeline.mlflow.log_project import write_project

@@ -59,5 +59,5 @@ def test_nothing_else_reads_yaml() -> None:
         "pipeline/params/yaml_files.py",
         "pipeline/dvc/lock.py",
         "pipeline/init/validation.py",
-        "pipeline/init/upgrade.py",
+        "pipeline/init/edit.py",
     }  # dvc.lock is DVC's own; the others read it safely first

@@ -9,7 +9,7 @@ import concord as cc
 from concord.metrics_core.conventions.preset_table import STANDARD
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError
-from concord.pipeline.init.pin import pin
+from concord.pipeline.init.edit import pin
 from concord.pipeline.params.read import check_params, read_params
 from concord.typing import PresetName
 from tests.pipeline.refusals import refusal_of

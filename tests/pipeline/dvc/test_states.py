@@ -23,12 +23,12 @@ from concord.pipeline.dvc.history import compare_states, history, input_changes
 from concord.pipeline.dvc.history_states import (
     State,
     commits_since,
+    count_reuse,
     is_shallow,
     list_commits,
     read_states,
 )
 from concord.pipeline.dvc.lock import ComparisonParams, DvcLock
-from concord.pipeline.dvc.reuse import count_reuse
 from concord.reports.text.history import decimals
 from tests.pipeline.dvc.revisions import commit, git
 from tests.project import ROOT, run

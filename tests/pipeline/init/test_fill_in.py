@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from concord.metrics_core.data.column_names import guess_columns
-from concord.pipeline.init.fill_in import NamedColumns, parse_columns
+from concord.pipeline.init.named_tables import NamedColumns, parse_columns
 from concord.pipeline.init.project import init
 from tests.pipeline.init.repository import evaluation, repository, valid_evaluation, write
 from tests.pipeline.refusals import refusal_of

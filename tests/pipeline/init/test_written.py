@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import concord as cc
 from concord.metrics_core.errors import InputError
 from concord.pipeline.init.choices import SEGMENTS, TABLE_HELP
+from concord.pipeline.init.edit import upgraded_texts
 from concord.pipeline.init.project import init, upgrade
 from concord.pipeline.init.render import (
     DVCIGNORE,
@@ -24,7 +25,6 @@ from concord.pipeline.init.render import (
     params_yaml,
     plot_template,
 )
-from concord.pipeline.init.upgrade import upgraded_texts
 from concord.pipeline.init.validation import validate
 from concord.pipeline.params.model import ListsFile
 from concord.pipeline.params.read import read_params

@@ -6,7 +6,7 @@ from pathlib import Path
 import mlflow
 
 from concord.metrics_core.results.stored import from_content
-from concord.pipeline.mlflow.shared_view import VIEW_TAG, shared_view, view_path
+from concord.pipeline.mlflow.newest import VIEW_TAG, shared_view, view_path
 from tests.reports.samples import sample
 
 

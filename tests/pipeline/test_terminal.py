@@ -12,7 +12,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.results.comparison import Comparison
 from concord.pipeline.commands.leaderboard import short_leaderboard
-from concord.pipeline.terminal.table import print_blocks, print_result, terminal_lines
+from concord.pipeline.terminal import print_blocks, print_result, terminal_lines
 from concord.reports.text.blocks import TextTable
 from concord.reports.text.comparison import leaderboards
 

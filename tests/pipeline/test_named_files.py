@@ -8,7 +8,7 @@ from threading import Thread
 import polars as pl
 import pytest
 
-from concord.pipeline.terminal.arguments import write_output, write_output_table
+from concord.pipeline.terminal import write_output, write_output_table
 from tests.pipeline.refusals import refusal_of
 
 PAGE = (

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from concord.pipeline.terminal.arguments import in_evaluation
-from concord.pipeline.terminal.parser import FilePath
+from concord.pipeline.commands.parser import FilePath
+from concord.pipeline.terminal import in_evaluation
 from tests.pipeline.init.repository import write
 from tests.project import attempt
 

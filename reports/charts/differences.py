@@ -1,4 +1,4 @@
-"""Interval plots of differences: parts that several share, and that of every model."""
+"""Charts of differences: intervals, also over replicates, and a heat map of all pairs."""
 
 from markupsafe import Markup
 
@@ -15,8 +15,15 @@ from concord.reports.charts.plots import (
     shorten,
     signed_ticks,
 )
-from concord.reports.charts.svg import Anchor, Chart
-from concord.reports.text.numbers import PERCENT, difference_with_interval, exact, signed
+from concord.reports.charts.svg import CIRCLE, Anchor, Chart
+from concord.reports.text.numbers import (
+    PERCENT,
+    difference_with_interval,
+    exact,
+    signed,
+    signed_interval,
+)
+from concord.reports.text.replicates import single_differences
 from concord.reports.text.tables import (
     against_baseline,
     best_probability,
@@ -183,3 +190,138 @@ def _plain(row: Difference, comparison: Comparison) -> str:
     if best := _best(row, comparison):
         texts.append(f"probability of the best mean: {best}")
     return f"{row.a}: {', '.join(texts)}"
+
+
+_BELOW = 13  # pixels from the line of a row down to its marks of single trainings
+
+
+def replicate_chart(comparison: Comparison, label: str, *, narrow: bool) -> Markup:
+    """Return the interval plot.
+
+    The thick interval is over users, the thin one over users and new trainings. The marks below
+    are the differences of single trainings.
+    """
+    rows = [_Row(comparison, each) for each in against_baseline(comparison, label)]
+    left, right = (4, 4) if narrow else (140, 190)
+    width = plot_width(left, right, narrow=narrow)
+    row_height = 66 if narrow else 48
+    chart = Chart(width, row_height * len(rows), left=left, right=right, top=26, bottom=30)
+    x = padded_scale([0.0, *(end for row in rows for end in row.ends)], 0, width)
+    draw_differences_axis(chart, x, narrow=narrow)
+    draw_baseline_name(chart, x, comparison.baseline)
+    above, below = (0.12, 0.45) if narrow else (0.5, 0.5)  # not across the texts above the marks
+    for i, row in enumerate(rows):
+        y = (i + 0.5) * row_height
+        draw_zero_line(chart, x, y - above * row_height, y + below * row_height)
+        with chart.group(row.pair.a):
+            _draw_replicate_marks(chart, x, y, row)
+            _draw_texts(chart, y, row, narrow=narrow)
+    title = (
+        f"{label}: difference of each model to {comparison.baseline}, over users only and over "
+        "replicates"
+    )
+    return chart.markup(title, "; ".join(row.plain for row in rows))
+
+
+class _Row:
+    """The difference of a model to the baseline, over users and over replicates."""
+
+    def __init__(self, comparison: Comparison, pair: Difference) -> None:
+        self.pair = pair
+        self.digits = comparison.decimals[pair.label]
+        self.replicated = comparison.retrained(pair.a, pair.b, pair.label)
+        self.single = single_differences(comparison, pair.a, pair.label)
+        self.users_style = VERDICTS[pair.verdict]
+        self.style = VERDICTS[self.replicated.verdict] if self.replicated else self.users_style
+        self.word = self.style.word if self.replicated else "trained once"
+        self.number = signed(pair.difference, self.digits)
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """Return the interval over users and replicates."""
+        return (
+            (self.replicated.ci_low, self.replicated.ci_high) if self.replicated else (None, None)
+        )
+
+    @property
+    def ends(self) -> list[float | None]:
+        """Return the numbers that the axis must hold."""
+        pair = self.pair
+        return [pair.difference, pair.ci_low, pair.ci_high, *self.interval, *self.single]
+
+    @property
+    def plain(self) -> str:
+        """Return the row as text."""
+        texts = [f"{self.pair.a}: {self.number}"]
+        if users := signed_interval(self.pair.ci_low, self.pair.ci_high, self.digits):
+            texts.append(f"users only {users}, {self.users_style.word}")
+        if both := signed_interval(*self.interval, self.digits):
+            texts.append(f"over replicates, too: {both}, {self.style.word}")
+        return "; ".join(texts)
+
+
+def _draw_replicate_marks(chart: Chart, x: Linear, y: float, row: _Row) -> None:
+    low, high, tone = row.pair.ci_low, row.pair.ci_high, row.style.tone
+    with chart.group(hover=row.plain):
+        if low is not None and high is not None:
+            chart.line([(x(low), y), (x(high), y)], "line-strong", 9)
+        draw_interval(chart, x, y, row.interval, tone)
+        if row.pair.difference is not None:
+            chart.symbol((x(row.pair.difference), y), CIRCLE, 3.2, stroke=tone, fill=tone)
+    for difference in row.single:
+        text = f"{row.pair.a}, a single replicate: {signed(difference, row.digits)}"
+        with chart.group(hover=text):
+            place = x(difference), y + _BELOW
+            chart.symbol(place, CIRCLE, 2.55, stroke="ink-soft", width=1.25)
+
+
+def _draw_texts(chart: Chart, y: float, row: _Row, *, narrow: bool) -> None:
+    """Write name, difference and verdict of a row: beside it, or above it if narrow."""
+    tone, right = row.style.tone, chart.width
+    if narrow:
+        found = f"{row.number} {row.word}"
+        chart.text(0, y - 17, shorten(row.pair.a, LONG_NAME), 13, "ink")
+        chart.text(right, y - 17, found, 13, tone, anchor="end", bold=True)
+        return
+    chart.text(-140, y, shorten(row.pair.a, NAME), 14, "ink")
+    chart.text(right + 72, y, row.number, 14, tone, anchor="end", bold=True)
+    chart.text(right + 88, y, row.word, 13, "ink-soft")
+    if row.style != row.users_style:
+        chart.text(right + 88, y + 15, f"users only: {row.users_style.word}", 11, "ink-faint")
+
+
+_WIDTH = 776  # pixels for all cells
+_SMALLEST, _LARGEST = 16, 40  # pixels for one cell
+_LEFT, _NAME = 160, 18  # pixels and characters of the names
+
+
+def pair_heatmap(comparison: Comparison, label: str) -> Markup:
+    """Return the heat map, models in the order of the leaderboard; columns have row numbers."""
+    models = comparison.ranked
+    size = min(max(_WIDTH // len(models), _SMALLEST), _LARGEST)
+    width = size * len(models)
+    chart = Chart(width, width, left=_LEFT, right=4, top=24, bottom=4)
+    for i, a in enumerate(models):
+        middle = (i + 0.5) * size
+        chart.text(-_LEFT, middle, shorten(a, _NAME), 13, "ink")
+        chart.text(-10, middle, f"{i + 1}", 11, "ink-faint", anchor="end")
+        chart.text(middle, -10, f"{i + 1}", 11, "ink-faint", anchor="middle")
+        for j, b in enumerate(models[i + 1 :], start=i + 1):
+            pair = comparison.difference(a, b, label)
+            if pair is not None:
+                _draw_cell(chart, (j * size, i * size), size, comparison, pair)
+    title = f"{label}: row minus column, each pair of models once"
+    return chart.markup(title, "The table that follows has numbers.")
+
+
+def _draw_cell(
+    chart: Chart, corner: tuple[float, float], size: int, comparison: Comparison, pair: Difference
+) -> None:
+    digits = comparison.decimals[pair.label]
+    interval = signed_interval(pair.ci_low, pair.ci_high, digits)
+    found = f"{signed(pair.difference, digits)} ({interval}), {VERDICTS[pair.verdict].word}"
+    x, y = corner
+    chart.rect(x + 1, y + 1, x + size - 1, y + size - 1, "band")
+    with chart.group(pair.a, pair.b, hover=f"{pair.a} minus {pair.b}: {found}"):
+        middle = x + size / 2, y + size / 2
+        draw_verdict(chart, middle, pair.verdict, (1.05 * size) ** 0.5, "band", width=1.25)

@@ -1,10 +1,13 @@
-"""Arguments of the command line: the evaluation, models, labels, presets, files to write."""
+"""Arguments and output of commands: the evaluation, models, labels, files to write, tables."""
 
 import difflib
+import json
 import os
 import re
+import shutil
+import sys
 from argparse import Namespace
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +18,15 @@ from concord.metrics_core.conventions.presets import preset, presets
 from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.errors import InputError, label_fix, refuse
 from concord.metrics_core.metrics.label import Label, parse, suggest_label, to_result_spelling
+from concord.metrics_core.results.base import BaseResult, to_plain
+from concord.pipeline.commands.parser import COMMAND_LINE, FilePath
 from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.paths import ModelFiles, truth_file
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.repository import find_evaluation_folder, rerun_command
-from concord.pipeline.params.result_files import ModelFiles, truth_file
 from concord.pipeline.running.messages import LOG
-from concord.pipeline.running.outputs import is_stream, write_text
-from concord.pipeline.running.tables import escape_formulas
-from concord.pipeline.terminal.parser import COMMAND_LINE, FilePath
+from concord.pipeline.running.outputs import escape_formulas, is_stream, write_text
+from concord.reports.text.blocks import Block, blocks_of, to_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -153,3 +157,37 @@ def in_evaluation(arguments: Namespace) -> Iterator[None]:
     LOG.info("evaluation: %s", os.path.relpath(folder, start))
     with chdir(folder):
         yield
+
+
+_CODES = {"bold": 1, "open": 2, "worse": 31, "better": 32}  # of ANSI terminals
+
+
+def print_result(result: BaseResult, *, as_json: bool = False) -> None:
+    """Print the text of a result, or its JSON."""
+    if as_json:
+        print_json(result)
+    else:
+        print_blocks(blocks_of(result))
+
+
+def print_json(result: object) -> None:
+    """Print the fields of a result as JSON, in which other characters than ASCII are escaped."""
+    print(json.dumps(to_plain(result), indent=2, allow_nan=False))
+
+
+def print_blocks(blocks: Iterable[Block]) -> None:
+    """Print sentences and tables; on a terminal, headings are bold and verdicts coloured."""
+    for line in terminal_lines(blocks):
+        print(line)
+
+
+def terminal_lines(blocks: Iterable[Block]) -> list[str]:
+    """Return the lines to print, which are not longer than the terminal is wide."""
+    return [*to_lines(blocks, shutil.get_terminal_size().columns, _styled)]
+
+
+def _styled(text: str, style: str) -> str:
+    has_styles = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    if not text or style not in _CODES or not has_styles or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{_CODES[style]}m{text}\x1b[0m"

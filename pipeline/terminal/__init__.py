@@ -1,1 +1,0 @@
-"""Arguments of the command line, and tables in the terminal."""
