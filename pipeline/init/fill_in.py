@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from concord.metrics_core.conventions.validation import suggest
+from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.tables import ROLE_COLUMNS, Table, TableFile

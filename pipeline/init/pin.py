@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from concord.metrics_core.conventions.preset_table import PRESETS
-from concord.metrics_core.conventions.presets import differs_in_scale
+from concord.metrics_core.conventions.presets import PRESETS, differs_in_scale
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.pipeline.init.render import flow, params_yaml
 from concord.pipeline.init.upgrade import (

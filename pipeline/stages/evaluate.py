@@ -18,14 +18,14 @@ from concord.metrics_core.data.tables import Table, create_view, file_paths, sca
 from concord.metrics_core.data.value_files import USER
 from concord.metrics_core.errors import InputError, params_keys, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_panels, build_task, pinned_content
+from concord.metrics_core.evaluation.config import grade_problems
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
     check_ids,
     evaluate_model,
     execute_in_memory,
 )
-from concord.metrics_core.evaluation.grade_fit import grade_problems
-from concord.metrics_core.evaluation.model_result import EvaluationData
+from concord.metrics_core.evaluation.model_result import EvaluationData, summarise_values
 from concord.metrics_core.evaluation.partition import (
     Part,
     Task,
@@ -37,7 +37,6 @@ from concord.metrics_core.evaluation.partition import (
 )
 from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.evaluation.side_data import with_items
-from concord.metrics_core.evaluation.value_models import summarise_values
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
 from concord.pipeline.params.model import PARAMS, Params

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from concord.metrics_core.stats import exact_sums as exact
-from concord.metrics_core.stats.exact_sums import exact_parts, exact_sum, round_decimals
+from concord.metrics_core.stats.floating_point import exact_parts, exact_sum, round_decimals
 
 FINITE = st.floats(-1e300, 1e300)
 
