@@ -351,7 +351,7 @@ class TableLoader:
 
 @dataclass
 class ValueFrames:
-    """Users' values in memory; see `ValueStore`."""
+    """Users' values in memory, as a `ValueSink`."""
 
     task: Task
     parts: list[pl.DataFrame] = field(default_factory=list)
