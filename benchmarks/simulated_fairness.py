@@ -8,9 +8,8 @@ import numpy as np
 from benchmarks.simulated import Floats, mean_of_pair, pair
 from benchmarks.tabulated import generator, markdown_table, rate
 from concord.metrics_core.metrics import fairness
-from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Ints
-from concord.metrics_core.metrics.ranked_lists import RankedLists
+from concord.metrics_core.metrics.ranked_lists import Items, RankedLists
 from concord.metrics_core.stats.bootstrap import bootstrap_p, percentile_interval, weighted_means
 from concord.metrics_core.stats.paired_test import paired_tests
 

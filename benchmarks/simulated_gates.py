@@ -9,7 +9,7 @@ from benchmarks.simulated import DEPTH, Floats, lists, mean_of_pair, pair, skewe
 from benchmarks.tabulated import Row, generator, markdown_table, rate
 from concord.metrics_core.comparison.gate import decide_guardrail
 from concord.metrics_core.metrics.exposure import coverage
-from concord.metrics_core.metrics.items import Items
+from concord.metrics_core.metrics.ranked_lists import Items
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.gate import MeasuredDifference, Outcome
 from concord.metrics_core.stats.paired_test import UserValues, paired_test

@@ -8,8 +8,8 @@ import numpy as np
 
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import generator, markdown_table, rate
+from concord.metrics_core.comparison.warnings.sampling import grid, mean_bounds, rank_bounds
 from concord.metrics_core.conventions.conventions import Candidates
-from concord.metrics_core.evaluation.sampled_bounds import grid, mean_bounds, rank_bounds
 from concord.metrics_core.evaluation.sampled_candidates import GAMMA, correction, moments
 from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.stats.paired_test import paired_tests

@@ -36,7 +36,7 @@ from benchmarks import simulated_turns as turns
 from benchmarks.simulated import Floats, lists, mean_of_pair, pair, skewed, table
 from benchmarks.tabulated import generator, markdown_table, rate
 from concord.metrics_core.metrics.exposure import coverage, gini
-from concord.metrics_core.metrics.items import Items
+from concord.metrics_core.metrics.ranked_lists import Items
 from concord.metrics_core.results.comparison_parts import Verdict
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS
 from concord.metrics_core.stats.adjustment import benjamini_hochberg, holm, max_t

@@ -14,7 +14,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Audit": "analyses.audit.result",
     "Cases": "analyses.cases.result",
     "Comparison": "results.comparison",
-    "ConventionMatch": "results.convention_match",
+    "ConventionMatch": "evaluation.definition_search",
     "Conventions": "conventions.conventions",
     "Derivation": "analyses.explain.result",
     "Evaluation": "results.evaluation",
@@ -42,7 +42,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "compare": "comparison.compare",
     "compare_values": "comparison.compare_values",
     "evaluate": "evaluation.evaluate",
-    "excluded_pairs": "data.excluded_pairs",
+    "excluded_pairs": "data.arguments",
     "explain": "analyses.explain.explain",
     "judge": "analyses.judge.judge",
     "metric": "metrics.custom_metric",
@@ -89,13 +89,13 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.comparison.compare_values import compare_values as compare_values
     from concord.metrics_core.conventions.conventions import Conventions as Conventions
     from concord.metrics_core.conventions.data_conventions import ExcludedPairs as ExcludedPairs
-    from concord.metrics_core.data.excluded_pairs import excluded_pairs as excluded_pairs
+    from concord.metrics_core.data.arguments import excluded_pairs as excluded_pairs
     from concord.metrics_core.errors import InputError as InputError
+    from concord.metrics_core.evaluation.definition_search import ConventionMatch as ConventionMatch
     from concord.metrics_core.evaluation.evaluate import evaluate as evaluate
     from concord.metrics_core.metrics.custom_metric import metric as metric
     from concord.metrics_core.metrics.judged import Judged as Judged
     from concord.metrics_core.results.comparison import Comparison as Comparison
-    from concord.metrics_core.results.convention_match import ConventionMatch as ConventionMatch
     from concord.metrics_core.results.evaluation import Evaluation as Evaluation
     from concord.metrics_core.results.presets import PresetConventions as PresetConventions
     from concord.metrics_core.results.presets import PresetList as PresetList

@@ -18,7 +18,7 @@ import polars as pl
 import concord as cc
 from concord.metrics_core.conventions.convention import Convention
 from concord.metrics_core.conventions.library_presets import Preset
-from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.conventions.presets import PRESETS
 from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.conventions.registry import CONVENTIONS
 from concord.metrics_core.data.argument_types import TableColumns

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from concord.metrics_core.conventions.convention import Convention, Key, Value
-from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.conventions.presets import PRESETS
 from concord.metrics_core.conventions.registry import CONVENTIONS
 
 PATH = Path(__file__).parents[1] / "metrics_core" / "conventions" / "option_types.py"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import preset, presets
-from concord.metrics_core.conventions.validation import suggest
+from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.errors import InputError, label_fix, refuse
 from concord.metrics_core.metrics.label import Label, parse, suggest_label, to_result_spelling
 from concord.metrics_core.results.base import BaseResult, to_plain

@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 
 import concord
 from concord.metrics_core.conventions.data_conventions import CORRECTED_METRICS
-from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.conventions.presets import PRESETS
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import parse
 from docs.cheat_sheet import cheat_sheet, read_labels

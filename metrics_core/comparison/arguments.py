@@ -11,7 +11,7 @@ from concord.metrics_core.comparison.config import (
     in_report_order,
     model_problems,
 )
-from concord.metrics_core.comparison.gate_config import parse_gate
+from concord.metrics_core.comparison.gate import parse_gate
 from concord.metrics_core.comparison.replicate_config import (
     ReplicateNames,
     parse_truths,
@@ -25,7 +25,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import refuse_words
 from concord.metrics_core.conventions.presets import ConventionsLike, preset
-from concord.metrics_core.conventions.validation import ConventionError
+from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
 from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.evaluation.evaluate import (

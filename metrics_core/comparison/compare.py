@@ -13,10 +13,9 @@ from concord.metrics_core.comparison.config import (
     ComparisonOptions,
 )
 from concord.metrics_core.comparison.gate_inputs import gate_models
-from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models
 from concord.metrics_core.comparison.min_effect import Effects
-from concord.metrics_core.comparison.model_evaluation import evaluate_models
-from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
 from concord.metrics_core.errors import refuse

@@ -32,9 +32,9 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.display_words import changed_words, word_problems
 from concord.metrics_core.errors import InputError, Problem, SettingNames, raise_problems
-from concord.metrics_core.evaluation.model_result import ModelResult
-from concord.metrics_core.evaluation.value_models import (
+from concord.metrics_core.evaluation.model_result import (
     VALUE_CONVENTIONS,
+    ModelResult,
     no_lists_data,
     summarise_values,
     with_missing_users,

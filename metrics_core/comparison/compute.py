@@ -1,7 +1,8 @@
-"""Compute a Comparison from the results of models."""
+"""Compute a Comparison from the results of models, with its conventions and provenance."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import compute_differences
@@ -15,20 +16,20 @@ from concord.metrics_core.comparison.leaderboard import (
     describe_metrics,
 )
 from concord.metrics_core.comparison.panel import compute_panels
-from concord.metrics_core.comparison.provenance import (
-    collect_conventions,
-    collect_provenance,
-    collect_quality,
-    collect_value_provenance,
-)
 from concord.metrics_core.comparison.replicates import compute_replicates
 from concord.metrics_core.comparison.segments import compute_segments
+from concord.metrics_core.comparison.user_values import value_warnings
 from concord.metrics_core.comparison.warnings.acknowledge import acknowledge_warnings
 from concord.metrics_core.comparison.warnings.sampling import sampling_warnings
-from concord.metrics_core.comparison.warnings.values import value_warnings
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.registry import CONVENTIONS
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.evaluation.model_result import EvaluationData, results_by_list
+from concord.metrics_core.evaluation.model_result import (
+    EvaluationData,
+    ModelResult,
+    Models,
+    results_by_list,
+)
 from concord.metrics_core.evaluation.score import is_weighted_sum, uses_user_table
 from concord.metrics_core.evaluation.warnings.lists import (
     checked_codes,
@@ -37,8 +38,18 @@ from concord.metrics_core.evaluation.warnings.lists import (
 )
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.metrics.scope import affected_metrics
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Unit, most_serious_first
+from concord.metrics_core.results.comparison_parts import (
+    TRUTH,
+    TRUTH_OF_FOLD,
+    InputFile,
+    PinnedConvention,
+    PinnedConventions,
+    Provenance,
+    Unit,
+    most_serious_first,
+)
 from concord.metrics_core.results.text_format import join_names
 
 
@@ -165,3 +176,69 @@ def build_value_comparison(
         gate=decide_against_baseline(inputs, comparison.pairs),
         provenance=collect_value_provenance(models),
     )
+
+
+def collect_quality(models: Models, data: EvaluationData) -> dict[str, Any]:
+    """Return the counts of every table, and the counts of evaluated users of every model."""
+    by_model = {
+        model: {
+            **result.quality,
+            "users": result.summary["users"],
+            "judged_share": result.summary["judged_share"],
+        }
+        for model, result in models.items()
+    }
+    return {**by_model, "truth": data.truth_quality}
+
+
+def collect_conventions(config: ComparisonConfig) -> PinnedConventions:
+    """Return every convention with its value and the evaluated metrics that it can change."""
+    pinned, evaluated = config.conventions, {label.name for label in config.labels}
+    values = tuple(
+        PinnedConvention(
+            each.name,
+            value,
+            tuple(name for name in affected_metrics(each.name) if name in evaluated),
+        )
+        for each in CONVENTIONS
+        if (value := getattr(pinned, each.name)) is not None or not each.describes_data
+    )
+    overrides = pinned.as_dict()["overrides"]
+    return PinnedConventions(pinned.preset, pinned.fingerprint, values, overrides)
+
+
+def collect_provenance(config: ComparisonConfig, models: Models) -> Provenance:
+    """Return the input tables, the versions of programs and the fingerprint of the conventions."""
+    summaries = {model: result.summary for model, result in models.items()}
+    truths = {_truth_role(each): each.summary["inputs"]["truth"] for each in models.values()}
+    lists = {model: summary["inputs"]["lists"] for model, summary in summaries.items()}
+    return Provenance(
+        tuple(
+            InputFile(role, file["path"], file["sha256"]) for role, file in (truths | lists).items()
+        ),
+        _versions([summary["versions"] for summary in summaries.values()]),
+        config.conventions.fingerprint,
+    )
+
+
+def collect_value_provenance(models: Models) -> Provenance:
+    """Return the files of values, or models without files, and the versions of programs."""
+    files = {m: result.summary.get("inputs", {}).get("values", {}) for m, result in models.items()}
+    return Provenance(
+        tuple(InputFile(m, file.get("path", m), file.get("sha256")) for m, file in files.items()),
+        _versions([result.summary["versions"] for result in models.values()]),
+        "",
+    )
+
+
+def _truth_role(result: ModelResult) -> str:
+    fold = result.quality.get("fold")
+    return f"{TRUTH_OF_FOLD}{fold}" if fold else TRUTH
+
+
+def _versions(by_model: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return program -> version; several versions if models were evaluated with different ones."""
+    programs = list(dict.fromkeys(name for versions in by_model for name in versions))
+    return {
+        name: ", ".join(dict.fromkeys(v[name] for v in by_model if name in v)) for name in programs
+    }

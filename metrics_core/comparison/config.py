@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-from concord.metrics_core.comparison.gate_config import gate_problems
+from concord.metrics_core.comparison.gate import gate_problems
 from concord.metrics_core.comparison.min_effect import (
     Effect,
     Effects,

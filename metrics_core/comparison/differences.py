@@ -19,12 +19,13 @@ from concord.metrics_core.data.tables import create_view, file_paths, read_frame
 from concord.metrics_core.evaluation.item_lists import number_items
 from concord.metrics_core.evaluation.join_truth import fetch
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
-from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
+from concord.metrics_core.metrics.ranked_lists import Items
 from concord.metrics_core.results.comparison_parts import Difference, or_nan
 from concord.metrics_core.stats.adjustment import adjust, max_t
 from concord.metrics_core.stats.clusters import Clusters
+from concord.metrics_core.stats.floating_point import difference
 from concord.metrics_core.stats.paired_test import PairedTest, paired_tests, wilcoxon
 from concord.metrics_core.stats.randomization_test import (
     Measure,
@@ -33,7 +34,6 @@ from concord.metrics_core.stats.randomization_test import (
     jackknife_intervals,
     swap_tests,
 )
-from concord.metrics_core.stats.tolerance import difference
 from concord.metrics_core.stats.verdict import model_pairs, verdict
 
 _USER_NUMBERS = """

@@ -26,9 +26,9 @@ from concord.metrics_core.results.gate import (
     MeasuredDifference,
 )
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
+from concord.metrics_core.stats.floating_point import difference
 from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_test
 from concord.metrics_core.stats.sign_flip_test import MarginTest
-from concord.metrics_core.stats.tolerance import difference
 
 _TEST: Mapping[str, Literal["t", "sign_flips", "jackknife", "none"]] = {
     "t": "t",

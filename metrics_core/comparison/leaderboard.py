@@ -20,7 +20,7 @@ from concord.metrics_core.results.comparison_parts import (
     Tradeoff,
 )
 from concord.metrics_core.stats.bootstrap import best_probability, weighted_means
-from concord.metrics_core.stats.tolerance import difference
+from concord.metrics_core.stats.floating_point import difference
 
 _NOT_TESTED = {"no_interval", "not_comparable"}
 

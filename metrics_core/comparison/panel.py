@@ -20,8 +20,8 @@ from concord.metrics_core.results.comparison_parts import (
     or_nan,
 )
 from concord.metrics_core.stats.adjustment import adjust
+from concord.metrics_core.stats.floating_point import difference
 from concord.metrics_core.stats.paired_test import paired_tests
-from concord.metrics_core.stats.tolerance import difference
 from concord.metrics_core.stats.verdict import model_pairs, verdict
 
 PINNED = "as configured"

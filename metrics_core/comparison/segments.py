@@ -29,8 +29,8 @@ from concord.metrics_core.results.comparison_parts import (
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.adjustment import benjamini_hochberg
 from concord.metrics_core.stats.bootstrap import bootstrap_p, percentile_interval, weighted_means
+from concord.metrics_core.stats.floating_point import differences as rounded_differences
 from concord.metrics_core.stats.paired_test import UNTESTED, PairedTest, UserValues, paired_tests
-from concord.metrics_core.stats.tolerance import differences as rounded_differences
 from concord.metrics_core.stats.verdict import verdict
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple, Self
 from concord.metrics_core.conventions.convention import Value
 from concord.metrics_core.conventions.data_conventions import DATA_CONVENTIONS
 from concord.metrics_core.conventions.option_types import ConventionValues
-from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
-from concord.metrics_core.conventions.validation import (
+from concord.metrics_core.conventions.registry import (
+    PRESET_CONVENTIONS,
     ConventionError,
     key_problems,
     value_problems,

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from concord.metrics_core.conventions.data_conventions import ExcludedPairs
 from concord.metrics_core.data import frames
 from concord.metrics_core.data.formats import UNNAMED, check_path, detect_format
 from concord.metrics_core.data.frames import table_from_frame
@@ -24,6 +25,8 @@ from concord.metrics_core.data.input_table import (
 )
 from concord.metrics_core.data.paths import RemotePath, parse_path
 from concord.metrics_core.data.policies import Policies
+from concord.metrics_core.data.relations import registered_only
+from concord.metrics_core.data.side_data import read_excluded_pairs
 from concord.metrics_core.errors import Problem, argument_names, raise_problems, refuse
 from concord.metrics_core.files import is_remote
 
@@ -191,3 +194,45 @@ def _column_name_problems(name: str, role: str, names: Mapping[Any, Any]) -> Ite
             yield Problem(location, "is not a column that Concord reads", fix)
         elif not isinstance(original, str) and not (original is None and column == "grade"):
             yield Problem(location, f"{original!r} is not a column name", "write its name")
+
+
+def excluded_pairs(
+    pairs: Any, *, columns: Mapping[str, Mapping[str, str]] | None = None
+) -> ExcludedPairs:
+    """Return the value of the convention `exclude` that leaves out pairs of user and item.
+
+    The items count neither in lists nor in the ground truth of their user; the ranks of a list
+    close up. The text of the value has the first digits of a hash of the pairs, so the fingerprint
+    of conventions tells sets of pairs apart.
+
+    Parameters
+    ----------
+    pairs : table, path or dict
+        Columns user and item, or {user: items}. Ids are compared as text, and extra users and items
+        have no effect.
+    columns : dict, optional
+        Names in the table: {"pairs": {"user": "query_id", "item": "doc_id"}}.
+
+    Returns
+    -------
+    ExcludedPairs
+        A text such as "pairs 4f8a01c2d3e4", which holds the pairs.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read, or an id is missing.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> pairs = cc.excluded_pairs({"q1": ["d1"]})
+    >>> conventions = cc.preset("standard", exclude=pairs)
+    >>> run, qrels = {"q1": {"d1": 2.0, "d2": 1.0}}, {"q1": {"d2": 1}}
+    >>> cc.evaluate(run, qrels, metrics=["RR@10"], conventions=conventions)["RR@10"]
+    1.0
+    """
+    with registered_only() as connection:
+        return read_excluded_pairs(
+            connection, open_table("pairs", pairs, columns or {}, role="train")
+        )

@@ -1,4 +1,4 @@
-"""Input tables: where they are, which columns are read, and their raw rows."""
+"""Input tables: where they are, which columns are read, their raw rows and display words."""
 
 import difflib
 import re
@@ -9,10 +9,12 @@ from typing import Literal
 
 import pyarrow as pa
 
+from concord.metrics_core.conventions.display_words import changed_words
 from concord.metrics_core.data.column_names import (
     guess_columns,
     is_beir,
     is_search_name,
+    normalise_name,
     possible_columns,
 )
 from concord.metrics_core.data.paths import AnyPath, parse_path
@@ -304,3 +306,24 @@ def _grade_problems(file: InputTable, names: Sequence[str]) -> Iterator[Problem]
         if likely[0] == judge:
             fix += f"; {PPI_READS}"
         yield Problem(f"{file.name}: column {likely[0]!r}", message, fix)
+
+
+_QUERY = ("query", "queryid", "qid", "topic", "topicid")  # names of columns in search
+_DOCUMENT = ("doc", "docid", "docno", "document", "documentid", "corpusid")
+SEARCH_WORDS: Mapping[str, str] = {"user": "query", "item": "document"}
+_SEARCH: Mapping[str, Mapping[str, str]] = {
+    "user": dict.fromkeys(_QUERY, "query"),
+    "item": dict.fromkeys(_DOCUMENT, "document")
+    | dict.fromkeys(["passage", "passageid"], "passage"),
+}
+
+
+def words_of_table(truth: InputTable) -> dict[str, str] | None:
+    """Return the words that are set, or else those that format and columns suggest."""
+    if truth.words:
+        return changed_words(truth.words)
+    if truth.format == "trec":
+        return dict(SEARCH_WORDS)
+    names = {key: normalise_name(truth.original_name(key)) for key in _SEARCH}
+    words = {key: _SEARCH[key][name] for key, name in names.items() if name in _SEARCH[key]}
+    return words if "user" in words else None

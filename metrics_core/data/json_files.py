@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from concord.metrics_core.data.arrow_numpy import as_arrow
+from concord.metrics_core.data.arrow import as_arrow
 from concord.metrics_core.data.input_table import InputTable, Kind, RawRows
 from concord.metrics_core.data.text_files import open_unpacked, refuse_columns
 from concord.metrics_core.errors import InputError, refuse

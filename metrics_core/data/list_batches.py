@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from concord.metrics_core.data.arrow_numpy import as_arrow, as_numpy
+from concord.metrics_core.data.arrow import as_arrow, as_numpy
 
 MIN_ROWS = 1 << 19  # of each batch but the last
 Flags = NDArray[np.bool_]

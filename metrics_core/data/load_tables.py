@@ -8,11 +8,16 @@ from typing import Any
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.list_batches import ListBatch, ListStatistics, list_batches
 from concord.metrics_core.data.object_stores import has_store_failure
-from concord.metrics_core.data.policies import Policies, no_policy_changes
+from concord.metrics_core.data.policies import (
+    Policies,
+    PolicyChanges,
+    apply_list_policies,
+    no_policy_changes,
+)
 from concord.metrics_core.data.quality import (
     count_rows,
     describe,
@@ -20,12 +25,13 @@ from concord.metrics_core.data.quality import (
     describe_table,
     describe_truth,
 )
-from concord.metrics_core.data.read_lists import read_lists
+from concord.metrics_core.data.ranking import ListTable, choose_order, rank_by_all
 from concord.metrics_core.data.read_source import (
     BATCH_ROWS,
     Progress,
     Source,
     no_progress,
+    read_source,
     stream_source,
 )
 from concord.metrics_core.data.relations import only_row, second_cursor, separate_schema
@@ -39,8 +45,88 @@ from concord.metrics_core.data.sorted_reader import (
     read_grouped,
     read_sorted,
 )
-from concord.metrics_core.data.unit_detection import unit_hint
-from concord.metrics_core.errors import InputError, format_count
+from concord.metrics_core.data.unit_detection import unit_hint, with_unit_hint
+from concord.metrics_core.data.value_checks import list_checks, valid_rows, value_problems
+from concord.metrics_core.errors import InputError, format_count, raise_problems
+
+
+def read_lists(
+    connection: DuckDBPyConnection,
+    table: InputTable,
+    policies: Policies,
+    rankings: Sequence[Ranking],
+    *,
+    order: str | None = None,
+    progress: Progress = no_progress,
+) -> tuple[Source, ListStatistics, PolicyChanges]:
+    """Read, check and rank recommendations into the table `ranked`; see `ranking.rank_lists`.
+
+    Returns
+    -------
+    source : Source
+        The table `source` as it was read.
+    statistics : ListStatistics
+        Counts of its rows under the first ranking.
+    changes : PolicyChanges
+        What the policies of `input` changed.
+
+    Raises
+    ------
+    InputError
+        Every problem of the table at once.
+    """
+    source = read_source(
+        connection,
+        table,
+        rank_base=policies.rank_base,
+        may_be_empty=policies.empty_lists == "keep",
+        progress=progress,
+    )
+    changes = apply_list_policies(connection, source, policies)
+    checks = list_checks(source, nan_last=policies.nan_score == "last")
+    problems = value_problems(connection, source, checks)
+    try:
+        rows = valid_rows(checks) if problems else "source"
+        statistics = rank_source(connection, source, policies, rankings, rows=rows, order=order)
+    except InputError as error:
+        problems += error.problems
+    raise_problems(problems)
+    return source, statistics, changes
+
+
+def rank_source(
+    connection: DuckDBPyConnection,
+    source: Source,
+    policies: Policies,
+    rankings: Sequence[Ranking],
+    *,
+    rows: str,
+    order: str | None = None,
+) -> ListStatistics:
+    """Rank the valid rows of a relation into the table `ranked`; see `ranking.rank_lists`.
+
+    Raises
+    ------
+    InputError
+        If the rows cannot be ranked.
+    """
+    try:
+        tables = [
+            ListTable(
+                connection,
+                source,
+                rows,
+                output=f"ranked_{number}",
+                order=choose_order(source, order, ranking.ties),
+                ranking=ranking,
+                policies=policies,
+            )
+            for number, ranking in enumerate(rankings)
+        ]
+        return rank_by_all(tables, output="ranked")
+    except InputError as error:
+        raise InputError(with_unit_hint(connection, source, error.problems)) from None
+
 
 Sink = Callable[[pa.Schema, Iterable[ListBatch]], None]
 

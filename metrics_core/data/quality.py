@@ -10,9 +10,8 @@ from typing import Any
 import duckdb
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.display_words import words_of_table
 from concord.metrics_core.data.hashes import ContentHashes, hash_content
-from concord.metrics_core.data.input_table import InputTable
+from concord.metrics_core.data.input_table import InputTable, words_of_table
 from concord.metrics_core.data.list_batches import ListStatistics
 from concord.metrics_core.data.policies import PolicyChanges, policy_notes
 from concord.metrics_core.data.read_source import Source

@@ -13,7 +13,7 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Ranking
-from concord.metrics_core.data.arrow_numpy import as_numpy
+from concord.metrics_core.data.arrow import as_numpy
 from concord.metrics_core.data.list_batches import Count, ListStatistics
 from concord.metrics_core.data.policies import Policies, excluded_sql
 from concord.metrics_core.data.read_source import Source

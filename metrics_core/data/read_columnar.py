@@ -6,7 +6,7 @@ from itertools import accumulate, islice
 
 import pyarrow as pa
 
-from concord.metrics_core.data.arrow_types import kind_of
+from concord.metrics_core.data.arrow import kind_of
 from concord.metrics_core.data.columnar_files import (
     Batches,
     Part,

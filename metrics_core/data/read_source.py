@@ -8,7 +8,6 @@ from typing import TypeAlias
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.float_ids import RewrittenIds, strip_float_suffix
 from concord.metrics_core.data.input_table import (
     ROW_STRIDE,
     UNIT_PREFIX,
@@ -18,7 +17,13 @@ from concord.metrics_core.data.input_table import (
 )
 from concord.metrics_core.data.json_files import read_json
 from concord.metrics_core.data.jsonl import read_jsonl
-from concord.metrics_core.data.parse_values import invalid_sql, is_always_valid, value_sql
+from concord.metrics_core.data.parse_values import (
+    RewrittenIds,
+    invalid_sql,
+    is_always_valid,
+    strip_float_suffix,
+    value_sql,
+)
 from concord.metrics_core.data.read_columnar import read_columnar
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.text_files import read_delimited, read_trec

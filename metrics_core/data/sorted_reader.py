@@ -16,8 +16,7 @@ from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
 from concord.metrics_core.conventions.conventions import Ranking
-from concord.metrics_core.data.arrow_numpy import as_arrow, as_numpy
-from concord.metrics_core.data.float_ids import is_float_id_sql
+from concord.metrics_core.data.arrow import as_arrow, as_numpy
 from concord.metrics_core.data.list_batches import (
     Count,
     ListBatch,
@@ -26,7 +25,7 @@ from concord.metrics_core.data.list_batches import (
     list_batch,
     list_batches,
 )
-from concord.metrics_core.data.parse_values import MAX_EXACT
+from concord.metrics_core.data.parse_values import MAX_EXACT, is_float_id_sql
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.ranking import choose_order
 from concord.metrics_core.data.read_source import Source

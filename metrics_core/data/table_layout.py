@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from concord.metrics_core.data.arrow_numpy import as_arrow
-from concord.metrics_core.data.arrow_types import (
+from concord.metrics_core.data.arrow import (
     ARROW_TYPES,
+    as_arrow,
     convert,
     decode,
     decoded_type,

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 
-from concord.metrics_core.data.arrow_numpy import as_arrow
+from concord.metrics_core.data.arrow import as_arrow
 from concord.metrics_core.data.formats import DELIMITERS, format_fix
 from concord.metrics_core.data.input_table import InputTable, RawRows
 from concord.metrics_core.data.object_stores import is_store_failure, store_problem

@@ -307,8 +307,7 @@ def panel_content(panel: Panel, summaries: Mapping[str, Summary]) -> Content:
 
 def summary_numbers(summary: Summary) -> dict[str, float | None]:
     """Return the numbers of a summary, as in its file; None if undefined."""
-    return {name: _or_none(value) for name, value in summary.numbers.items()}
-
-
-def _or_none(number: float | None) -> float | None:
-    return None if number is None or math.isnan(number) else number
+    return {
+        name: None if number is None or math.isnan(number) else number
+        for name, number in summary.numbers.items()
+    }

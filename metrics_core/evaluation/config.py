@@ -1,10 +1,10 @@
-"""Configuration of the evaluation of a model."""
+"""Configuration of the evaluation of a model, and checks that the ground truth fits it."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.errors import SettingNames, argument_names
+from concord.metrics_core.errors import Location, Problem, SettingNames, argument_names
 from concord.metrics_core.metrics.label import Label
 
 
@@ -55,3 +55,77 @@ class EvaluationConfig:
     def of_requests(self) -> bool:
         """True if the unit of evaluation is a request instead of a user."""
         return self.conventions.unit_mean is not None
+
+
+def grade_problems(
+    highest: float | None,
+    labels: Sequence[Label],
+    conventions: Conventions,
+    truth: str,
+    settings: SettingNames,
+) -> Iterator[Problem]:
+    """Yield problems of the relevance threshold and of the grades that ERR allows.
+
+    Parameters
+    ----------
+    highest : float or None
+        Highest grade of the ground truth; None if it has no rows.
+    labels : sequence of Label
+        Labels to evaluate.
+    conventions : Conventions
+        Conventions of the labels.
+    truth : str
+        Name of the ground truth in messages.
+    settings : SettingNames
+        Names of the settings of the ground truth.
+    """
+    yield from threshold_problems(highest, conventions, truth, settings)
+    yield from err_grade_problems(highest, labels, conventions, truth, settings)
+
+
+def threshold_problems(
+    highest: float | None, conventions: Conventions, truth: str, settings: SettingNames
+) -> Iterator[Problem]:
+    """Yield a problem if no grade reaches the relevance threshold."""
+    least = conventions.relevance_threshold
+    if highest is not None and least is not None and highest < least:
+        problem = (
+            f"is {least:g}, and the highest grade in {truth} is {highest:g}: "
+            "no user has a relevant item"
+        )
+        column = settings.of_table("columns", "grade", value="rating")
+        fix = f"lower it, or name the column of the grades: {column}"
+        yield Problem(settings.location("conventions", "relevance_threshold"), problem, fix)
+
+
+def err_grade_problems(
+    highest: float | None,
+    labels: Sequence[Label],
+    conventions: Conventions,
+    truth: str,
+    settings: SettingNames,
+) -> Iterator[Problem]:
+    """Yield a problem if a grade is above the maximum grade of ERR."""
+    limits = [
+        (label.conventions(conventions).err_max_grade, label.name)
+        for label in labels
+        if "err_max_grade" in label.metric.conventions
+    ]
+    if highest is not None and limits and min(limits)[0] < highest:
+        problem = f"is {min(limits)[0]:g}, and {truth} has grade {highest:g}"
+        names = dict.fromkeys(name for limit, name in limits if limit < highest)
+        fix = f"set it to {highest:g}, or leave out {' and '.join(names)}"
+        yield Problem(settings.location("conventions", "err_max_grade"), problem, fix)
+
+
+def subtopic_problems(
+    labels: Sequence[Label], columns: Container[str], settings: SettingNames, location: Location
+) -> Iterator[Problem]:
+    """Yield the problem of labels that read subtopics, if `columns` names none."""
+    names = [str(label) for label in labels if label.metric.reads_subtopics]
+    if names and "subtopic" not in columns:
+        verb = "reads" if len(names) == 1 else "read"
+        problem = f"{', '.join(names)} {verb} subtopics, and the ground truth names none"
+        column = settings.of_table("columns", "subtopic")
+        fix = f"name the column of the subtopics, `iteration` in TREC qrels: {column}"
+        yield Problem(location, problem, fix)

@@ -26,17 +26,17 @@ from concord.metrics_core.data.side_data import read_users
 from concord.metrics_core.data.tables import read_column, read_frame
 from concord.metrics_core.errors import InputError, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_task
-from concord.metrics_core.evaluation.config import EvaluationConfig
+from concord.metrics_core.evaluation.config import (
+    EvaluationConfig,
+    err_grade_problems,
+    grade_problems,
+    subtopic_problems,
+)
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
     check_ids,
     evaluate_model,
     execute_in_memory,
-)
-from concord.metrics_core.evaluation.grade_fit import (
-    err_grade_problems,
-    grade_problems,
-    subtopic_problems,
 )
 from concord.metrics_core.evaluation.inputs import named_users
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
@@ -351,7 +351,7 @@ class TableLoader:
 
 @dataclass
 class ValueFrames:
-    """Users' values in memory; see `ValueStore`."""
+    """Users' values in memory, as a `ValueSink`."""
 
     task: Task
     parts: list[pl.DataFrame] = field(default_factory=list)

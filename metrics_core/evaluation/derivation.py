@@ -18,8 +18,13 @@ from concord.metrics_core.evaluation.score import user_cases, user_policies, wei
 from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.metrics.metric import Metric
-from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
+from concord.metrics_core.metrics.metric import (
+    DerivationInput,
+    Metric,
+    Steps,
+    format_number,
+    format_sum,
+)
 
 _N_SHOWN = 4  # corrected values in a step
 

@@ -15,7 +15,7 @@ from concord.metrics_core.data.tables import create_view
 from concord.metrics_core.data.units import user_sql
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.metrics.judged import Floats, Judged, sum_by_user
-from concord.metrics_core.stats.exact_sums import exact_parts
+from concord.metrics_core.stats.floating_point import exact_parts
 
 # Columns of a partition's values.
 KNOWN = "#known"  # is the user in the ground truth, or requested?

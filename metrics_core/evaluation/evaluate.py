@@ -12,7 +12,7 @@ import polars as pl
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import changed_words, refuse_words
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
-from concord.metrics_core.conventions.validation import ConventionError
+from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
 from concord.metrics_core.data.arguments import check_columns
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS

@@ -49,13 +49,6 @@ class ValueSink(Protocol):
         """Finish writing."""
 
 
-class ValueStore(ValueSink, Protocol):
-    """Values per user, read one column at a time."""
-
-    def table_of(self, column: str) -> Table:
-        """Return the table with `user` and this column."""
-
-
 def check_ids(
     lists: Table, data: EvaluationData, context: IdMatchContext, *, of_requests: bool
 ) -> Content:

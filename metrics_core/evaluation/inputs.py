@@ -16,12 +16,16 @@ from concord.metrics_core.data.arguments import (
     open_table,
     split_truth,
 )
-from concord.metrics_core.data.display_words import words_of_table
 from concord.metrics_core.data.feature_tables import read_items
 from concord.metrics_core.data.id_matching import IdMatchContext, match_ids
-from concord.metrics_core.data.load_tables import InMemorySink, load_ground_truth
+from concord.metrics_core.data.input_table import words_of_table
+from concord.metrics_core.data.load_tables import (
+    InMemorySink,
+    load_ground_truth,
+    rank_source,
+    read_lists,
+)
 from concord.metrics_core.data.policies import Policies, parse_policies
-from concord.metrics_core.data.read_lists import rank_source, read_lists
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import in_memory, only_row
 from concord.metrics_core.data.side_data import read_train, read_users

@@ -15,9 +15,8 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.join_truth import fetch
-from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
-from concord.metrics_core.metrics.ranked_lists import RankedLists
+from concord.metrics_core.metrics.ranked_lists import Items, RankedLists
 
 Features = Mapping[str, Sequence[float]]  # by the item's id as text
 Groups = Mapping[str, str]  # by the item's id as text

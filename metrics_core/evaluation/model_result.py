@@ -1,15 +1,24 @@
-"""Results of evaluated models and the data they were evaluated on, in files or in memory."""
+"""Results of evaluated models and the data they were evaluated on, in files or in memory.
+
+Of models of another tool, only values per user are known.
+"""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from concord.metrics_core.data.relations import OpenConnection, only_row
+import polars as pl
+
+from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.data.relations import OpenConnection, connect, only_row
 from concord.metrics_core.data.tables import Table, create_view, file_paths, read_column
+from concord.metrics_core.evaluation.accumulator import program_versions, summary_numbers
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap, count_train_overlap
 from concord.metrics_core.evaluation.side_data import SideData
+from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.files import NO_FOLD
+from concord.metrics_core.metrics.label import Label
 
 Json = Mapping[str, Any]
 
@@ -157,3 +166,44 @@ def results_by_list(models: Models) -> dict[str, ModelResult]:
         for model, evaluated in models.items()
         for name, single in (evaluated.trainings or {model: evaluated}).items()
     }
+
+
+VALUE_CONVENTIONS = preset("standard")  # under which NaN is a user who does not count
+
+
+def summarise_values(
+    table: pl.DataFrame, labels: Iterable[Label], *, confidence: float
+) -> dict[str, Any]:
+    """Return the summary of a model: means, number of users, versions of programs."""
+    summaries = {
+        str(label): summarise(
+            label, table[str(label)].to_numpy(), VALUE_CONVENTIONS, confidence=confidence
+        )
+        for label in labels
+    }
+    return {
+        "metrics": {label: summary_numbers(each) for label, each in summaries.items()},
+        "users": {"evaluated": table.height, "missing": 0},
+        "versions": dict(program_versions()),
+    }
+
+
+def with_missing_users(models: Models) -> dict[str, ModelResult]:
+    """Return the models with the number of users of all models, and of those that each lacks."""
+    users = {model: read_column(result.values, "user") for model, result in models.items()}
+    n_users = pl.concat(users.values()).n_unique()
+    return {
+        model: replace(
+            result,
+            summary={
+                **result.summary,
+                "users": {"evaluated": n_users, "missing": n_users - len(users[model])},
+            },
+        )
+        for model, result in models.items()
+    }
+
+
+def no_lists_data() -> EvaluationData:
+    """Return the data behind values of another tool: none."""
+    return EvaluationData(truth=pl.DataFrame(), connect=lambda files: connect(reads=files))

@@ -11,8 +11,8 @@ from typing import Any
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.library_presets import SEARCH_PRESETS
-from concord.metrics_core.conventions.preset_table import UNWEIGHTED
 from concord.metrics_core.conventions.presets import (
+    UNWEIGHTED,
     defines,
     preset,
     presets,

@@ -27,10 +27,9 @@ from concord.metrics_core.evaluation.join_truth import PROPENSITY, join_truth
 from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.evaluation.score import Column, label_problem, mean_weight, score
 from concord.metrics_core.metrics.exposure import Exposure, count_exposure
-from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.metrics.ranked_lists import RankedLists
+from concord.metrics_core.metrics.ranked_lists import Items, RankedLists
 
 Item = TypeVar("Item")
 

@@ -19,7 +19,7 @@ from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.judged import Bools, Floats, Judged
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.metrics.ranked_lists import RankedLists
-from concord.metrics_core.stats.exact_sums import round_decimals
+from concord.metrics_core.stats.floating_point import round_decimals
 
 Cases = dict[str, Bools]
 MEAN_WEIGHT = "#counts"  # no label starts with '#'

@@ -13,7 +13,7 @@ from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import Bounds
 from concord.metrics_core.stats.clusters import Clusters
-from concord.metrics_core.stats.exact_sums import compress_sum, exact_parts
+from concord.metrics_core.stats.floating_point import compress_sum, exact_parts
 from concord.metrics_core.stats.mean_interval import (
     NO_INTERVAL,
     ValueSpread,

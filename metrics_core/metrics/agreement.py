@@ -22,7 +22,7 @@ from concord.metrics_core.metrics.judged import (
     ratio_or_zero,
     sum_by_user,
 )
-from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
+from concord.metrics_core.metrics.metric import DerivationInput, Steps, format_number, format_sum
 
 
 def spearman(lists: Judged, k: int | None) -> Floats:

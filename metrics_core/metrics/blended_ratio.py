@@ -17,7 +17,7 @@ from concord.metrics_core.metrics.judged import (
     running_sum,
     sum_by_user,
 )
-from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
+from concord.metrics_core.metrics.metric import DerivationInput, Steps, format_number, format_sum
 
 
 def q_measure(

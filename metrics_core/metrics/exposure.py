@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concord.metrics_core.metrics.elementary import ln, log2
-from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Ints
-from concord.metrics_core.metrics.ranked_lists import RankedLists
+from concord.metrics_core.metrics.ranked_lists import Items, RankedLists
 
 
 @dataclass(frozen=True)

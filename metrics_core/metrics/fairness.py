@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from concord.metrics_core.metrics.discounting import discounts
-from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Floats, Ints, ratio_or_nan, sum_by_user
-from concord.metrics_core.metrics.ranked_lists import RankedLists
-from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
+from concord.metrics_core.metrics.metric import DerivationInput, Steps, format_number, format_sum
+from concord.metrics_core.metrics.ranked_lists import Items, RankedLists
 
 NO_GROUP = "without a group"
 _FORMS = {"EED": "{e}^2", "EER": "{e} × {t}", "EEL": "({e} - {t})^2"}

@@ -22,7 +22,7 @@ from concord.metrics_core.metrics.judged import (
     ratio_or_nan,
     ratio_or_zero,
 )
-from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
+from concord.metrics_core.metrics.metric import DerivationInput, Steps, format_number, format_sum
 
 
 def cumulated_gain(

@@ -14,7 +14,7 @@ from concord.metrics_core.metrics.judged import (
     running_sum,
     sum_by_user,
 )
-from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
+from concord.metrics_core.metrics.metric import DerivationInput, Steps, format_number, format_sum
 
 SMOOTHING = 0.00001  # of the share of relevant items, as trec_eval has it
 

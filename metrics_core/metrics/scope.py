@@ -6,8 +6,7 @@ from typing import Any
 
 from concord.metrics_core.conventions.convention import Problem
 from concord.metrics_core.conventions.conventions import ANY_CUTOFF, OPTIONAL, Conventions
-from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
-from concord.metrics_core.conventions.validation import suggest
+from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS, suggest
 from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
 from concord.metrics_core.metrics.custom_metric import FAMILY, find_own_metric, known_metrics
 from concord.metrics_core.metrics.label import Label, similar_metrics

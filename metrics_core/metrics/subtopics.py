@@ -24,7 +24,7 @@ from concord.metrics_core.metrics.judged import (
     ratio_or_zero,
     sum_by_user,
 )
-from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
+from concord.metrics_core.metrics.metric import DerivationInput, Steps, format_number, format_sum
 
 # e / (e - 1): at any depth the best list gains at most this times what the greedy list gains. With
 # weights that fall with the rank, the bound holds for the weighted sums, too.

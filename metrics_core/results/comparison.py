@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.errors import InputError, refuse
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, frame_of
 from concord.metrics_core.results.comparison_parts import (
     OF_VALUES,
     BestChance,
@@ -25,7 +25,6 @@ from concord.metrics_core.results.comparison_parts import (
     Tradeoff,
     Unit,
 )
-from concord.metrics_core.results.frames import frame_of
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.rendering import render_document, render_sentences
 from concord.metrics_core.results.replicates import ReplicatedDifference, Replicates

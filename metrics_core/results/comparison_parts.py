@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from concord.metrics_core.conventions.preset_table import PRESETS, UNWEIGHTED
+from concord.metrics_core.conventions.presets import PRESETS, UNWEIGHTED
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.results.base import OMIT_IF_NONE, FiniteNumbers
 from concord.metrics_core.results.rendering import render_sentences

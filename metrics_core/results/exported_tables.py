@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from concord.metrics_core.results.base import frame_of, schema_of
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import (
     BestChance,
@@ -15,7 +16,6 @@ from concord.metrics_core.results.comparison_parts import (
     Point,
     SegmentCell,
 )
-from concord.metrics_core.results.frames import frame_of, schema_of
 from concord.metrics_core.results.replicates import ReplicatedDifference
 
 Row = dict[str, Any]

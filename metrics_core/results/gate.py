@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers
-from concord.metrics_core.results.frames import schema_of
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers, schema_of
 from concord.metrics_core.results.rendering import render_sentences
 
 if TYPE_CHECKING:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.option_types import ConventionOptions, PresetName
-from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.conventions.presets import PRESETS
 from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.results.base import BaseResult
-from concord.metrics_core.results.frames import frame_of
+from concord.metrics_core.results.base import BaseResult, frame_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,8 +8,7 @@ import numpy as np
 
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.results.comparison_parts import Severity
-from concord.metrics_core.stats.exact_sums import round_to_grid
-from concord.metrics_core.stats.tolerance import differences
+from concord.metrics_core.stats.floating_point import differences, round_to_grid
 
 
 def holm(p: Floats) -> Floats:

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Floats
-from concord.metrics_core.stats.exact_sums import round_to_grid
-from concord.metrics_core.stats.tolerance import is_close
+from concord.metrics_core.stats.floating_point import is_close, round_to_grid
 
 _RESAMPLE_BLOCK = 64  # fewer for many users
 _MAX_DRAWN = 1 << 27  # random numbers in memory: 256 MB

@@ -11,7 +11,7 @@ from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
-from concord.metrics_core.stats.exact_sums import exact_sum
+from concord.metrics_core.stats.floating_point import exact_sum
 from concord.metrics_core.stats.mean_interval import SMALL_SAMPLE, t_quantile
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from concord.metrics_core.metrics.elementary import exp2, log2
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
-from concord.metrics_core.stats.exact_sums import exact_mean, exact_parts
+from concord.metrics_core.stats.floating_point import exact_mean, exact_parts
 
 
 def t_quantile(n: float, confidence: float) -> float:

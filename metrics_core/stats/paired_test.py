@@ -12,7 +12,15 @@ from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS, min_differing_for
 from concord.metrics_core.stats.clusters import Clusters, RatioEstimate
-from concord.metrics_core.stats.exact_sums import BLOCK_SIZE, exact_mean, exact_sum_of_blocks
+from concord.metrics_core.stats.floating_point import (
+    BLOCK_SIZE,
+    difference,
+    differences,
+    exact_mean,
+    exact_sum_of_blocks,
+    is_close,
+    scale_of,
+)
 from concord.metrics_core.stats.mean_interval import (
     equal_values_interval,
     mean_interval,
@@ -20,7 +28,6 @@ from concord.metrics_core.stats.mean_interval import (
     t_test_p,
 )
 from concord.metrics_core.stats.sign_flip_test import MarginTest, SignFlips, smallest_p
-from concord.metrics_core.stats.tolerance import difference, differences, is_close, scale_of
 
 TestKind = Literal["t", "sign_flips", "swap", "none"]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.exposure import Exposure
-from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Floats, Ints
+from concord.metrics_core.metrics.ranked_lists import Items
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
+from concord.metrics_core.stats.floating_point import difference
 from concord.metrics_core.stats.mean_interval import t_quantile
-from concord.metrics_core.stats.tolerance import difference
 
 _RESAMPLE_BLOCK = 64  # a multiple of 8
 Measure = Callable[[Exposure], float]

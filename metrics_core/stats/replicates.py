@@ -12,10 +12,9 @@ from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.user_sums import mean_of
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.stats.clusters import Clusters
-from concord.metrics_core.stats.exact_sums import exact_mean, exact_sum
+from concord.metrics_core.stats.floating_point import difference, differences, exact_mean, exact_sum
 from concord.metrics_core.stats.mean_interval import t_quantile, t_test_p
 from concord.metrics_core.stats.power import MIN_COUNT, smallest_count
-from concord.metrics_core.stats.tolerance import difference, differences
 
 MIN_FOR_OUTLIER = 3  # values: the variance of the others needs two
 OUTLIER_ALPHA = 0.05  # probability of a false alarm for one model on one metric

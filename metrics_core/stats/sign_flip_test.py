@@ -8,7 +8,7 @@ import numpy as np
 
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS
-from concord.metrics_core.stats.exact_sums import round_to_grid
+from concord.metrics_core.stats.floating_point import round_to_grid
 
 DRAWS = 100_000
 MAX_EXACT_USERS = 16  # up to this number, all combinations of signs are enumerated

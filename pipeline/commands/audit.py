@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the audit as text or JSON; write means with and without affected users to `--csv`."""
     from concord.metrics_core.analyses.audit.audit import audit_evaluations, refuse_unit
     from concord.metrics_core.comparison.inputs import ComparisonInput
-    from concord.metrics_core.comparison.replicated_models import with_replicates
+    from concord.metrics_core.comparison.replicates import with_replicates
     from concord.metrics_core.errors import params_keys, raise_problems, refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params

@@ -63,7 +63,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{Problem(COMMAND_LINE, *self._problem_and_fix(message))}\n")
 
     def _problem_and_fix(self, message: str) -> tuple[str, str]:
-        from concord.metrics_core.conventions.validation import suggest
+        from concord.metrics_core.conventions.registry import suggest
 
         if choice := re.search(r"invalid choice: (.*) \(choose from", message, re.DOTALL):
             known = {name for action in self._actions for name in action.choices or ()}

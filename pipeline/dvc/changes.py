@@ -8,7 +8,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import PairTest, adjusted_differences
 from concord.metrics_core.comparison.inputs import unlisted_models
 from concord.metrics_core.comparison.min_effect import to_absolute
-from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.data.tables import schema_of
 from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult

@@ -7,7 +7,7 @@ from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.comparison.segments import compute_segment_cells
 from concord.metrics_core.errors import InputError

@@ -19,7 +19,7 @@ from concord.metrics_core.comparison.gate_inputs import (
 )
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import ReplicateNames
-from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult, Models

@@ -14,7 +14,7 @@ from concord.metrics_core.comparison.input_changes import (
 from concord.metrics_core.comparison.min_effect import PERCENT
 from concord.metrics_core.comparison.replicate_config import model_names
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.validation import ConventionError
+from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.metrics.label import Label, parse

@@ -13,7 +13,7 @@ from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import REPLICATES, ReplicateNames, model_names
-from concord.metrics_core.comparison.replicated_models import combine_results
+from concord.metrics_core.comparison.replicates import combine_results
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult

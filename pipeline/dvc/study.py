@@ -13,8 +13,8 @@ from concord.metrics_core.analyses.study.study import study
 from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.files import is_address, open_file
+from concord.metrics_core.results.base import frame_of
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.frames import frame_of
 from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.dvc.revision import comparison_at
 from concord.pipeline.params.model import MAX_NAMES, MODEL_NAME, PARAMS

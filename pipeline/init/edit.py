@@ -10,8 +10,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.representer import RoundTripRepresenter
 
-from concord.metrics_core.conventions.preset_table import PRESETS
-from concord.metrics_core.conventions.presets import differs_in_scale
+from concord.metrics_core.conventions.presets import PRESETS, differs_in_scale
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.pipeline.commands.parser import COMMAND_LINE

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from concord.metrics_core.conventions.validation import suggest
+from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.commands.parser import COMMAND_LINE

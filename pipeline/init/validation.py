@@ -15,7 +15,7 @@ from ruamel.yaml.error import YAMLError
 from concord.metrics_core.comparison.segment_groups import refuse_unknown_column
 from concord.metrics_core.comparison.segmentation import ByColumn
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.conventions.validation import ConventionError
+from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.errors import (
     InputError,
     Problem,

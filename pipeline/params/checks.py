@@ -14,7 +14,7 @@ from concord.metrics_core.comparison.config import (
     baseline_problems,
     value_problems,
 )
-from concord.metrics_core.comparison.gate_config import parse_gate
+from concord.metrics_core.comparison.gate import parse_gate
 from concord.metrics_core.comparison.min_effect import effect_problems
 from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
@@ -25,7 +25,7 @@ from concord.metrics_core.conventions.presets import (
     preset,
     preset_problems,
 )
-from concord.metrics_core.conventions.validation import ConventionError
+from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.data.units import unit_mean_problems
 from concord.metrics_core.errors import (
     Problem,
@@ -34,7 +34,7 @@ from concord.metrics_core.errors import (
     params_keys,
     problems_of,
 )
-from concord.metrics_core.evaluation.grade_fit import subtopic_problems
+from concord.metrics_core.evaluation.config import subtopic_problems
 from concord.metrics_core.evaluation.score import label_problem
 from concord.metrics_core.files import SIDE_TABLES
 from concord.metrics_core.metrics.custom_metric import split_file_label

@@ -29,7 +29,7 @@ from concord.metrics_core.comparison.config import (
     ComparisonOptions,
     in_report_order,
 )
-from concord.metrics_core.comparison.gate_config import parse_gate
+from concord.metrics_core.comparison.gate import parse_gate
 from concord.metrics_core.comparison.min_effect import Effect
 from concord.metrics_core.comparison.replicate_config import (
     ReplicateNames,
@@ -49,7 +49,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 )
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import word_problems
-from concord.metrics_core.conventions.validation import ConventionError
+from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.data.units import unit_problems
 from concord.metrics_core.errors import InputError, Problem, SettingNames, as_params_line, refuse
 from concord.metrics_core.files import count_items, load_json

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.conventions.validation import suggest
+from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.errors import Problem
 from concord.pipeline.params.model import (
     Data,

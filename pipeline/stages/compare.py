@@ -6,7 +6,7 @@ from pathlib import Path
 from concord.metrics_core.comparison.compute import build_comparison, build_value_comparison
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.results.exported_tables import export_tables
 from concord.metrics_core.results.stored import CASES, cases_to_json, to_json

@@ -23,14 +23,14 @@ from concord.metrics_core.evaluation.accumulator import (
     definition_mean,
     pinned_content,
 )
+from concord.metrics_core.evaluation.config import grade_problems
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
     check_ids,
     evaluate_model,
     execute_in_memory,
 )
-from concord.metrics_core.evaluation.grade_fit import grade_problems
-from concord.metrics_core.evaluation.model_result import EvaluationData
+from concord.metrics_core.evaluation.model_result import EvaluationData, summarise_values
 from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.evaluation.partition import (
     Part,
@@ -43,7 +43,6 @@ from concord.metrics_core.evaluation.partition import (
 )
 from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.evaluation.side_data import with_items
-from concord.metrics_core.evaluation.value_models import summarise_values
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
 from concord.pipeline.params.model import PARAMS, Params

@@ -18,8 +18,12 @@ from concord.metrics_core.comparison.replicate_config import sort_by_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import Problem, raise_problems
-from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
-from concord.metrics_core.evaluation.value_models import no_lists_data, with_missing_users
+from concord.metrics_core.evaluation.model_result import (
+    EvaluationData,
+    ModelResult,
+    no_lists_data,
+    with_missing_users,
+)
 from concord.metrics_core.files import content_id, content_id_text, load_json
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason

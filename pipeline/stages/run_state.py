@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import concord
-from concord.metrics_core.conventions.validation import suggest
+from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.paths import RemotePath, parse_path
 from concord.metrics_core.errors import InputError, refuse

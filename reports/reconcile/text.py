@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from concord.metrics_core.analyses.reconcile.result import Reconciliation
-from concord.metrics_core.results.convention_match import ConventionMatch
+from concord.metrics_core.evaluation.definition_search import ConventionMatch
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import setting
 from concord.reports.text.presets import with_null

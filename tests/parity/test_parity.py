@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.conventions.presets import PRESETS
 from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.evaluation import dataset
 from concord.metrics_core.evaluation.accumulator import summarise_column

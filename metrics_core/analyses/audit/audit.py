@@ -33,11 +33,10 @@ from concord.metrics_core.analyses.audit.effects import (
 )
 from concord.metrics_core.analyses.audit.result import Audit, AuditCheck, CheckCount
 from concord.metrics_core.comparison.arguments import parse_list_arguments
+from concord.metrics_core.comparison.compute import collect_conventions
 from concord.metrics_core.comparison.config import ComparisonOptions
-from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.model_evaluation import evaluate_models
-from concord.metrics_core.comparison.provenance import collect_conventions
-from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models
+from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth

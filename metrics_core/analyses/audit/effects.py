@@ -19,7 +19,7 @@ from concord.metrics_core.analyses.audit.result import (
 )
 from concord.metrics_core.metrics.elementary import log2
 from concord.metrics_core.metrics.judged import Floats, Ints
-from concord.metrics_core.stats.exact_sums import exact_mean, exact_sum
+from concord.metrics_core.stats.floating_point import exact_mean, exact_sum
 from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
 from concord.metrics_core.stats.replicates import VarianceEstimate, welch_sum
 

@@ -17,8 +17,7 @@ from concord.metrics_core.analyses.cases.result import Cases, ItemDifference
 from concord.metrics_core.analyses.cases.tables import SIDES, Tables, open_tables
 from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.config import ComparisonConfig, baseline_problems
-from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.model_evaluation import evaluate_models
+from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models
 from concord.metrics_core.comparison.replicate_config import ReplicateNames
 from concord.metrics_core.comparison.segment_groups import UserGroups, group_users
 from concord.metrics_core.comparison.segmentation import ByPopularity
@@ -28,7 +27,7 @@ from concord.metrics_core.errors import InputError, Problem, raise_problems, ref
 from concord.metrics_core.evaluation.list_overlap import jaccard, rank_biased_overlap
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.results.comparison_parts import or_none
-from concord.metrics_core.stats.exact_sums import exact_mean
+from concord.metrics_core.stats.floating_point import exact_mean
 
 WORST = 20
 P = 0.9  # persistence of rank-biased overlap: the top 10 has 86 % of the weight

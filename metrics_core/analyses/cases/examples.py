@@ -25,7 +25,7 @@ from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.metrics.steps import DerivationInput
+from concord.metrics_core.metrics.metric import DerivationInput
 
 MAX_RANKS = 10  # hits in a reason
 

@@ -9,8 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers
-from concord.metrics_core.results.frames import frame_of, schema_of
+from concord.metrics_core.results.base import (
+    OMIT_IF_NONE,
+    BaseResult,
+    FiniteNumbers,
+    frame_of,
+    schema_of,
+)
 from concord.metrics_core.results.rendering import render_document
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.results.base import BaseResult
-from concord.metrics_core.results.frames import frame_of
+from concord.metrics_core.results.base import BaseResult, frame_of
 
 if TYPE_CHECKING:
     import polars as pl

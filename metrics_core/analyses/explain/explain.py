@@ -39,8 +39,8 @@ from concord.metrics_core.evaluation.side_data import (
     with_catalogue_size,
 )
 from concord.metrics_core.metrics.label import Label, parse_supported
+from concord.metrics_core.metrics.metric import Steps
 from concord.metrics_core.metrics.scope import depends_on
-from concord.metrics_core.metrics.steps import Steps
 
 MAX_DECISIVE = 4  # largest number of conventions whose combinations are tried
 _LIST_METRICS = ("AWRF", "EED", "EER", "EEL")  # metrics beyond accuracy with a value per user

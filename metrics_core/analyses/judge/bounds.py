@@ -24,7 +24,7 @@ from concord.metrics_core.metrics.discounting import discounts, gains
 from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints, ratio_or_zero, sum_by_user
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.stats.tolerance import scale_of
+from concord.metrics_core.stats.floating_point import scale_of
 
 MAX_TRIED = 10  # unjudged items of two lists, of which all judgements are tried
 

@@ -14,20 +14,20 @@ from concord.metrics_core.analyses.judge.means import MeanBounds, mean_bounds
 from concord.metrics_core.analyses.judge.result import Judging, ScoreBounds
 from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.config import ComparisonConfig, baseline_problems
-from concord.metrics_core.comparison.model_evaluation import evaluate_models
+from concord.metrics_core.comparison.inputs import evaluate_models
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
 from concord.metrics_core.data.tables import read_column, read_frame, schema_of
 from concord.metrics_core.errors import Problem, raise_problems, refuse
-from concord.metrics_core.evaluation.grade_fit import err_grade_problems
+from concord.metrics_core.evaluation.config import err_grade_problems
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
 from concord.metrics_core.evaluation.partition import HIGHEST_EXPONENT
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import depends_on
-from concord.metrics_core.stats.tolerance import difference
+from concord.metrics_core.stats.floating_point import difference
 
 NEXT = 50
 SUPPORTED = ("P", "R", "F1", "Hit", "AP", "RR", "CG", "DCG", "nDCG", "RBP", "ERR")

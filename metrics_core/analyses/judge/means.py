@@ -14,8 +14,7 @@ from concord.metrics_core.errors import refuse
 from concord.metrics_core.metrics.elementary import powers
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.stats.exact_sums import exact_sum
-from concord.metrics_core.stats.tolerance import is_close
+from concord.metrics_core.stats.floating_point import exact_sum, is_close
 
 _DIGITS = 12  # so that rounding errors do not order items
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
-from concord.metrics_core.results.frames import frame_of
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, frame_of
 
 if TYPE_CHECKING:
     import polars as pl

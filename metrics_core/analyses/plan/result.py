@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
-from concord.metrics_core.results.frames import frame_of
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, frame_of
 
 if TYPE_CHECKING:
     import polars as pl

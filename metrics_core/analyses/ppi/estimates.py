@@ -15,11 +15,10 @@ from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS, MIN_T_TEST_USERS
 from concord.metrics_core.stats.adjustment import adjust
-from concord.metrics_core.stats.exact_sums import exact_mean
+from concord.metrics_core.stats.floating_point import differences, exact_mean, scale_of
 from concord.metrics_core.stats.mean_interval import mean_interval, t_test_p
 from concord.metrics_core.stats.paired_test import PairedTest
 from concord.metrics_core.stats.sign_flip_test import SignFlips
-from concord.metrics_core.stats.tolerance import differences, scale_of
 from concord.metrics_core.stats.verdict import verdict
 
 

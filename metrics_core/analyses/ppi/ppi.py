@@ -17,6 +17,7 @@ from concord.metrics_core.analyses.ppi.estimates import (
 from concord.metrics_core.analyses.ppi.labels import (
     judge_agreement,
     judged_depth,
+    read_judge_labels,
     refuse_gaps,
     refuse_low_predictions,
     refuse_sample,
@@ -33,7 +34,6 @@ from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
 from concord.metrics_core.data.arguments import check_columns, open_table
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.data.judge_labels import read_judge_labels
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.data.tables import read_frame
 from concord.metrics_core.errors import raise_problems

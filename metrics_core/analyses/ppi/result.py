@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers, frame_of
 from concord.metrics_core.results.comparison_parts import Verdict
-from concord.metrics_core.results.frames import frame_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,6 +16,7 @@ from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.definition_search import (
     ComputeMeans,
+    ConventionMatch,
     PrintedNumber,
     compute_matches,
     definition_rounds,
@@ -27,7 +28,6 @@ from concord.metrics_core.evaluation.definition_search import (
 )
 from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.metrics.label import Label, parse_supported
-from concord.metrics_core.results.convention_match import ConventionMatch
 
 MAX_NEAREST = 5  # definitions that do not match
 

@@ -30,7 +30,7 @@ from concord.metrics_core.analyses.split.rows import (
     SplitOptions,
     split_rows,
 )
-from concord.metrics_core.conventions.validation import suggest
+from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.data.argument_types import Data, SplitColumns
 from concord.metrics_core.data.arguments import INTERACTIONS, check_columns, open_table
 from concord.metrics_core.data.relations import in_memory

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.base import BaseResult, frame_of
 from concord.metrics_core.results.comparison_parts import Metric, PinnedConventions, Verdict
-from concord.metrics_core.results.frames import frame_of
 from concord.metrics_core.results.rendering import render_document
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from concord.metrics_core.evaluation.definition_search import ConventionMatch
 from concord.metrics_core.results.base import BaseResult
-from concord.metrics_core.results.convention_match import ConventionMatch
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,10 +6,10 @@ from typing import Any
 
 from concord.metrics_core.comparison.min_effect import PERCENT
 from concord.metrics_core.conventions.convention import format_value
-from concord.metrics_core.conventions.validation import suggest
+from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.results.comparison_parts import Acknowledgement, DataWarning
-from concord.metrics_core.stats.tolerance import difference
+from concord.metrics_core.stats.floating_point import difference
 
 Details = Mapping[str, Any]
 Acknowledgements = Mapping[str, Acknowledgement]  # by the code of the warning

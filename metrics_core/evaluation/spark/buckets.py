@@ -27,7 +27,7 @@ from concord.metrics_core.evaluation.spark.bucket import (
 )
 from concord.metrics_core.evaluation.spark.facts import Facts, raise_refusals, sum_counts
 from concord.metrics_core.metrics.exposure import Exposure
-from concord.metrics_core.metrics.items import Items
+from concord.metrics_core.metrics.ranked_lists import Items
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -24,9 +24,8 @@ from concord.metrics_core.errors import (
     raise_problems,
     refuse,
 )
-from concord.metrics_core.evaluation.config import EvaluationConfig
+from concord.metrics_core.evaluation.config import EvaluationConfig, err_grade_problems
 from concord.metrics_core.evaluation.evaluate_model import evaluate_model
-from concord.metrics_core.evaluation.grade_fit import err_grade_problems
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import (
@@ -45,7 +44,6 @@ from concord.metrics_core.evaluation.spark.buckets import (
     numbered,
 )
 from concord.metrics_core.evaluation.spark.checked import CheckedPlan
-from concord.metrics_core.evaluation.spark.data import SparkData, rewritten_ids, users_by_length
 from concord.metrics_core.evaluation.spark.facts import (
     highest_grade,
     merge_problems,
@@ -60,7 +58,12 @@ from concord.metrics_core.evaluation.spark.frames import (
     is_spark,
     spark_table,
 )
-from concord.metrics_core.evaluation.spark.values import SparkValues
+from concord.metrics_core.evaluation.spark.values import (
+    SparkData,
+    SparkValues,
+    rewritten_ids,
+    users_by_length,
+)
 from concord.metrics_core.evaluation.warnings.data import Lengths, none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
 from concord.metrics_core.results.comparison_parts import DataWarning

@@ -11,10 +11,9 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.comparison.compute import compare_user_values
+from concord.metrics_core.comparison.compute import collect_conventions, compare_user_values
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.provenance import collect_conventions
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import argument_names
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult

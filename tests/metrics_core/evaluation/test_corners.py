@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.conventions.validation import ConventionError
+from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.metrics.label import parse
 from concord.typing import ConventionOptions, PresetName
 

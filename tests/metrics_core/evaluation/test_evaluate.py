@@ -21,7 +21,7 @@ import pytest
 from pyarrow import feather
 
 import concord as cc
-from concord.metrics_core.conventions.validation import ConventionError
+from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.errors import InputError
 from concord.typing import ConventionsLike, TableColumns
 from tests.inputs.bad_arguments import LISTS, TRUTH

@@ -16,8 +16,7 @@ import concord as cc
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.data_conventions import CORRECTED_METRICS
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.conventions.validation import ConventionError
+from concord.metrics_core.conventions.registry import CONVENTION, ConventionError
 from concord.metrics_core.evaluation.sampled_candidates import GAMMA, UNBIASED, correction_problem
 from concord.metrics_core.metrics.catalogue import CATALOGUE as METRICS
 from concord.metrics_core.metrics.label import Label, parse

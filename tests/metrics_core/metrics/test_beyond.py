@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from concord.metrics_core.metrics import beyond_accuracy, exposure
 from concord.metrics_core.metrics.exposure import Exposure, count_exposure
-from concord.metrics_core.metrics.items import Items
-from concord.metrics_core.metrics.ranked_lists import RankedLists
+from concord.metrics_core.metrics.ranked_lists import Items, RankedLists
 from tests.metrics_core.metrics import reference_beyond as reference
 from tests.metrics_core.metrics.reference_beyond import World
 

@@ -16,7 +16,7 @@ from concord.metrics_core.stats.bootstrap import (
     percentile_interval,
     weighted_means,
 )
-from concord.metrics_core.stats.exact_sums import round_to_grid
+from concord.metrics_core.stats.floating_point import round_to_grid
 
 NAN = math.nan
 

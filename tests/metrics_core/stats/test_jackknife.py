@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import t as student
 
 from concord.metrics_core.metrics.exposure import Exposure, coverage, gini
-from concord.metrics_core.metrics.items import Items
+from concord.metrics_core.metrics.ranked_lists import Items
 from concord.metrics_core.stats.randomization_test import (
     MAX_GROUPS,
     RecommendedItems,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from concord.metrics_core.metrics.exposure import Exposure, coverage, gini, personalization
-from concord.metrics_core.metrics.items import Items
+from concord.metrics_core.metrics.ranked_lists import Items
 from concord.metrics_core.stats.randomization_test import (
     Measure,
     RecommendedItems,

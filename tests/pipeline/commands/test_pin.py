@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import concord as cc
-from concord.metrics_core.conventions.preset_table import STANDARD
+from concord.metrics_core.conventions.presets import STANDARD
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError
 from concord.pipeline.init.edit import pin

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 import concord as cc
-from concord.metrics_core.conventions.preset_table import PRESETS
-from concord.metrics_core.conventions.presets import defines
+from concord.metrics_core.conventions.presets import PRESETS, defines
 from concord.metrics_core.evaluation.definition_search import PrintedNumber
 from concord.typing import ConventionOptions, PresetName
 

@@ -1,10 +1,12 @@
-"""Arrow types, and which are read as ids, numbers, times and values of the catalogue."""
+"""Arrow: types of columns, and numbers to and from NumPy."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from concord.metrics_core.data.input_table import Kind, role_of
 
@@ -163,3 +165,16 @@ def _uuid_text(array: pa.Array) -> pa.Array:
     offsets = pa.py_buffer(np.arange(0, 36 * (size + 1), 36, dtype=np.int32).tobytes())
     text = pa.StringArray.from_buffers(size, offsets, pa.py_buffer(characters.tobytes()))
     return pc.if_else(array.is_null(), pa.scalar(None, pa.string()), text)
+
+
+def as_arrow(numbers: NDArray[Any]) -> pa.Array:
+    """Return integers as an int64 array."""
+    integers = np.ascontiguousarray(numbers, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(integers), [None, pa.py_buffer(integers)])
+
+
+def as_numpy(array: pa.Array) -> NDArray[Any]:
+    """Return numbers or booleans without nulls as a NumPy array."""
+    if pa.types.is_boolean(array.type):
+        return np.from_dlpack(array.cast(pa.uint8())).view(np.bool_)
+    return np.from_dlpack(array)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from concord.metrics_core.conventions.conventions import Candidates
-from concord.metrics_core.evaluation.sampled_bounds import (
+from concord.metrics_core.comparison.warnings.sampling import (
     RankBounds,
     grid,
     mean_bounds,
     rank_bounds,
 )
+from concord.metrics_core.conventions.conventions import Candidates
 from concord.metrics_core.evaluation.sampled_candidates import rank_probabilities
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.stats import exact_sums as exact
-from concord.metrics_core.stats.exact_sums import exact_parts, exact_sum, round_decimals
+from concord.metrics_core.stats import floating_point
+from concord.metrics_core.stats.floating_point import exact_parts, exact_sum, round_decimals
 
 FINITE = st.floats(-1e300, 1e300)
 
@@ -16,7 +16,7 @@ FINITE = st.floats(-1e300, 1e300)
 @given(st.lists(FINITE, max_size=40), st.integers(1, 9))
 def test_a_sum_has_the_bits_of_fsum(values: list[float], block_size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "BLOCK_SIZE", block_size)
+        patch.setattr(floating_point, "BLOCK_SIZE", block_size)
 
         assert exact_sum(np.array(values)) == math.fsum(values)
 
