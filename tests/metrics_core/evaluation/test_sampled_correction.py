@@ -11,7 +11,6 @@ from scipy.stats import hypergeom
 from concord.metrics_core.conventions.conventions import Candidates
 from concord.metrics_core.evaluation.sampled_candidates import (
     correction,
-    moments,
     rank_probabilities,
 )
 from tests.metrics_core.evaluation.sampled_reference import chance, corrected
@@ -76,21 +75,6 @@ def test_chances_are_scipys_where_numbers_are_large(negatives: int, catalogue: i
 
     result = rank_probabilities(ranks, Candidates(negatives, catalogue))
     assert result == pytest.approx(expected, rel=1e-6, abs=1e-12)
-
-
-@given(sizes)
-def test_a_polynomial_of_the_rank_has_no_bias_without_a_weight_of_variance(
-    size: tuple[int, int, int],
-) -> None:
-    # E[r - 1 | R] = m (R - 1) / (N - 1): the rank itself, and so AUC, can be had without bias.
-    catalogue, negatives, _ = size
-    ranks = np.arange(1, catalogue + 1)
-    auc = 1 - (ranks - 1) / (catalogue - 1)
-
-    values = correction(auc, Candidates(negatives, catalogue), gamma=0.0)
-    mean, _ = moments(values, ranks, Candidates(negatives, catalogue))
-
-    assert mean == pytest.approx(auc, abs=1e-9)
 
 
 # Krichene & Rendle (2020), tables 1 and 2: full ranks of three recommenders among 10,000 items, and
