@@ -527,13 +527,15 @@ def test_reconcile_reads_lists_and_truth_alone() -> None:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return 60 users with lists; nothing was observed of the last ten, nor of five without one."""
     rng = np.random.default_rng(3)
     p = np.linspace(1.0, 0.2, 40)
-    users, item_indices = np.nonzero(rng.random((60, 40)) < 0.3 * p)
+    users, item_indices = np.nonzero(rng.random((50, 40)) < 0.3 * p)
     train_users, had = np.nonzero(rng.random((60, 40)) < 0.4 * p)
     tables = {
         "truth": pl.DataFrame({"user": users, "item": item_indices, "seen": p[item_indices]}),
         "train": pl.DataFrame({"user": train_users, "item": had}),
+        "users": pl.DataFrame({"user": np.arange(65), "tier": np.arange(65) % 3}),
     }
     for model, lean in (("popular", 1.0), ("niche", -1.0)):
         recommended = np.argsort(-(lean * p + rng.random((60, 40))), axis=1)[:, :10]
@@ -560,8 +562,11 @@ def test_stages_give_what_the_library_gives(project: Path) -> None:
         encoding="utf-8"
     )
     explained = run(project, "concord", "explain", "4", "R@5", "--model", "popular")
-    values = pl.read_parquet(project / "results/per_user/popular.parquet")["R@5"]
-    assert f"R@5 = {values[4]:.6g}" in explained
+    values = pl.read_parquet(project / "results/per_user/popular.parquet")
+    assert f"R@5 = {values['R@5'][4]:.6g}" in explained
+    assert values.height == 65
+    assert values["P@5"].null_count() == 0
+    assert values["R@5"].null_count() == 15
 
 
 @pytest.mark.whole
@@ -596,6 +601,7 @@ def test_the_truth_may_hold_them_and_all_be_one_ratio(project: Path, tmp_path: P
         metrics=["R@5"],
         columns={"truth": {"propensity": "seen"}},
         conventions=cc.preset("standard", propensity=inputs),
+        users=pl.read_parquet(copy / "users.parquet"),
     )
     values = pl.read_parquet(copy / "results/per_user/popular.parquet")
     assert values["R@5"].to_list() == result.per_user["R@5"].to_list()

@@ -4,7 +4,6 @@ examples/published/texts.py has the others; `tests/test_published.py` runs it.
 """
 
 import math
-from collections.abc import Mapping
 from math import log2
 from typing import Any
 
@@ -17,18 +16,12 @@ approx = pytest.approx
 PRINTED = 0.0005  # half a unit of three printed decimals
 
 List = list[Any]
+# label, list, truth, conventions, expected and printed value
 Example = tuple[str, List, Any, cc.Conventions, float, float | None]
-
-
-def _values(
-    label: str, lists: Mapping[str, Any], truth: Mapping[str, Any], conventions: cc.Conventions
-) -> cc.Evaluation:
-    return cc.evaluate(lists, truth, metrics=[label], conventions=conventions)
 
 
 # 1. Bellei 2017, "The confusion over information retrieval metrics in Recommender Systems"
 
-# label, list, truth, conventions, expected and printed value
 
 U1, U1_LABELS = [1, 6, 8], [1, 2, 3, 4, 5, 6]  # hits at ranks 1 and 2
 FIRST_TWO = 1 / log2(2) + 1 / log2(3)
@@ -143,7 +136,8 @@ def test_example_of_a_text(
     expected: float,
     printed: float | None,
 ) -> None:
-    value = _values(label, {"u": listed}, {"u": truth}, conventions)[label]
+    result = cc.evaluate({"u": listed}, {"u": truth}, metrics=[label], conventions=conventions)
+    value = result[label]
 
     assert value == approx(expected)
     assert printed is None or value == approx(printed, abs=PRINTED)
