@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -151,23 +150,6 @@ def test_metrics_beyond_accuracy_with_train_and_items(spark: "SparkSession") -> 
 
     background = {"train": TABLES.train, "items": TABLES.items}
     assert_same(result, on_one_machine(TABLES.recs, TABLES.truth, metrics, STANDARD, **background))
-
-
-def test_the_same_items_in_another_order_have_the_same_bits(spark: "SparkSession") -> None:
-    """Metrics that read only which items a list holds; whole lists differ only in their order."""
-    scores = pl.Series("score", np.random.default_rng(27).random(len(TABLES.recs)))
-    recs, truth, train, items = (
-        frame(spark, table)
-        for table in (TABLES.recs.with_columns(scores), TABLES.truth, TABLES.train, TABLES.items)
-    )
-    metrics = ["P", "R", "CG", "Novelty", "ARP", "LongTail", "ILD", "Calibration"]
-    expected = on_one_machine(
-        TABLES.recs, TABLES.truth, metrics, STANDARD, train=TABLES.train, items=TABLES.items
-    )
-
-    result = on_spark(recs, truth, metrics, STANDARD, buckets=3, train=train, items=items)
-
-    assert_same(result, expected)
 
 
 METRICS = ["nDCG@3", "AP@2", "P@3", "RR"]

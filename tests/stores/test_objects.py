@@ -64,27 +64,16 @@ def test_truth_catalogue_train_and_users_lie_there_too(s3: Store, tmp_path: Path
     pl.DataFrame({"user": ["u001"], "age": ["old"]}).write_csv(tmp_path / "users.csv")
     for name in ("truth.csv", "items.jsonl", "users.csv"):
         s3.put(tmp_path / name, f"background/{name}")
-    at = f"s3://{s3.bucket}/background"
+    remote = f"s3://{s3.bucket}/background/"
 
     how: dict[str, Any] = {
         "metrics": ["nDCG@10", "ILD@10", "Novelty@10"],
         "conventions": "standard",
+        "input": {"unknown_items": "keep"},
     }
-    result = concord.evaluate(
-        LISTS,
-        TRUTH,
-        train="truth.csv",
-        items=tmp_path / "items.jsonl",
-        input={"unknown_items": "keep"},
-        **how,
-    )
-    actual = concord.evaluate(
-        LISTS,
-        f"{at}/truth.csv",
-        train=f"{at}/truth.csv",
-        items=f"{at}/items.jsonl",
-        input={"unknown_items": "keep"},
-        **how,
+    result, actual = (
+        concord.evaluate(LISTS, truth, train=f"{at}truth.csv", items=f"{at}items.jsonl", **how)
+        for truth, at in ((TRUTH, ""), (f"{remote}truth.csv", remote))
     )
     compared = concord.compare(
         {"one": LISTS, "two": LISTS},
@@ -92,7 +81,7 @@ def test_truth_catalogue_train_and_users_lie_there_too(s3: Store, tmp_path: Path
         metrics=["P@5"],
         baseline="one",
         conventions="standard",
-        users=f"{at}/users.csv",
+        users=f"{remote}users.csv",
         segments={"age": {"by": "user", "column": "age"}},
         resamples=99,
         panel=False,

@@ -22,7 +22,7 @@ from tests.project import ROOT
 # data under CC BY-SA 4.0.
 _URBANO = pl.read_csv(ROOT / "examples/published/urbano2019.csv")
 RUN_125, RUN_126 = _URBANO["run125"].to_list(), _URBANO["run126"].to_list()
-PUBLISHED_T, PUBLISHED_PERMUTATION = 0.0013193972, 0.001188
+PUBLISHED_PERMUTATION = 0.001188
 
 TOPICS = [f"t{n}" for n in range(60)]
 LOW = {topic: 0.2 + 0.01 * (n % 7) for n, topic in enumerate(TOPICS)}
@@ -44,14 +44,6 @@ def _difference(comparison: cc.Comparison, a: str, b: str, label: str) -> Any:
     row = comparison.difference(a, b, label)
     assert row is not None
     return row
-
-
-def test_the_worked_example_of_urbano_et_al_has_their_t_test() -> None:
-    pair = _difference(_runs(), "run125", "run126", "AP")
-
-    assert pair.p == pytest.approx(PUBLISHED_T, abs=5e-11)
-    assert pair.n_users == 50
-    assert pair.verdict == "worse"
 
 
 def _p_of_all_sign_flips(differences: np.ndarray) -> float:

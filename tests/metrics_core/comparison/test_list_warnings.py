@@ -53,14 +53,6 @@ def test_lists_and_truth_that_are_swapped_are_a_serious_warning() -> None:
     assert "swapped_tables" not in _codes(cc.evaluate(lists, truth, **OPTIONS))
 
 
-def test_compare_warns_of_swapped_lists_and_truth() -> None:
-    lists, truth = _lists_and_truth()
-    models = {"pop": truth, "als": {user: items[:1] for user, items in truth.items()}}
-    assert "swapped_tables" in _codes(cc.compare(models, lists, baseline="pop", **OPTIONS))
-    sound = cc.compare({"pop": lists, "als": lists}, truth, baseline="pop", **OPTIONS)
-    assert "swapped_tables" not in _codes(sound)
-
-
 @pytest.mark.parametrize(
     ("lists", "truth"),
     [

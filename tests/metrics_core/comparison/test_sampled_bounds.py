@@ -92,19 +92,3 @@ def test_a_grid_of_ranks_says_what_all_ranks_say() -> None:
 
     assert len(few) < len(every) / 5
     assert of_few == pytest.approx(of_every, abs=2e-3)
-
-
-@pytest.mark.parametrize("shape", [0.2, 0.5, 1.0])
-def test_the_truth_lies_within(shape: float) -> None:
-    candidates, rng = Candidates(100, 2_000), np.random.default_rng(int(10 * shape))
-    ranks = grid(10, candidates)
-    aim = np.where(ranks <= 10, 1 / np.log2(ranks + 1), 0.0)
-    inside = 0
-    for _ in range(20):
-        full = np.ceil(2_000 * rng.beta(shape, 2.0, size=400)).astype(np.int64)
-        drawn = rng.hypergeometric(full - 1, 2_000 - full, 100)
-        estimate = rank_bounds(np.bincount(drawn, minlength=101), 400, candidates, 0.05)
-        low, high = mean_bounds(aim, ranks, estimate) or (np.nan, np.nan)
-        inside += low <= np.where(full <= 10, 1 / np.log2(full + 1), 0.0).mean() <= high
-
-    assert inside >= 19

@@ -250,22 +250,10 @@ def test_an_invalid_label_is_refused_with_the_fix(label: str, problem: str, fix:
     assert str(refused.value) == f"metrics: metric {label!r}: {problem}\n  fix: {fix}"
 
 
-def test_a_label_in_two_spellings_is_refused() -> None:
-    with pytest.raises(cc.InputError, match="metrics: names P@5 more than once"):
-        cc.evaluate(LISTS, TRUTH, metrics=["P@5", "precision_5"], conventions="standard")
-
-
 def test_unknown_label_of_a_result_is_refused() -> None:
     result = cc.evaluate(LISTS, TRUTH, metrics=["RR"], conventions="standard")
     with pytest.raises(ValueError, match="P@5: was not evaluated; there are RR"):
         result["P@5"]
-
-
-def test_reconcile_takes_a_value_as_printed() -> None:
-    with pytest.raises(InputError, match=r"0\.75 is not a number as printed"):
-        cc.reconcile(LISTS, TRUTH, value=0.75, metric="RR", conventions="standard")  # type: ignore[arg-type]
-    reconciliation = cc.reconcile(LISTS, TRUTH, value="0.75", metric="RR", conventions="standard")
-    assert reconciliation.matches[0].mean == 0.75
 
 
 def test_explain_reads_as_evaluate(tmp_path: Path) -> None:
@@ -310,18 +298,6 @@ def test_item_without_category(none: Any) -> None:
         for table in (items, lists)
     )
     assert diversity == same > 0
-
-
-def test_coverage_counts_items_of_the_catalogue() -> None:
-    result = cc.evaluate(
-        {"u": ["a", "x", "y"]},
-        {"u": ["a"]},
-        metrics=["Coverage@3"],
-        conventions="standard",
-        items={"a": [], "b": []},
-        input={"unknown_items": "keep"},
-    )
-    assert result["Coverage@3"] == 1 / 2  # a of a and b
 
 
 def test_sets_give_the_same_value_for_every_hash_seed() -> None:
@@ -457,14 +433,6 @@ def test_a_refusal_keeps_its_traceback_for_debugging(monkeypatch: pytest.MonkeyP
         UNTYPED.preset("standrd")
 
     assert extract_tb(raised.value.__traceback__)[-1].filename.endswith("presets.py")
-
-
-def test_other_errors_keep_their_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("concord.metrics_core.conventions.presets.PRESETS", None)
-    with pytest.raises(TypeError) as raised:
-        cc.preset("standard")
-
-    assert len(extract_tb(raised.value.__traceback__)) > 1
 
 
 def test_a_public_function_is_found_by_pickle() -> None:

@@ -1,4 +1,4 @@
-"""Corrected value of a sampled rank: by hand, in fractions, published values, and limits."""
+"""Corrected value of a sampled rank: by hand, and in fractions."""
 
 from fractions import Fraction
 
@@ -11,7 +11,6 @@ from scipy.stats import hypergeom
 from concord.metrics_core.conventions.conventions import Candidates
 from concord.metrics_core.evaluation.sampled_candidates import (
     correction,
-    moments,
     rank_probabilities,
 )
 from tests.metrics_core.evaluation.sampled_reference import chance, corrected
@@ -76,44 +75,3 @@ def test_chances_are_scipys_where_numbers_are_large(negatives: int, catalogue: i
 
     result = rank_probabilities(ranks, Candidates(negatives, catalogue))
     assert result == pytest.approx(expected, rel=1e-6, abs=1e-12)
-
-
-@given(sizes)
-def test_a_polynomial_of_the_rank_has_no_bias_without_a_weight_of_variance(
-    size: tuple[int, int, int],
-) -> None:
-    # E[r - 1 | R] = m (R - 1) / (N - 1): the rank itself, and so AUC, can be had without bias.
-    catalogue, negatives, _ = size
-    ranks = np.arange(1, catalogue + 1)
-    auc = 1 - (ranks - 1) / (catalogue - 1)
-
-    values = correction(auc, Candidates(negatives, catalogue), gamma=0.0)
-    mean, _ = moments(values, ranks, Candidates(negatives, catalogue))
-
-    assert mean == pytest.approx(auc, abs=1e-9)
-
-
-# Krichene & Rendle (2020), tables 1 and 2: full ranks of three recommenders among 10,000 items, and
-# their metrics among 99 negatives: means of 1,000 draws with standard deviations up to 0.129, hence
-# errors up to 0.0041. They draw with replacement, which changes the third digit.
-RANKS = {
-    "A": [100, 100, 100, 100, 100],
-    "B": [40, 40, 8437, 9266, 4482],
-    "C": [212, 2, 743, 5342, 1548],
-}
-PUBLISHED = {
-    "A": (0.990, 0.630, 0.724, 1.000),
-    "B": (0.555, 0.336, 0.444, 0.400),
-    "C": (0.843, 0.325, 0.460, 0.567),
-}
-
-
-@pytest.mark.parametrize("name", RANKS)
-def test_uncorrected_metrics_of_the_paper_come_out(name: str) -> None:
-    sampled = np.arange(1, 101)
-    metrics = (100 - sampled) / 99, 1 / sampled, 1 / np.log2(sampled + 1), sampled <= 10
-    of_users = rank_probabilities(np.array(RANKS[name]), Candidates(99, 10_000))
-
-    results = [float((of_users * metric).sum(axis=1).mean()) for metric in metrics]
-
-    assert results == pytest.approx(PUBLISHED[name], abs=0.013)

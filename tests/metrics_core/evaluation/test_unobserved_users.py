@@ -1,7 +1,6 @@
 """Users without an observed item: with propensities they count 0 in sums, not in ratios."""
 
 import math
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.option_types import PropensityOptions
-from tests.library import assert_library_gives_the_same, assert_same_bits, evaluated_project
 
 N = 200
 ALL_USERS = [f"u{n:03d}" for n in range(N)]
@@ -177,46 +175,3 @@ def test_a_random_world_is_right_on_average() -> None:
 
     assert abs(fmean(results) - true) < 4 * np.std(results) / math.sqrt(60)
     assert true < 1.0
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    rng = np.random.default_rng(8)
-    user, item = np.nonzero(rng.random((90, 30)) < 0.04)
-    tables = {
-        "truth": pl.DataFrame({"user": user, "item": item}),
-        "train": pl.DataFrame({"user": rng.integers(0, 90, 600), "item": rng.integers(0, 30, 600)}),
-        "users": pl.DataFrame({"user": np.arange(95), "tier": np.arange(95) % 3}),
-    }
-    for model, n in (("one", 90), ("two", 80)):
-        recommended = np.argsort(rng.random((n, 30)), axis=1)[:, :5]
-        rows = {
-            "user": np.repeat(np.arange(n), 5),
-            "item": recommended.ravel(),
-            "rank": np.tile(np.arange(1, 6), n),
-        }
-        tables[model] = pl.DataFrame(rows)
-    changes = {
-        "evaluation.metrics": ["P", "R", "DCG"],
-        "evaluation.ks": [5],
-        "comparison.baseline": "one",
-        "comparison.primary": ["DCG@5"],
-        "conventions.propensity": {"popularity": 0.5, "clip": 0.1, "fewest": 1},
-    }
-    return evaluated_project(tmp_path_factory.mktemp("unobserved"), tables, changes)
-
-
-@pytest.mark.whole
-def test_stages_give_what_the_library_gives(project: Path) -> None:
-    assert_library_gives_the_same(project)
-    values = pl.read_parquet(project / "results/per_user/two.parquet")
-    assert len(values) == 95
-    assert values["P@5"].null_count() == 0
-    assert values["R@5"].null_count() > 0
-
-
-@pytest.mark.whole
-@pytest.mark.parametrize("engine", ["polars", "duckdb"])
-def test_engines_give_the_same_bits(project: Path, tmp_path: Path, engine: str) -> None:
-    changes = {"evaluation.engine": engine, "evaluation.rows_per_partition": 60}
-    assert_same_bits(project, tmp_path, changes, "one", "two")

@@ -107,15 +107,6 @@ def test_an_item_without_features_stays_without() -> None:
     assert _ild([0.0, 0.0], [1.0, 0.0]) == _ild([0.0, 0.0], [1e300, 0.0])
 
 
-def test_later_copies_are_passed_over() -> None:
-    twice = {"ann": ["a", "a", "b"]}
-    first = cc.preset("standard", duplicates="first")
-
-    result = cc.evaluate(twice, {"ann": ["a"]}, metrics=["ARP@2"], conventions=first, train=TRAIN)
-
-    assert result["ARP@2"] == (4 + 2) / 2
-
-
 @pytest.mark.parametrize(
     ("label", "inputs", "message"),
     [
@@ -138,8 +129,3 @@ def test_later_copies_are_passed_over() -> None:
 def test_missing_parts_are_named(label: str, inputs: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         _evaluate([label], **inputs)
-
-
-def test_explain_says_what_it_does_not_cover() -> None:
-    with pytest.raises(ValueError, match="explain covers metrics of lists and truth"):
-        cc.explain(LISTS, TRUTH, user="ann", metric="Novelty@2", conventions=STANDARD)

@@ -17,35 +17,10 @@ from tests.project import ROOT
 
 LN2 = "0.693147180559945309417232121458176568075500134360255254120680009"
 ROUTINES = {
-    *(
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "exp",
-        "exp2",
-        "expm1",
-        "power",
-        "float_power",
-        "cbrt",
-        "hypot",
-        "logaddexp",
-    ),
-    *(
-        "sin",
-        "cos",
-        "tan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "arcsinh",
-        "arccosh",
-        "arctanh",
-    ),
-}
+    "log", "log2", "log10", "log1p", "exp", "exp2", "expm1", "power", "float_power", "cbrt",
+    "hypot", "logaddexp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin", "arccos",
+    "arctan", "arcsinh", "arccosh", "arctanh",
+}  # fmt: skip
 POSITIVE = st.floats(min_value=5e-324, allow_infinity=False) | st.floats(0.5, 2.0)
 
 

@@ -125,6 +125,9 @@ def test_one_model_as_several_replicates_has_the_same_bits(replicates: int) -> N
     )
 
     assert {each.difference for each in comparison.pairs} == {0.0}
+    assert {each.verdict for each in comparison.primary_pairs} == {"identical"}
+    assert comparison.replicates is not None
+    assert all(pair.chance is None and pair.n_reversed == 0 for pair in comparison.replicates.pairs)
     means: dict[str, list[float | None]] = {label: [] for label in metrics}
     for score in comparison.scores:
         means[score.label].append(score.mean)

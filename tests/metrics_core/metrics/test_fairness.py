@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import concord as cc
 from concord.metrics_core.results.exported_tables import export_tables
 from concord.metrics_core.results.stored import to_json
-from concord.typing import Data, TableColumns
+from concord.typing import TableColumns
 from tests.library import assert_library_gives_the_same, assert_same_bits, evaluated_project
 from tests.parity.cases import groups
 from tests.parity.measure import stored
@@ -98,23 +98,6 @@ def test_expected_exposure_by_hand() -> None:
     assert result["EEL@2"] == pytest.approx(fmean(result.per_user["EEL@2"].to_list()[:2]))
     assert result.to_frame()["n_users"].to_list() == [2, 2, 2]
     assert result.to_frame()["n_undefined"].to_list() == [1, 1, 1]
-
-
-def test_all_wrong_lists_are_not_as_good_as_all_right_ones() -> None:
-    """An item of x is relevant to u, one of y to v; a swap has e = (0, 1), t = (1, 0) for u."""
-    items, relevant = ITEMS.filter(pl.col("item").is_in(["a", "d"])), {"u": ["a"], "v": ["d"]}
-    how: dict[str, Any] = {
-        "metrics": ["EED@1", "EER@1", "EEL@1"],
-        "conventions": pinned(None),
-        "items": items,
-        "columns": COLUMNS,
-    }
-
-    right = cc.evaluate(relevant, relevant, **how)
-    wrong = cc.evaluate({"u": ["d"], "v": ["a"]}, relevant, **how)
-
-    assert [right[label] for label in how["metrics"]] == [1, 1, 0]
-    assert [wrong[label] for label in how["metrics"]] == [1, 0, 2]
 
 
 CATALOGUE = "abcde"
@@ -197,23 +180,6 @@ def test_against_plain_python(  # noqa: PLR0917
     assert all(
         math.isnan(value) for user in liked.keys() - recommended.keys() for value in values[user]
     )
-
-
-def test_ideal_lists_have_no_loss_and_the_target_is_one() -> None:
-    """Every user wants one item of each group, and both ranks have nearly the same attention."""
-    recs = {"u": ["a", "d"], "v": ["d", "a"]}
-    result = cc.evaluate(
-        recs,
-        {user: ["a", "d"] for user in recs},
-        metrics=["EEL@2", "AWRF@1", "AWRF@2"],
-        conventions=pinned("relevant", discount={"geometric": 0.999999}, preset="custom"),
-        items=ITEMS,
-        columns=COLUMNS,
-    )
-
-    assert result["EEL@2"] == pytest.approx(0, abs=1e-12)
-    assert result["AWRF@2"] == pytest.approx(1, abs=1e-6)
-    assert result["AWRF@1"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -379,49 +345,6 @@ def test_a_comparison_tests_what_evaluate_says() -> None:
         "catalogue",
         ("AWRF",),
     )
-
-
-def test_a_model_with_replicates_has_the_mean_of_its_trainings() -> None:
-    """u gets x, y and y at rank 1, and x is relevant: EEL is the mean of 0, 2 and 2."""
-    items, relevant = ITEMS.filter(pl.col("item").is_in(["a", "d"])), {"u": ["a"]}
-    trainings = {1: {"u": ["a"]}, 2: {"u": ["d"]}, 3: {"u": ["d"]}}
-    models: dict[str, Data] = {"drawn": {"replicates": trainings}, "right": relevant}
-
-    comparison = cc.compare(
-        models,
-        relevant,
-        metrics=["EEL@1", "EER@1"],
-        baseline="right",
-        conventions=pinned(None),
-        items=items,
-        columns=COLUMNS,
-        panel=False,
-    )
-
-    scores = {(score.model, score.label): score.mean for score in comparison.scores}
-    assert scores["drawn", "EEL@1"] == 4 / 3
-    assert scores["drawn", "EER@1"] == 1 / 3
-
-
-def test_other_labels_keep_their_draws() -> None:
-    data = shop()
-    how: dict[str, Any] = {
-        "baseline": "even",
-        "items": data["items"],
-        "columns": COLUMNS,
-        "conventions": pinned(),
-        "resamples": 199,
-    }
-
-    both, alone = (
-        cc.compare(data["models"], data["truth"], metrics=metrics, **how)
-        for metrics in (["P@5", "Coverage@5", "EEL@5"], ["P@5", "Coverage@5"])
-    )
-
-    (actual,), (expected,) = (
-        [p for p in each.pairs if p.label == "Coverage@5"] for each in (both, alone)
-    )
-    assert actual.p == expected.p
 
 
 def segmented(*, compare_gaps: bool = True) -> tuple[cc.Comparison, dict[str, Any]]:

@@ -15,7 +15,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.metrics import custom_metric
 from concord.metrics_core.metrics.code_digest import code_digest
-from tests.library import assert_library_gives_the_same, evaluated_project
+from tests.library import assert_library_gives_the_same, assert_same_bits, evaluated_project
 from tests.pipeline.dvc.revisions import commit
 from tests.project import (
     attempt,
@@ -409,13 +409,8 @@ def test_stages_give_what_the_library_gives(project: Path) -> None:
 def test_engines_and_partitions_give_the_same_bits(
     project: Path, tmp_path: Path, engine: str
 ) -> None:
-    copy = copied_from(project, tmp_path)
-    before = (copy / "results/per_user/sharp.parquet").read_bytes()
-
-    change_params(copy, {"evaluation.engine": engine, "evaluation.rows_per_partition": 200})
-    run_stages(copy, "evaluate sharp")
-
-    assert (copy / "results/per_user/sharp.parquet").read_bytes() == before
+    changes = {"evaluation.engine": engine, "evaluation.rows_per_partition": 200}
+    assert_same_bits(project, tmp_path, changes, "plain", "sharp")
 
 
 @pytest.mark.whole

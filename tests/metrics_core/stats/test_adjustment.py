@@ -20,20 +20,6 @@ NAN = math.nan
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-def test_holm_by_hand() -> None:
-    adjusted = holm(np.array([0.01, 0.04, 0.03, 0.005]))
-
-    # ascending: .005 x 4 = .02, .01 x 3 = .03, .03 x 2 = .06, .04 x 1 = .04, raised to .06
-    assert adjusted == pytest.approx([0.01 * 3, 0.03 * 2, 0.03 * 2, 0.005 * 4])
-
-
-def test_benjamini_hochberg_by_hand() -> None:
-    adjusted = benjamini_hochberg(np.array([0.01, 0.04, 0.03, 0.005]))
-
-    # ascending: .005 x 4/1 = .02, .01 x 4/2 = .02, .03 x 4/3 = .04, .04 x 4/4 = .04
-    assert adjusted == pytest.approx([0.01 * 4 / 2, 0.04 * 4 / 4, 0.03 * 4 / 3, 0.005 * 4 / 1])
-
-
 def test_missing_p_values_are_not_part_of_the_family() -> None:
     assert holm(np.array([NAN, 0.01, NAN, 0.02])) == pytest.approx(
         [NAN, 0.01 * 2, NAN, 0.02 * 1], nan_ok=True
@@ -71,15 +57,8 @@ def test_holm_equals_its_definition(p: list[float]) -> None:
     assert holm(np.array(p)) == pytest.approx([expected[value] for value in p], rel=1e-12)
 
 
-def test_false_winner_probability_by_hand() -> None:
-    assert chance_of_false_winner(0, 0.05) == 0
-    assert chance_of_false_winner(1, 0.05) == pytest.approx(0.05 / 2)
-    assert chance_of_false_winner(2, 0.05) == pytest.approx(1 - 0.975 * 0.975)
-    assert chance_of_false_winner(3, 0.2) == pytest.approx(1 - 0.9 * 0.9 * 0.9)
-
-
 @pytest.mark.parametrize("alpha", [0.0001, 0.01, 0.05, 0.5])
-@pytest.mark.parametrize("m", [1, 5, 28, 1_000, 100_000])
+@pytest.mark.parametrize("m", [0, 1, 5, 28, 1_000, 100_000])
 def test_false_winner_probability_equals_scipys_binomial(m: int, alpha: float) -> None:
     assert chance_of_false_winner(m, alpha) == pytest.approx(binom.sf(0, m, alpha / 2), rel=1e-9)
 

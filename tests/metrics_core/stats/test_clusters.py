@@ -114,20 +114,6 @@ def test_degrees_of_freedom_of_weighted_users_are_exact(weights: list[float]) ->
     assert ratio.effective_users - 1 == pytest.approx(float(trace**2 / trace_of_square), rel=1e-9)
 
 
-def test_few_heavy_users_have_few_degrees_of_freedom() -> None:
-    """Three of a thousand weigh 100 each: t(3), instead of t(50) by Kish's effective size."""
-    weights = np.r_[np.full(3, 100.0), np.ones(997)]
-    rng, n_covered = np.random.default_rng(1), 0
-    for _ in range(500):
-        values = (rng.random(1000) < 0.2).astype(float)
-        low, high = Clusters.weighted(weights).ratio(values).interval(0.95)
-        n_covered += low <= 0.2 <= high
-
-    ratio = Clusters.weighted(weights).ratio(np.ones(1000))
-    assert ratio.effective_users == pytest.approx(4.1, abs=0.1)
-    assert n_covered > 475
-
-
 def test_an_id_without_session_is_refused() -> None:
     with pytest.raises(ValueError, match=r"unit: 'bob' is not the id of a session"):
         Clusters.from_ids(pl.Series(["ann/s1", "bob"]), "requests")

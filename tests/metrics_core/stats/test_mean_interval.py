@@ -21,14 +21,6 @@ def test_binary_values_have_the_clopper_pearson_interval(hits: int, n: int) -> N
     assert mean_interval(values, 0.95, UNIT) == pytest.approx((expected.low, expected.high))
 
 
-def test_twenty_hits_by_hand() -> None:
-    """For 20 hits of 20 the lower limit is (α / 2)^(1 / 20)."""
-    low, high = mean_interval(np.ones(20), 0.95, UNIT)
-
-    assert low == pytest.approx(0.025 ** (1 / 20)) == pytest.approx(0.8316, abs=1e-4)
-    assert high == 1.0
-
-
 def test_bounded_values_of_few_users_have_pseudo_values_at_the_bounds() -> None:
     """Values of 0.2 and 0.8: t interval of 0, 0.2, 0.8, 1, clipped to 0 and 1."""
     values = [0.2, 0.8, 0.3, 0.4, 0.5, 0.6]

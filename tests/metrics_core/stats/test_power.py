@@ -39,16 +39,6 @@ def test_many_users_need_the_sample_size_of_the_normal_approximation() -> None:
     assert needed == math.ceil(expected + 1.959964**2 / 2)  # t instead of z adds z² / 2
 
 
-def test_the_smallest_difference_by_hand() -> None:
-    """(1.959964 + 0.841621) · 0.2 / √10,000; t instead of z adds one part in 5,000 at most."""
-    expected = (1.959964 + 0.841621) * 0.2 / 100
-
-    result = smallest_effect(
-        difference_claim(ALPHA), VarianceComponents(0.2), power=0.8, users=10_000
-    )
-    assert result == pytest.approx(expected, rel=2e-4)
-
-
 # Cohen (1988) and G*Power 3.1, "means: difference between two dependent means": two-sided 0.05,
 # power 0.8.
 @pytest.mark.parametrize(("d", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])

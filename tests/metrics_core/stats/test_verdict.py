@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from concord.metrics_core.stats.adjustment import holm
 from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
 from concord.metrics_core.stats.verdict import verdict
 
@@ -134,49 +133,3 @@ def _verdict(
     paired: PairedTest, p: float, min_effect: float, *, higher_is_better: bool = True
 ) -> str:
     return verdict(paired, p, alpha=ALPHA, min_effect=min_effect, higher_is_better=higher_is_better)
-
-
-RUNS = 2000
-USERS = 1000
-
-
-def _simulated(true_difference: float, seed: int) -> list[PairedTest]:
-    """Return tests of two models with values like ranking metrics: ties, and mostly 0."""
-    rng = np.random.default_rng(seed)
-    results = []
-    for _ in range(RUNS):
-        easy = rng.random(USERS)
-        a, b = (
-            np.where(rng.random(USERS) < chance * easy, 1 / rng.integers(1, 11, USERS), 0.0)
-            for chance in (0.8 + true_difference, 0.8)
-        )
-        results += paired_tests({"a": a, "b": b}, [("a", "b")], confidence=0.95)
-    return results
-
-
-MEAN_RECIPROCAL = sum(1 / rank for rank in range(1, 11)) / 10  # of a hit at a random rank of ten
-MONTE_CARLO = 4 * math.sqrt(0.05 * 0.95 / RUNS)  # four standard errors of a share near 5 %: 0.019
-
-
-def test_false_positive_rate_of_equal_models_is_nominal() -> None:
-    share = np.mean([result.p < ALPHA for result in _simulated(0.0, seed=1)])
-
-    assert share == pytest.approx(0.05, abs=MONTE_CARLO)
-
-
-def test_coverage_of_the_interval_is_nominal() -> None:
-    truth = 0.1 / 2 * MEAN_RECIPROCAL  # chance + 0.1 times a mean ease of 1/2
-    covered = [result.ci_low <= truth <= result.ci_high for result in _simulated(0.1, seed=2)]
-
-    assert np.mean(covered) == pytest.approx(0.95, abs=MONTE_CARLO)
-
-
-def test_holm_controls_the_family_wise_error_rate() -> None:
-    rng = np.random.default_rng(3)
-    p = rng.random((4000, 10))  # ten true null hypotheses in each of 4,000 studies
-
-    any_false = np.mean([holm(row).min() < ALPHA for row in p])
-
-    assert any_false == pytest.approx(
-        1 - (1 - 0.05 / 10) ** 10, abs=4 * math.sqrt(0.05 * 0.95 / 4000)
-    )

@@ -60,25 +60,6 @@ def test_jaccard_by_hand(a: str, b: str, expected: float) -> None:
     assert jaccard(_shared([(a, b)]))[0] == pytest.approx(expected, nan_ok=True)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [
-        ("abc", "abc", 1.0),
-        ("abc", "def", 0.0),
-        # X = 0, 2, 3: agreements 0/1, 2/2, 3/3, then always 1
-        ("abc", "bac", 0.1 / 0.9 * (0 / 1 * 0.9 + 2 / 2 * 0.81 + 3 / 3 * 0.729) + 3 / 3 * 0.729),
-        # s = 1, l = 2; X = 0, 1: X_s is 0, so nothing is added beyond the shorter list
-        ("a", "ba", 0.1 / 0.9 * (0 / 1 * 0.9 + 1 / 2 * 0.81) + ((1 - 0) / 2 + 0 / 1) * 0.81),
-        # s = 1, l = 2; X = 1, 1: X_s (d - s) / (s d) = 1 × 1 / 2 beyond the shorter list
-        ("a", "ab", 0.1 / 0.9 * (1 / 1 * 0.9 + (1 / 2 + 1 / 2) * 0.81) + (0 / 2 + 1 / 1) * 0.81),
-        ("a", "", 0.0),
-        ("", "", math.nan),
-    ],
-)
-def test_rank_biased_overlap_by_hand(a: str, b: str, expected: float) -> None:
-    assert rank_biased_overlap(_shared([(a, b)]), 0.9)[0] == pytest.approx(expected, nan_ok=True)
-
-
 @given(st.lists(st.tuples(LISTS, LISTS), min_size=1, max_size=5), st.sampled_from([0.5, 0.9, 0.98]))
 def test_values_of_many_users_equal_the_definition(pairs: list[Pair], p: float) -> None:
     expected = [_rbo(a, b, p) for a, b in pairs]
