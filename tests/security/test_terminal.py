@@ -18,14 +18,9 @@ from tests.project import ROOT, attempt
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b2J\r\u202e"
 MESSAGE = json.dumps({"error_code": "INTERNAL_ERROR", "message": f"sorry{EVIL}"})
-RUN = {"run": {"info": {"run_id": f"id{EVIL}", "status": "RUNNING"}, "data": {}}}
 FAULTS = {
     "an error": Fault(path="/api/", status=400, body=MESSAGE.encode()),
-    "a page": Fault(path="/api/", status=200, body=EVIL.encode()),
     "a header": Fault(path="/api/", status=200, headers=(("X-A", "\x1b[2J"), ("\x1b[2J", "x"))),
-    "an answer": Fault(
-        status=200, body=json.dumps({"experiment": {"experiment_id": "1"}, **RUN}).encode()
-    ),
 }
 SCRIPT = """
 import logging, sys, warnings

@@ -69,17 +69,9 @@ def test_a_warning_names_its_models_once(project: Path) -> None:
 
 
 def test_each_requested_metric_is_shown_once(project: Path) -> None:
-    output = run(
-        project,
-        "concord",
-        "leaderboard",
-        "--metric",
-        "RBP(p=0.80) @2",
-        "--metric",
-        "R@1",
-        "--metric",
-        "recall_1",
-    )
+    names = ("RBP(p=0.80) @2", "R@1", "recall_1")
+    options = [word for name in names for word in ("--metric", name)]
+    output = run(project, "concord", "leaderboard", *options)
     heads = [line.split()[0] for line in output.splitlines() if "difference" in line]
 
     assert heads == ["RBP(p=0.8)@2", "R@1"]
@@ -206,14 +198,8 @@ def test_plan_shows_the_primary_metrics_and_writes_no_file(planned_project: Path
     lines = run(planned_project, "concord", "plan", COLUMNS="80").splitlines()
 
     assert lines[0] == "nDCG@5 against popularity, 300 users"
-    assert cells(lines[1]) == [
-        "model",
-        "sd",
-        "smallest",
-        "better",
-        "users for 0.01",
-        "equivalent",
-    ]
+    heads = "model sd smallest better users for 0.01 equivalent"
+    assert " ".join(lines[1].split()) == heads
     assert all(line.count(" / ") == 2 for line in lines[2:4])
     assert "x / y: as a single test / corrected for 6 tests." in lines
     assert {line.split()[0] for line in lines[2:4]} == {"als", "ease"}
@@ -225,18 +211,8 @@ def test_plan_shows_the_primary_metrics_and_writes_no_file(planned_project: Path
 
 
 def test_plan_shows_the_requested_metric_and_effect(planned_project: Path) -> None:
-    output = run(
-        planned_project,
-        "concord",
-        "plan",
-        "--metric",
-        "R @5",
-        "--effect",
-        "0.05",
-        "--power",
-        "0.9",
-        COLUMNS="100",
-    ).splitlines()
+    options = ("--metric", "R @5", "--effect", "0.05", "--power", "0.9")
+    output = run(planned_project, "concord", "plan", *options, COLUMNS="100").splitlines()
 
     assert output[0] == "R@5 against popularity, 300 users"
     assert "users for 0.05" in output[1]
@@ -248,13 +224,7 @@ def test_plan_from_numbers_needs_no_project(tmp_path: Path) -> None:
     """((1.96 + 0.8416) · 0.2 / 0.02)² = 785, and t adds two."""
     head, numbers, *_ = run(tmp_path, "concord", "plan", *STATED, COLUMNS="100").splitlines()
 
-    assert cells(head) == [
-        "users",
-        "sd",
-        "smallest",
-        "users for 0.02",
-        "equivalent",
-    ]
+    assert " ".join(head.split()) == "users sd smallest users for 0.02 equivalent"
     assert cells(numbers)[:4] == ["1,192", "0.200", "0.0162 / 0.0224", "787 / 1,499"]
     assert list(tmp_path.iterdir()) == []
 

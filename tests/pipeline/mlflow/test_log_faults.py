@@ -27,7 +27,6 @@ from tests.pipeline.mlflow.mlflow_server import (
 from tests.pipeline.mlflow.stores import (
     assert_logged_once,
     client_interrupted_at,
-    points,
     runs_of,
 )
 
@@ -224,27 +223,6 @@ def test_server_gets_runs_once_and_interrupted_runs_are_completed(
     newest = client.search_runs([run.info.experiment_id], newest_search(experiment))
     assert {each.info.run_name for each in newest} == {"comparison", "popularity", "als"}
     assert run.info.artifact_uri.startswith("mlflow-artifacts:")
-
-
-def test_a_training_run_on_a_server_keeps_its_end(server: Server, server_project: Path) -> None:
-    client = MlflowClient(tracking_uri=server.address)
-    trained = client.create_run(client.create_experiment(uuid4().hex)).info.run_id
-    client.set_terminated(trained, end_time=1_900_000_000_000)
-    write_project(
-        server_project,
-        uri=server.address,
-        experiment=uuid4().hex,
-        training={"als": trained},
-        attach="metrics",
-    )
-    log(params_of(server_project))
-    run = client.get_run(trained)
-
-    assert (run.info.status, run.info.end_time) == ("FINISHED", 1_900_000_000_000)
-    assert points(client, run, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
-    assert [f.path for f in client.list_artifacts(trained, "concord/metrics")] == [
-        "concord/metrics/als.json"
-    ]
 
 
 def test_wrong_login_names_the_variables_to_set(
