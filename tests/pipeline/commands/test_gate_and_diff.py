@@ -10,7 +10,14 @@ import pytest
 
 from concord.metrics_core.stats.paired_test import paired_tests
 from concord.pipeline.commands.gate import EXIT_CODES
-from tests.pipeline.dvc.revisions import SECOND, cache_without, cached_file, commit, scored_lists
+from tests.pipeline.dvc.revisions import (
+    SECOND,
+    cache_without,
+    cached_file,
+    commit,
+    scored_lists,
+    worsen_for_active_users,
+)
 from tests.project import (
     attempt,
     change_params,
@@ -40,7 +47,6 @@ def gated(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 def gate_project(folder: Path) -> None:
     """Two models; since the tag `v1`, one lost hits for active users; a third and P are new."""
     project = copied(folder)
-    demo = project / "data/demo"
     models = {
         "ease": {"path": "data/demo/ease.parquet"},
         "knn": {"path": "data/demo/item-knn.parquet"},
@@ -63,13 +69,10 @@ def gate_project(folder: Path) -> None:
         },
     )
     lists = scored_lists(project)
-    lists.write_parquet(demo / "ease.parquet")
+    lists.write_parquet(project / "data/demo/ease.parquet")
     _evaluate_and_commit(project)
     run(project, "git", "tag", "v1")
-    train = pl.read_parquet(demo / "train.parquet").group_by("user").len()
-    busy = train.filter(pl.col("len") > 50)["user"].implode()
-    turned = pl.when(pl.col("user").is_in(busy)).then(-pl.col("score")).otherwise(pl.col("score"))
-    lists.with_columns(turned.alias("score")).write_parquet(demo / "ease.parquet")
+    worsen_for_active_users(project, lists)
     models = {**models, "recent": {"path": "data/demo/ease-recent"}}
     metrics = ["nDCG", "R", "Coverage", "P"]
     change_params(project, {"models": models, "evaluation.metrics": metrics})

@@ -11,11 +11,10 @@ from uuid import uuid4
 import pytest
 from mlflow import MlflowClient
 
-from concord.pipeline.mlflow.client import RETRIES, TIMEOUT, Tracking, TrackingError, experiment_id
+from concord.pipeline.mlflow.client import RETRIES, TIMEOUT, TrackingError
 from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
 from concord.pipeline.mlflow.log import log
 from concord.pipeline.mlflow.newest import newest_search
-from concord.pipeline.mlflow.runs import RunLocation, Runs
 from tests.pipeline.mlflow.log_project import free_port, params_of, write_project
 from tests.pipeline.mlflow.mlflow_server import (
     BATCH,
@@ -26,7 +25,6 @@ from tests.pipeline.mlflow.mlflow_server import (
 )
 from tests.pipeline.mlflow.stores import (
     assert_logged_once,
-    client_interrupted_at,
     runs_of,
 )
 
@@ -200,16 +198,11 @@ def server_project(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPat
     return write_project(tmp_path, uri=server.address, experiment=uuid4().hex)
 
 
-def test_server_gets_runs_once_and_interrupted_runs_are_completed(
+def test_server_gets_runs_once(
     server: Server, server_project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     params = params_of(server_project)
     experiment = params.mlflow.experiment
-    interrupted = client_interrupted_at("log_inputs", server.address)
-    runs, als = Runs(interrupted, {}), evaluation_runs(params).models[1]
-    location = RunLocation(experiment_id(interrupted, experiment, Tracking(server.address)))
-    with pytest.raises(KeyboardInterrupt):
-        runs.finish(runs.begin(als, location), als)
     for _ in range(2):
         log(params)
     client = MlflowClient(tracking_uri=server.address)
