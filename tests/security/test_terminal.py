@@ -5,12 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from concord.pipeline.running.messages import LOG, print_line, set_up_logging
-from concord.pipeline.terminal.table import print_blocks
-from concord.reports.text.blocks import TextTable
 from tests.faults.small import run_in_process
 from tests.pipeline.mlflow.log_project import write_project
 from tests.pipeline.mlflow.mlflow_server import Fault, FaultyProxy
@@ -87,16 +84,3 @@ def test_the_space_between_a_number_and_its_unit_is_a_space() -> None:
     ended = run_in_process(work, "concord")
 
     assert ended.out == ended.err == f"{text}\n"
-
-
-def test_tables_obey_no_file(tmp_path: Path) -> None:
-    pl.DataFrame({"user": [EVIL]}).write_csv(tmp_path / "evil.csv")
-    evil = pl.read_csv(tmp_path / "evil.csv")["user"][0]
-
-    def work() -> None:
-        print_blocks([TextTable(("user",), [(evil,)]), evil])
-
-    ended = run_in_process(work, "concord")
-
-    assert ended.out.count("owned") == 2
-    assert _obeyed(ended.out) == []
