@@ -203,7 +203,7 @@ def test_leader_by_easy_users_alone_is_not_best(tmp_path: Path) -> None:
     assert shares == {"pop": 1.0, "als": 0.0, "other": 0.0}
 
 
-def test_joint_sign_flips_decide_beside_an_interval_without_0(tmp_path: Path) -> None:
+def test_joint_sign_flips_decide_even_if_the_interval_excludes_0(tmp_path: Path) -> None:
     """The p-value is 0.045 by t, and 0.055 by sign flips."""
     gaps = [0.02, 0.05, -0.01, -0.03, 0.02, 0.01, 0.01, 0.07, 0.08, 0.08, 0.07, -0.04]
     models = {"pop": {"nDCG@10": [0.0] * len(gaps)}, "als": {"nDCG@10": gaps}}
