@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from ruamel.yaml import YAML
 
 from concord.pipeline.commands import comment as comment_command
 from concord.pipeline.commands.cli import build_parser
+from tests.pipeline.dvc.revisions import commit, git, scored_lists, worsen_for_active_users
 from tests.project import ROOT, attempt, change_params, copied, run, run_stages
 
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
@@ -193,11 +193,6 @@ def _filled(text: str, known: Mapping[str, str]) -> str:
     return _EXPRESSION.sub(lambda actual: known[actual[1]], text)
 
 
-IDENTITY = {
-    f"GIT_{who}_{kind}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for kind, value in (("NAME", "a"), ("EMAIL", "a@b.c"))
-}
 GATE = {"guardrails": {"Coverage@10": 0.5}, "segments": {"activity": {"nDCG@10": "5%"}}}
 PARAMS = {
     "models": {
@@ -245,20 +240,15 @@ def evaluated_pull_request(tmp_path_factory: pytest.TempPathFactory) -> PullRequ
     for name in ("allowFilter", "allowAnySHA1InWant"):  # as the servers do
         run(remote, "git", "config", f"uploadpack.{name}", "true")
     run(project, "git", "remote", "add", "origin", remote.as_uri())
-    run(project, "git", "commit", "-q", "--allow-empty", "-m", "nothing yet", **IDENTITY)
+    git(project, "commit", "-q", "--allow-empty", "-m", "nothing yet")
     empty = run(project, "git", "rev-parse", "HEAD").strip()
     change_params(project, PARAMS)
-    demo = project / "data/demo"
-    lists = pl.read_ndjson(demo / "ease.jsonl.gz").explode("items", "scores")
-    lists = lists.rename({"items": "item", "scores": "score"})
-    lists.write_parquet(demo / "ease.parquet")
+    lists = scored_lists(project)
+    lists.write_parquet(project / "data/demo/ease.parquet")
     run_stages(project, "load-truth", *LOADS, "evaluate ease", "evaluate knn", "compare")
     run(project, "dvc", "commit", "-q", "-f", "--with-deps", "compare")
     base = _commit(project, "main")
-    train = pl.read_parquet(demo / "train.parquet").group_by("user").len()
-    busy = train.filter(pl.col("len") > 50)["user"].implode()
-    turned = pl.when(pl.col("user").is_in(busy)).then(-pl.col("score")).otherwise(pl.col("score"))
-    lists.with_columns(turned.alias("score")).write_parquet(demo / "ease.parquet")
+    worsen_for_active_users(project, lists)
     run_stages(project, "load ease", "evaluate ease", "compare")
     head = _commit(project, "change")
     job = folder / "job"
@@ -270,8 +260,7 @@ def evaluated_pull_request(tmp_path_factory: pytest.TempPathFactory) -> PullRequ
 
 def _commit(project: Path, branch: str) -> str:
     run(project, "git", "add", "-A", "-f", "data")
-    run(project, "git", "add", "-A")
-    run(project, "git", "commit", "-q", "-m", "a state", **IDENTITY)
+    commit(project, "a state")
     run(project, "git", "push", "-q", "origin", f"HEAD:refs/heads/{branch}")
     return run(project, "git", "rev-parse", "HEAD").strip()
 

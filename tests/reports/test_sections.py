@@ -20,7 +20,6 @@ from concord.reports.text.segments import entries, grids
 from concord.reports.text.summary import cautions, costs, headline, thresholds
 from concord.reports.text.tables import listed_pairs, probability_text
 from tests.reports.samples import sample
-from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown
 
 LABEL = "nDCG@10"
@@ -35,12 +34,6 @@ def _section(page: str, name: str) -> str:
     match = re.search(rf'<section id="{name}"[^>]*>.*?</section>', page, re.DOTALL)
     assert match is not None
     return match[0]
-
-
-def _first_screen(content: sample.Content) -> str:
-    match = re.search(r'<header id="answer".*?</header>', html(content), re.DOTALL)
-    assert match is not None
-    return " ".join("".join(Markup(match[0]).text).split())
 
 
 def test_many_models_show_the_best_and_those_that_are_reversed() -> None:
@@ -263,11 +256,6 @@ def test_without_a_test_no_correction_is_claimed() -> None:
     for text in (html(content), markdown(content)):
         assert "No difference on a primary metric could be tested" in text
         assert "The p values of the primary metrics are adjusted" not in text
-
-
-def test_without_a_gate_there_is_no_text_about_it() -> None:
-    assert "Gate:" not in _first_screen(sample.two_models())
-    assert "Gate:" not in markdown(sample.five_models())
 
 
 def test_waived_pass_is_marked() -> None:

@@ -73,12 +73,6 @@ def test_a_model_of_one_training_is_compared_with_each_of_the_baseline() -> None
     assert len(trainings.single_differences(replicate_sample((3, 1, 1)), "ease", LABEL)) == 0
 
 
-def test_names_are_text_in_markdown() -> None:
-    assert "<b>als" not in render_markdown(
-        replicate_sample(names=("<b>als</b>", "a|b*c*", "pop&amp;"))
-    )
-
-
 def test_the_tables_have_every_training_and_every_difference() -> None:
     comparison = replicate_sample()
     assert comparison.replicates is not None

@@ -5,12 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from concord.pipeline.running.messages import LOG, print_line, set_up_logging
-from concord.pipeline.terminal import print_blocks
-from concord.reports.text.blocks import TextTable
 from tests.faults.small import run_in_process
 from tests.pipeline.mlflow.log_project import write_project
 from tests.pipeline.mlflow.mlflow_server import Fault, FaultyProxy
@@ -18,14 +15,9 @@ from tests.project import ROOT, attempt
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b2J\r\u202e"
 MESSAGE = json.dumps({"error_code": "INTERNAL_ERROR", "message": f"sorry{EVIL}"})
-RUN = {"run": {"info": {"run_id": f"id{EVIL}", "status": "RUNNING"}, "data": {}}}
 FAULTS = {
     "an error": Fault(path="/api/", status=400, body=MESSAGE.encode()),
-    "a page": Fault(path="/api/", status=200, body=EVIL.encode()),
     "a header": Fault(path="/api/", status=200, headers=(("X-A", "\x1b[2J"), ("\x1b[2J", "x"))),
-    "an answer": Fault(
-        status=200, body=json.dumps({"experiment": {"experiment_id": "1"}, **RUN}).encode()
-    ),
 }
 SCRIPT = """
 import logging, sys, warnings
@@ -92,16 +84,3 @@ def test_the_space_between_a_number_and_its_unit_is_a_space() -> None:
     ended = run_in_process(work, "concord")
 
     assert ended.out == ended.err == f"{text}\n"
-
-
-def test_tables_obey_no_file(tmp_path: Path) -> None:
-    pl.DataFrame({"user": [EVIL]}).write_csv(tmp_path / "evil.csv")
-    evil = pl.read_csv(tmp_path / "evil.csv")["user"][0]
-
-    def work() -> None:
-        print_blocks([TextTable(("user",), [(evil,)]), evil])
-
-    ended = run_in_process(work, "concord")
-
-    assert ended.out.count("owned") == 2
-    assert _obeyed(ended.out) == []

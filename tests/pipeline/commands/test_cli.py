@@ -1,6 +1,5 @@
 """The command `concord`: help, version, completion and errors of the command line."""
 
-import json
 import subprocess
 import sys
 from importlib.metadata import version
@@ -123,12 +122,6 @@ def test_error_of_an_invalid_command_line_has_the_usage(
 )
 def test_flags_before_and_after_a_command_add_up(arguments: str, flags: list[str]) -> None:
     assert parse(arguments.split()).output_flags == flags
-
-
-def test_flags_before_and_after_a_command_are_kept() -> None:
-    refused = attempt(ROOT, "concord", "--log-json", "presets", "no-such-preset", "-v").stderr
-
-    assert json.loads(refused)["level"] == "error"
 
 
 @pytest.mark.parametrize("more", [("--truth", "a.csv"), ("--model", "a=b.csv")])

@@ -177,7 +177,6 @@ def test_verify_succeeds_if_every_mean_agrees(project: Path, tmp_path: Path) -> 
             ("explain", "u1", "Novelty@5", "--model", MODEL),
             "explain covers metrics of lists and truth",
         ),
-        (("explain", "u1", "P@5", "--model", MODEL, "--versus", "renx"), "did you mean 'ranx'?"),
     ],
 )
 def test_invalid_argument_is_refused(

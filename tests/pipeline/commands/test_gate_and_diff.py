@@ -10,7 +10,14 @@ import pytest
 
 from concord.metrics_core.stats.paired_test import paired_tests
 from concord.pipeline.commands.gate import EXIT_CODES
-from tests.pipeline.dvc.revisions import SECOND, cache_without, cached_file, commit, scored_lists
+from tests.pipeline.dvc.revisions import (
+    SECOND,
+    cache_without,
+    cached_file,
+    commit,
+    scored_lists,
+    worsen_for_active_users,
+)
 from tests.project import (
     attempt,
     change_params,
@@ -40,7 +47,6 @@ def gated(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 def gate_project(folder: Path) -> None:
     """Two models; since the tag `v1`, one lost hits for active users; a third and P are new."""
     project = copied(folder)
-    demo = project / "data/demo"
     models = {
         "ease": {"path": "data/demo/ease.parquet"},
         "knn": {"path": "data/demo/item-knn.parquet"},
@@ -63,13 +69,10 @@ def gate_project(folder: Path) -> None:
         },
     )
     lists = scored_lists(project)
-    lists.write_parquet(demo / "ease.parquet")
+    lists.write_parquet(project / "data/demo/ease.parquet")
     _evaluate_and_commit(project)
     run(project, "git", "tag", "v1")
-    train = pl.read_parquet(demo / "train.parquet").group_by("user").len()
-    busy = train.filter(pl.col("len") > 50)["user"].implode()
-    turned = pl.when(pl.col("user").is_in(busy)).then(-pl.col("score")).otherwise(pl.col("score"))
-    lists.with_columns(turned.alias("score")).write_parquet(demo / "ease.parquet")
+    worsen_for_active_users(project, lists)
     models = {**models, "recent": {"path": "data/demo/ease-recent"}}
     metrics = ["nDCG", "R", "Coverage", "P"]
     change_params(project, {"models": models, "evaluation.metrics": metrics})
@@ -141,23 +144,6 @@ def test_a_worse_segment_fails_against_the_revision(gated: Path) -> None:
     )
     assert "ease on nDCG@10 of segment activity=over 50: −0." in done.stdout.splitlines()[1]
     assert done.stdout.splitlines()[3] == "note: not in v1, so not decided on: recent"
-
-
-def test_numbers_against_a_revision_are_those_of_the_two_files(gated: Path) -> None:
-    decision = run_gate(gated, "v1")
-    path = "results/per_user/ease.parquet"
-    files = {"now": gated / path, "then": cached_file(gated, "v1", path)}
-    values = {name: pl.read_parquet(file)["nDCG@10"].to_numpy() for name, file in files.items()}
-    (expected,) = paired_tests(values, [("now", "then")], confidence=0.95)
-
-    result = _model(decision, "ease")["guardrails"][0]
-
-    assert (result["label"], result["difference"], result["ci_low"]) == (
-        "nDCG@10",
-        expected.difference,
-        expected.ci_low,
-    )
-    assert result["margin"] == pytest.approx(0.02 * float(values["then"].mean()))
 
 
 def test_coverage_and_relevant_items_are_decided_against_a_revision(gated: Path) -> None:
@@ -288,15 +274,6 @@ def test_other_conventions_are_refused(revisions: Path, tmp_path: Path) -> None:
 
 
 def test_system_errors_are_not_decisions(gated: Path) -> None:
-    broken = gated / "results/per_user/ease.parquet"
-    content = broken.read_bytes()
-    broken.unlink()
-    broken.write_bytes(content[:1000])
-    done = attempt(gated, "concord", "gate")
-    broken.write_bytes(content)
-
-    assert done.returncode == 2
-    assert done.stderr
     assert attempt(gated, "concord", "gate", "--what").returncode == 2
     assert attempt(gated, "bash", "-c", "exec concord gate > /dev/full").returncode == 2
 

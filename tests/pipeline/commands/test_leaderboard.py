@@ -69,17 +69,9 @@ def test_a_warning_names_its_models_once(project: Path) -> None:
 
 
 def test_each_requested_metric_is_shown_once(project: Path) -> None:
-    output = run(
-        project,
-        "concord",
-        "leaderboard",
-        "--metric",
-        "RBP(p=0.80) @2",
-        "--metric",
-        "R@1",
-        "--metric",
-        "recall_1",
-    )
+    names = ("RBP(p=0.80) @2", "R@1", "recall_1")
+    options = [word for name in names for word in ("--metric", name)]
+    output = run(project, "concord", "leaderboard", *options)
     heads = [line.split()[0] for line in output.splitlines() if "difference" in line]
 
     assert heads == ["RBP(p=0.8)@2", "R@1"]
@@ -169,20 +161,6 @@ def test_leaderboard_is_shown_after_repro_unless_quiet(
     assert (ended.code, quiet.code, quiet.out) == (0, 0, "")
 
 
-@pytest.mark.parametrize("to", ["| true", "> /dev/full", ">&-"])
-def test_closed_output_does_not_fail_the_stage(project: Path, to: str) -> None:
-    script = (
-        "from concord.pipeline.commands.leaderboard import after_repro; "
-        "from concord.pipeline.running.messages import print_unless_quiet, set_up_logging; "
-        "set_up_logging([]); print_unless_quiet(after_repro)"
-    )
-    (project / "shown.py").write_text(script, encoding="utf-8")
-    done = attempt(project, "sh", "-c", f"(python shown.py; echo code $? >&2) {to}")
-
-    assert done.stderr.splitlines()[-1] == "code 0"
-    assert "Traceback" not in done.stderr
-
-
 STATED = ("--sd", "0.2", "--users", "1192", "--tests", "20", "--effect", "0.02")
 
 
@@ -206,14 +184,8 @@ def test_plan_shows_the_primary_metrics_and_writes_no_file(planned_project: Path
     lines = run(planned_project, "concord", "plan", COLUMNS="80").splitlines()
 
     assert lines[0] == "nDCG@5 against popularity, 300 users"
-    assert cells(lines[1]) == [
-        "model",
-        "sd",
-        "smallest",
-        "better",
-        "users for 0.01",
-        "equivalent",
-    ]
+    heads = "model sd smallest better users for 0.01 equivalent"
+    assert " ".join(lines[1].split()) == heads
     assert all(line.count(" / ") == 2 for line in lines[2:4])
     assert "x / y: as a single test / corrected for 6 tests." in lines
     assert {line.split()[0] for line in lines[2:4]} == {"als", "ease"}
@@ -225,18 +197,8 @@ def test_plan_shows_the_primary_metrics_and_writes_no_file(planned_project: Path
 
 
 def test_plan_shows_the_requested_metric_and_effect(planned_project: Path) -> None:
-    output = run(
-        planned_project,
-        "concord",
-        "plan",
-        "--metric",
-        "R @5",
-        "--effect",
-        "0.05",
-        "--power",
-        "0.9",
-        COLUMNS="100",
-    ).splitlines()
+    options = ("--metric", "R @5", "--effect", "0.05", "--power", "0.9")
+    output = run(planned_project, "concord", "plan", *options, COLUMNS="100").splitlines()
 
     assert output[0] == "R@5 against popularity, 300 users"
     assert "users for 0.05" in output[1]
@@ -248,13 +210,7 @@ def test_plan_from_numbers_needs_no_project(tmp_path: Path) -> None:
     """((1.96 + 0.8416) · 0.2 / 0.02)² = 785, and t adds two."""
     head, numbers, *_ = run(tmp_path, "concord", "plan", *STATED, COLUMNS="100").splitlines()
 
-    assert cells(head) == [
-        "users",
-        "sd",
-        "smallest",
-        "users for 0.02",
-        "equivalent",
-    ]
+    assert " ".join(head.split()) == "users sd smallest users for 0.02 equivalent"
     assert cells(numbers)[:4] == ["1,192", "0.200", "0.0162 / 0.0224", "787 / 1,499"]
     assert list(tmp_path.iterdir()) == []
 
@@ -277,14 +233,11 @@ def test_seeds_with_high_variance_are_reported(tmp_path: Path) -> None:
         (["--sd", "0.2"], "--users is missing"),
         (["--tests", "3"], "--sd is missing"),
         (["--sd", "0.2", "--users", "9", "--seeds", "3"], "--sd-seeds is missing"),
-        (["--sd", "0.2", "--users", "1"], "command line: --users: is 1"),
         (
             ["--sd", "0.2", "--users", "9", "--effect", "2%"],
             "'2%' is a share of the baseline's mean",
         ),
         (["--effect", "much"], "--effect: 'much' is not a difference"),
-        (["--power", "80"], "command line: --power: is 80.0"),
-        (["--metric", "nDCG@6"], "'nDCG@6' is not evaluated"),
         (["--metric", "Coverage@5"], "--metric: Coverage@5 is one number over all users"),
     ],
 )
@@ -300,15 +253,6 @@ def test_invalid_plan_is_refused(
 
     assert message in refusal_of(lambda: plan.run(arguments))
     assert capsys.readouterr().out == ""
-
-
-def test_plan_without_results_has_a_fix(tmp_path: Path) -> None:
-    (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
-
-    process = attempt(tmp_path, "concord", "plan")
-
-    assert process.returncode == 2
-    assert "comparison.json: does not exist yet\n  fix: run `concord run` first" in process.stderr
 
 
 @pytest.mark.whole

@@ -8,7 +8,6 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.presets import STANDARD
-from concord.metrics_core.errors import InputError
 from concord.pipeline.commands import presets
 from concord.typing import PresetName
 from tests.project import ROOT, change_params
@@ -127,9 +126,3 @@ def test_no_threshold_is_a_difference(capsys: pytest.CaptureFixture[str]) -> Non
     rows = print_rows("params.yaml", "ms_recommenders", capsys)
 
     assert ["relevance_threshold", "1", "null"] in [row[:3] for row in rows]
-
-
-@pytest.mark.parametrize("names", [("rankx", "ranx"), ("ranx", "rankx")])
-def test_error_of_an_unknown_preset_suggests_the_nearest(names: tuple[str, str]) -> None:
-    with pytest.raises(InputError, match=r"'rankx' is not a preset\n  fix: did you mean 'ranx'\?"):
-        print_differences(*names)

@@ -99,17 +99,8 @@ def test_bytes_do_not_depend_on_order_format_threads_or_spilling(
     rows[:900].write_parquet(project / "parts" / "part-0.parquet")
     rows[900:].write_parquet(project / "parts" / "part-1.parquet", row_group_size=100)
     run(project, "concord", "split", "all.parquet", *how, "--into", "one", CONCORD_THREADS="1")
-    run(
-        project,
-        "concord",
-        "split",
-        "other.arrow",
-        *how,
-        "--into",
-        "two",
-        CONCORD_THREADS="4",
-        CONCORD_MEMORY="30MB",
-    )
+    limits = {"CONCORD_THREADS": "4", "CONCORD_MEMORY": "30MB"}
+    run(project, "concord", "split", "other.arrow", *how, "--into", "two", **limits)
     run(project, "concord", "split", "parts", *how, "--into", "three")
 
     contents = [content_of(project / folder) for folder in ("one", "two", "three")]
@@ -129,20 +120,8 @@ def test_order_holds_over_many_row_groups_and_threads(tmp_path: Path) -> None:
         }
     )
     table.write_parquet(tmp_path / "all.parquet")
-    run(
-        tmp_path,
-        "concord",
-        "split",
-        "all.parquet",
-        "--how",
-        "leave-last-out",
-        "--repeats",
-        "keep",
-        "--into",
-        "one",
-        CONCORD_THREADS="4",
-        CONCORD_MEMORY="60MB",
-    )
+    words = ("split", "all.parquet", *LAST, "--repeats", "keep", "--into", "one")
+    run(tmp_path, "concord", *words, CONCORD_THREADS="4", CONCORD_MEMORY="60MB")
     train = pl.read_parquet(tmp_path / "one" / "train.parquet")
     once = table.unique().with_columns(pl.col("time").cast(pl.Float64)).sort("user", "time", "item")
     last = once.group_by("user", maintain_order=True).tail(1)

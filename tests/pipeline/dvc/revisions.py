@@ -53,6 +53,15 @@ def scored_lists(project: Path) -> pl.DataFrame:
     return nested.explode("items", "scores").rename({"items": "item", "scores": "score"})
 
 
+def worsen_for_active_users(project: Path, lists: pl.DataFrame) -> None:
+    """Write the lists of `ease` with the order of users of more than 50 interactions reversed."""
+    demo = project / "data/demo"
+    train = pl.read_parquet(demo / "train.parquet").group_by("user").len()
+    busy = train.filter(pl.col("len") > 50)["user"].implode()
+    turned = pl.when(pl.col("user").is_in(busy)).then(-pl.col("score")).otherwise(pl.col("score"))
+    lists.with_columns(turned.alias("score")).write_parquet(demo / "ease.parquet")
+
+
 def without_code(project: Path) -> None:
     """Remove the folders of code from dvc.yaml: DVC would hash them for each commit."""
     stages = (project / "dvc.yaml").read_text(encoding="utf-8")

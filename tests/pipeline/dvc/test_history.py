@@ -20,8 +20,6 @@ from tests.pipeline.dvc.revisions import (
     without_code,
 )
 from tests.project import attempt, change_params, copied, copied_from, made_once, run
-from tests.reports.samples.axe import axe_script
-from tests.reports.samples.browser import Page
 
 pytestmark = pytest.mark.whole
 
@@ -137,7 +135,7 @@ def test_the_working_tree_is_the_last_row_where_it_differs(project: Path) -> Non
     assert rows[-1]["date"] == ""
 
 
-def test_page_is_reproducible_and_complete_in_a_browser(project: Path, browser: Page) -> None:
+def test_page_is_that_of_the_library_and_names_no_folder(project: Path) -> None:
     page = project.parent / "history.html"
     run(project, "concord", "history", "--html", str(page))
     with chdir(project):
@@ -145,13 +143,6 @@ def test_page_is_reproducible_and_complete_in_a_browser(project: Path, browser: 
 
     assert page.read_text(encoding="utf-8") == again
     assert str(project) not in again
-    for width in (1200, 420):
-        browser.show(page, width=width)
-        assert browser.errors == []
-        assert browser.run("document.documentElement.scrollWidth <= innerWidth") is True
-    browser.run("document.querySelectorAll('details').forEach(d => { d.open = true })")
-    browser.call("Runtime.evaluate", expression=axe_script())
-    assert browser.run("axe.run().then(r => r.violations.map(v => v.id).join())") == ""
 
 
 LABEL = "nDCG@10"

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -30,6 +31,7 @@ from concord.pipeline.dvc.history_states import (
 )
 from concord.pipeline.dvc.lock import ComparisonParams, DvcLock
 from concord.reports.text.history import decimals
+from tests.metrics_core.defined import defined
 from tests.pipeline.dvc.revisions import commit, git
 from tests.project import ROOT, run
 from tests.reports.samples import sample
@@ -188,53 +190,31 @@ def _write_bytes(project: Project) -> str:
     return "is not a valid dvc.lock"
 
 
-def _remove_blob(project: Project) -> str:
-    project.lock("c2", "l2")
-    find_blob(project, "HEAD").unlink()
-    return "git cannot read it"
+WAYS: dict[str, Callable[[bytes, bytes], bytes | None]] = {
+    "missing": lambda content, earlier: None,
+    "damaged": lambda content, earlier: b"damaged",
+    "cut": lambda content, earlier: content[: len(content) // 2],
+    "that of the commit before": lambda content, earlier: earlier,
+}
 
 
-def _damage_blob(project: Project) -> str:
-    project.lock("c2", "l2")
-    find_blob(project, "HEAD").chmod(0o600)
-    find_blob(project, "HEAD").write_bytes(b"damaged")
-    return "git cannot read it"
-
-
-def _truncate_blob(project: Project) -> str:
-    """Git states the size of such a file before its end."""
-    text = "".join(f"# {n * n * n}\n" for n in range(100_000))
+def _spoil_blob(way: str, project: Project) -> str:
+    """Spoil a long dvc.lock in git, which states its size before it reads to the end."""
     project.lock("c2", "l2")
     path = project.folder / "dvc.lock"
-    path.write_text(path.read_text() + text)
+    path.write_text(path.read_text() + "".join(f"# {n * n * n}\n" for n in range(100_000)))
     git(project.folder, "commit", "-q", "--amend", "-a", "-m", "c2")
-    file = find_blob(project, "HEAD")
-    content = file.read_bytes()
-    file.chmod(0o600)
-    file.write_bytes(content[: len(content) // 2])
-    return "git cannot read it"
-
-
-def _replace_blob(project: Project) -> str:
-    project.lock("c2", "l2")
-    file = find_blob(project, "HEAD")
+    file, earlier = (find_blob(project, revision) for revision in ("HEAD", "HEAD~1"))
+    spoilt = WAYS[way](file.read_bytes(), earlier.read_bytes())
     file.unlink()
-    file.write_bytes(find_blob(project, "HEAD~1").read_bytes())
+    file.write_bytes(spoilt) if spoilt is not None else None
     return "git cannot read it"
 
 
 @pytest.mark.fault(41, "`history`: a row with the problem")
 @pytest.mark.fault(42, "`history`: a row that names the first marker")
 @pytest.mark.parametrize(
-    "spoil",
-    [
-        _add_conflict,
-        _write_bytes,
-        _remove_blob,
-        _damage_blob,
-        _truncate_blob,
-        _replace_blob,
-    ],
+    "spoil", [_add_conflict, _write_bytes, *(partial(_spoil_blob, way) for way in WAYS)]
 )
 def test_an_unreadable_lock_file_is_a_row_without_effect_on_the_next(
     project: Project, spoil: Callable[[Project], str]
@@ -376,26 +356,15 @@ def test_reuse_note_grows_with_the_count_and_ends_with_another_truth(project: Pr
     project.lock("c0", "l0", truth="t0")
     for i in range(1, 29):
         project.lock(f"c{i}", f"l{i}")
-    result = project.states()
-    message = {i: count_reuse(result[: i + 1], 0.95) for i in (0, 1, 4, 5, 27, 28)}
+    states = project.states()
+    results = [defined(count_reuse(states[:n], 0.95)) for n in (1, 2, 5, 6, 28, 29)]
 
-    assert {i: each and each.comparisons for i, each in message.items()} == {
-        0: 1,
-        **{i: i for i in message if i},
-    }
-    assert [each and each.severity for each in message.values()] == [
-        None,
-        None,
-        None,
-        "notice",
-        "notice",
-        "serious",
-    ]
-    assert message[1] is not None
-    assert "used in 1 comparison to decide once whether a model" in message[1].sentence
-    assert message[28] is not None
-    assert "up to 50.8" in message[28].sentence
-    assert "use a new ground truth" in message[28].sentence
+    assert [each.comparisons for each in results] == [1, 1, 4, 5, 27, 28]
+    severities = [None, None, None, "notice", "notice", "serious"]
+    assert [each.severity for each in results] == severities
+    assert "used in 1 comparison to decide once whether a model" in results[1].sentence
+    assert "up to 50.8" in results[-1].sentence
+    assert "use a new ground truth" in results[-1].sentence
 
 
 @pytest.fixture(scope="module")

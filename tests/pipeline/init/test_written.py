@@ -344,11 +344,6 @@ def test_written_file_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert params.report.title == "a: shop"
 
 
-def test_a_version_that_looks_like_a_number_is_a_text() -> None:
-    assert load_yaml(params_yaml(CONTENT, "1.0"), "")["concord"] == "1.0"
-    assert "\nconcord: 0.1.0 #" in params_yaml(CONTENT, "0.1.0")
-
-
 def test_stages_depend_on_the_version() -> None:
     stages = load_yaml(dvc_yaml(), "")["stages"]
     bodies = [stage.get("do", stage) for stage in stages.values()]

@@ -1,5 +1,6 @@
 """A finished evaluation on disk for the stage `log`: two models, two cutoffs, small numbers."""
 
+import json
 import os
 import socket
 import subprocess
@@ -9,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.results.stored import SCHEMA
+from concord.metrics_core.results.stored import to_json
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.outputs import write_json, write_text
+from tests.metrics_core.analyses.study.study_data import comparison_of
 from tests.pipeline.params.params_content import params_content
 
 ROOT = Path(__file__).parents[3]
@@ -112,105 +114,7 @@ def _summary(model: str, means: Mapping[str, float | None], conventions: Any) ->
 
 
 def _comparison(means: Mapping[str, Mapping[str, float | None]]) -> dict[str, Any]:
-    best = max(means, key=lambda model: means[model]["nDCG@10"] or 0)
-    return {
-        "schema": SCHEMA,
-        "title": "Demo shop",
-        "baseline": "popularity",
-        "primary": ["nDCG@10"],
-        "confidence": 0.95,
-        "models": list(means),
-        "metrics": [_metric("nDCG@10", primary=True), _metric("Rprec", primary=False)],
-        "ks": [5, 10],
-        "scores": [
-            _score(model, label, values.get(label), best=model == best)
-            for label in ("nDCG@10", "Rprec")
-            for model, values in means.items()
-        ],
-        "quality": {"truth": TRUTH, **dict.fromkeys(means, LISTS)},
-        "pairs": [
-            _difference(
-                "nDCG@10",
-                primary=True,
-                mean_a=0.40,
-                mean_b=0.35,
-                difference=0.05,
-                ci_low=0.02,
-                ci_high=0.08,
-                p_adjusted=0.004,
-                verdict="better",
-            ),
-            *(
-                _difference("nDCG@10", primary=True, verdict="undecided", **pair)
-                for other in list(means)[2:]
-                for pair in (
-                    {"a": other, "b": "popularity"},
-                    {"a": other, "b": "als", "vs_baseline": False},
-                )
-            ),
-            _difference("Rprec", primary=False, verdict="no_interval"),
-        ],
-    }
-
-
-def _metric(label: str, *, primary: bool) -> dict[str, Any]:
-    name, _, k = label.partition("@")
-    return {
-        "label": label,
-        "name": name,
-        "stem": name,
-        "k": int(k) if k else None,
-        "higher_is_better": True,
-        "primary": primary,
-        "min_effect": "0.005",
-        "family": "accuracy",
-        "formula": "",
-        "source": "",
-    }
-
-
-def _score(model: str, label: str, mean: float | None, *, best: bool) -> dict[str, Any]:
-    return {
-        "model": model,
-        "label": label,
-        "mean": mean,
-        "ci_low": mean and mean - 0.05,
-        "ci_high": mean and mean + 0.05,
-        "n_users": 40,
-        "n_undefined": 2,
-        "best": best,
-        "indistinguishable_from_best": best,
-    }
-
-
-def _difference(label: str, **known: Any) -> dict[str, Any]:
-    """Return a difference of als to popularity; unknown numbers are null."""
-    names = (
-        "mean_a",
-        "mean_b",
-        "difference",
-        "ci_low",
-        "ci_high",
-        "relative",
-        "effect_size",
-        "better",
-        "equal",
-        "worse",
-        "p",
-        "p_adjusted",
-        "p_wilcoxon",
-        "min_effect",
-    )
-    return {
-        **dict.fromkeys(names),
-        "label": label,
-        "a": "als",
-        "b": "popularity",
-        "vs_baseline": True,
-        "n_users": 40,
-        "n_nonzero": 40,
-        "caution": False,
-        "test": "t",
-        "adjustment": "holm" if known["primary"] else "bh",
-        **known,
-    }
+    """Return the content of a comparison of models with these means of nDCG@10."""
+    comparison = comparison_of({model: values["nDCG@10"] or 0 for model, values in means.items()})
+    quality = {"truth": TRUTH, **dict.fromkeys(means, LISTS)}
+    return {**json.loads(to_json(comparison)), "quality": quality}

@@ -240,15 +240,6 @@ def test_error_of_a_broken_database_has_a_fix(project: Path, name: str) -> None:
     assert "\n" not in message
 
 
-def test_error_inside_mlflow_leaves_one_line_on_stderr(project: Path) -> None:
-    _drop_runs(project / "mlflow.db")
-    _, stderr = (stage := start_log(project)).communicate(timeout=100)
-
-    assert stage.returncode == 1
-    assert stderr.count("\n") == 1
-    assert stderr.startswith("TrackingError: MLflow at sqlite:///mlflow.db cannot be used")
-
-
 def test_error_of_a_deleted_experiment_names_the_key(project: Path, client: MlflowClient) -> None:
     log(params_of(project))
     experiment = client.get_experiment_by_name("demo")

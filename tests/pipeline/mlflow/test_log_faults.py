@@ -11,11 +11,10 @@ from uuid import uuid4
 import pytest
 from mlflow import MlflowClient
 
-from concord.pipeline.mlflow.client import RETRIES, TIMEOUT, Tracking, TrackingError, experiment_id
+from concord.pipeline.mlflow.client import RETRIES, TIMEOUT, TrackingError
 from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
 from concord.pipeline.mlflow.log import log
 from concord.pipeline.mlflow.newest import newest_search
-from concord.pipeline.mlflow.runs import RunLocation, Runs
 from tests.pipeline.mlflow.log_project import free_port, params_of, write_project
 from tests.pipeline.mlflow.mlflow_server import (
     BATCH,
@@ -26,8 +25,6 @@ from tests.pipeline.mlflow.mlflow_server import (
 )
 from tests.pipeline.mlflow.stores import (
     assert_logged_once,
-    client_interrupted_at,
-    points,
     runs_of,
 )
 
@@ -201,16 +198,11 @@ def server_project(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPat
     return write_project(tmp_path, uri=server.address, experiment=uuid4().hex)
 
 
-def test_server_gets_runs_once_and_interrupted_runs_are_completed(
+def test_server_gets_runs_once(
     server: Server, server_project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     params = params_of(server_project)
     experiment = params.mlflow.experiment
-    interrupted = client_interrupted_at("log_inputs", server.address)
-    runs, als = Runs(interrupted, {}), evaluation_runs(params).models[1]
-    location = RunLocation(experiment_id(interrupted, experiment, Tracking(server.address)))
-    with pytest.raises(KeyboardInterrupt):
-        runs.finish(runs.begin(als, location), als)
     for _ in range(2):
         log(params)
     client = MlflowClient(tracking_uri=server.address)
@@ -224,27 +216,6 @@ def test_server_gets_runs_once_and_interrupted_runs_are_completed(
     newest = client.search_runs([run.info.experiment_id], newest_search(experiment))
     assert {each.info.run_name for each in newest} == {"comparison", "popularity", "als"}
     assert run.info.artifact_uri.startswith("mlflow-artifacts:")
-
-
-def test_a_training_run_on_a_server_keeps_its_end(server: Server, server_project: Path) -> None:
-    client = MlflowClient(tracking_uri=server.address)
-    trained = client.create_run(client.create_experiment(uuid4().hex)).info.run_id
-    client.set_terminated(trained, end_time=1_900_000_000_000)
-    write_project(
-        server_project,
-        uri=server.address,
-        experiment=uuid4().hex,
-        training={"als": trained},
-        attach="metrics",
-    )
-    log(params_of(server_project))
-    run = client.get_run(trained)
-
-    assert (run.info.status, run.info.end_time) == ("FINISHED", 1_900_000_000_000)
-    assert points(client, run, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
-    assert [f.path for f in client.list_artifacts(trained, "concord/metrics")] == [
-        "concord/metrics/als.json"
-    ]
 
 
 def test_wrong_login_names_the_variables_to_set(

@@ -73,19 +73,6 @@ def test_metrics_are_added_to_a_finished_training_run(
     assert output.count(f"als: already in run {trained}\n") == 1
 
 
-def test_the_last_value_is_shown_even_if_smaller(
-    client: MlflowClient, trained: str, project: Path
-) -> None:
-    params = params_with_run(project, trained, "metrics")
-    logged = []
-    for value in (0.40, 0.31, 0.40):
-        write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
-        log(params)
-        logged.append(client.get_run(trained).data.metrics["accuracy/ndcg_at_10"])
-
-    assert logged == [0.40, 0.31, 0.40]
-
-
 @pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact"])
 def test_an_interrupted_attachment_is_completed_with_one_point_a_step(
     client: MlflowClient, trained: str, project: Path, step: str, monkeypatch: pytest.MonkeyPatch
@@ -127,7 +114,7 @@ def test_both_logs_a_child_and_primary_metrics_beside_the_parameters(
 ) -> None:
     log(params_with_run(project, trained, "child"))
     params = params_with_run(project, trained, "both")
-    for value in (0.40, 0.40, 0.31):
+    for value in (0.40, 0.31, 0.40):
         write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
         log(params)
     run = client.get_run(trained)
@@ -136,8 +123,8 @@ def test_both_logs_a_child_and_primary_metrics_beside_the_parameters(
     )
 
     assert run.data.params == {"ks": "of the training"}
-    assert run.data.metrics == {"loss": 0.1, "accuracy/ndcg_at_10": 0.31}
-    assert points(client, run, "accuracy/ndcg_at_10") == [(0, 0.40), (0, 0.31)]
+    assert run.data.metrics == {"loss": 0.1, "accuracy/ndcg_at_10": 0.40}
+    assert points(client, run, "accuracy/ndcg_at_10") == [(0, 0.40), (0, 0.31), (0, 0.40)]
     assert (run.info.status, run.info.end_time) == ("FINISHED", ENDED)
     assert len(children) == 2  # of two evaluations; that of `child` is found again
     assert runs_of(client)["comparison"][0].data.tags["concord.run.als"] in {

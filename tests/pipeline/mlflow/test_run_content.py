@@ -75,7 +75,7 @@ def test_run_notes_describe_model_and_comparison(project: Path) -> None:
         "**als beats popularity on nDCG@10.**\n\n"
         "**als** against the baseline **popularity**:\n\n"
         "- nDCG@10: better; 0.4000 against 0.3500, difference +0.0500"
-        " (95\N{NO-BREAK SPACE}% interval +0.0200 to +0.0800)\n\n"
+        " (95\N{NO-BREAK SPACE}% interval +0.0176 to +0.0824)\n\n"
         "The comparison of all models: `report.html` under Artifacts."
     )
 

@@ -50,7 +50,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "ks: [10000000000000000000]",
             "evaluation.ks.0: is 10000000000000000000 | write at most 1,000,000",
         ),
-        (KS, "ks: [1e19]", "evaluation.ks.0: is 1e+19 | input should be a valid integer"),
         (KS, f"ks: {list(range(1, 10_001))}", "write a list of at most 100"),
         (
             "metrics: [nDCG, AP,",
@@ -63,9 +62,7 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "comparison.min_effect: is 1e+308 | write a number such as 0.005, or a share of "
             "the baseline's mean such as 2%; at most 1,000,000,000 or 1000%",
         ),
-        ("min_effect: 0.005", "min_effect: 1001%", "comparison.min_effect: is '1001%'"),
         ("resamples: 2000", "resamples: 2000000000", "write a whole number from 99 to 1,000,000"),
-        ("min_effect: 0.005", f"min_effect: {MANY}", "at most 1,000,000,000 or 1000%"),
         (
             "seed: 20261121",
             f"seed: {MANY}",
@@ -101,11 +98,7 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "  preset:",
             "conventions.preset: is empty | name a preset, or write `custom`",
         ),
-        (
-            "  overrides: {}",
-            "  overrides:",
-            "conventions.overrides: is empty | write {} if there are none",
-        ),
+        ("  overrides: {}", "  overrides:", "conventions.overrides: is empty | write {}"),
         (
             "  overrides: {}",
             "  overrides: {map: {ap_denominator: k}}",
@@ -141,11 +134,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "  gain: exponential",
             "conventions.gain: is 'exponential' | choose one of: binary | linear",
         ),
-        (
-            "  gain: linear",
-            "  gian: linear",
-            "conventions.gian: is not a convention | did you mean 'gain'?",
-        ),
         ("  attach: both", "  attach: below", "mlflow.attach: is 'below' | input should be"),
         ("  required: true", "", "mlflow.required: is missing | add `required:` there"),
         (
@@ -160,7 +148,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "but preset 'standard' has 'linear' | set it to 'linear', or `preset: custom`; "
             "`concord pin standard` sets all",
         ),
-        ("  preset: standard", "  preset: standart", "did you mean 'standard'?"),
         (
             "  overrides: {}",
             "  overrides: {RR: {gain: exp2}}",
@@ -168,14 +155,11 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "DCG, nDCG",
         ),
         ("  ks: [1, 3, 5, 10, 20]", "  ks: [5, 5]", "evaluation.ks: repeats a cutoff: [5, 5]"),
-        ("  ks: [1, 3, 5, 10, 20]", "  ks: [0]", "evaluation.ks.0: is 0"),
         ("  rank_base: 1", "  rank_base: 2", "input.rank_base: is 2"),
         ("  popularity:\n", "  als.v1:\n", "'als.v1' cannot be the name of a model"),
         ("  popularity:\n", "  2024:\n", "2024 cannot be the name of a model"),
-        ("  popularity:\n", "  truth:\n", "'truth' cannot be the name of a model"),
         ("  popularity:\n", "  Truth:\n", "'Truth' cannot be the name of a model"),
         ("  popularity:\n", '  "als\\n":\n', "cannot be the name of a model"),
-        ("  engine: duckdb", "  engine: pandas", "evaluation.engine: is 'pandas'"),
         (
             "edges: [0, 20, 50]",
             "edges: [20, 0]",
@@ -192,8 +176,6 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "  # users: {path",
             "segments.channel: needs users, which is missing",
         ),
-        ("report:\n", "reprot:\n", "reprot: is not a key that Concord knows"),
-        ("report:\n", "models:\n", "key 'models' occurs more than once | keep one of them"),
         (
             "gate: {}",
             "gate:\n  guardrails: {Entropy@10: 2%}",
@@ -211,19 +193,9 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "acknowledge.short_list: is not the code of a warning | did you mean 'short_lists'?",
         ),
         (
-            "gate: {}",
-            "acknowledge: {short_lists: {reason: known, up_to: 25}}",
-            "acknowledge.short_lists.up_to: is 25 | write a share from 0% to 100%, such as 25%",
-        ),
-        (
             "primary: [nDCG@10,",
             "primary: [nDCG@10, ndcg_cut_10,",
             "comparison.primary: names nDCG@10 more than once | name each label once",
-        ),
-        (
-            "gate: {}",
-            "acknowledge: {short_lists: {reasn: known}}",
-            "acknowledge.short_lists.reasn: is not a key that Concord knows | did you mean",
         ),
     ],
 )
@@ -325,12 +297,6 @@ def line_number(start: str) -> int:
             "evaluation.kss: is not a key that Concord knows\n  fix: did you mean 'ks'?",
             marks=pytest.mark.bad_input(52, "error: did you mean 'ks'?"),
             id="unknown key",
-        ),
-        (
-            "  als: {path",
-            "  als: {pth",
-            "als: {path",
-            "models.als.pth: is not a key that Concord knows\n  fix: did you mean 'path'?",
         ),
         (
             "by: activity, edges",
@@ -435,18 +401,6 @@ def test_values_of_older_yaml_are_text(tmp_path: Path) -> None:
 def write_resamples(path: Path, resamples: str) -> Path:
     path.write_text(DEMO.replace("  resamples: 2000", resamples), encoding="utf-8")
     return path
-
-
-def test_missing_file_has_a_fix_with_the_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="`concord init` writes it"):
-        read_params(tmp_path / "params.yaml")
-
-
-def test_the_scale_of_the_grades_is_free_under_a_preset(tmp_path: Path) -> None:
-    path = tmp_path / "params.yaml"
-    path.write_text(DEMO.replace("relevance_threshold: 1", "relevance_threshold: 2"))
-
-    assert read_params(path).parsed_conventions.relevance_threshold == 2
 
 
 def test_the_demo_has_no_gate() -> None:

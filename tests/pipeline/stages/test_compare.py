@@ -92,18 +92,9 @@ def test_best_models_share_the_flag_and_close_ones_are_named(tmp_path: Path) -> 
     comparison = run_compare(write_results(tmp_path, models))
     rows = {r["model"]: r for r in comparison["scores"] if r["label"] == "nDCG@5"}
 
-    assert {model: r["best"] for model, r in rows.items()} == {
-        "pop": False,
-        "ease": True,
-        "copy": True,
-        "als": False,
-    }
-    assert {model: r["indistinguishable_from_best"] for model, r in rows.items()} == {
-        "pop": False,
-        "ease": True,
-        "copy": True,
-        "als": True,
-    }
+    close = {model: r["indistinguishable_from_best"] for model, r in rows.items()}
+    assert {model for model, r in rows.items() if r["best"]} == {"ease", "copy"}
+    assert close == {"pop": False, "ease": True, "copy": True, "als": True}
     assert row(comparison, "nDCG@5", "ease", "copy")["verdict"] == "identical"
     assert row(comparison, "nDCG@5", "ease", "copy")["p"] is None
     others = [
@@ -153,17 +144,6 @@ def test_undefined_values_count_as_in_the_mean(
 
     assert actual["n_users"] == n_users
     assert actual["difference"] == difference
-
-
-def test_pooled_precision_has_means_and_no_interval(tmp_path: Path) -> None:
-    models = {"pop": {"P@10": [0.1] * 50}, "als": {"P@10": [0.3] * 50}}
-    comparison = run_compare(write_results(tmp_path, models, precision_aggregate="micro"))
-    actual = row(comparison, "P@10", "als", "pop")
-
-    assert actual["difference"] == pytest.approx(0.3 - 0.1)
-    assert (actual["verdict"], actual["ci_low"], actual["p"]) == ("no_interval", None, None)
-    flags = [r["indistinguishable_from_best"] for r in comparison["scores"]]
-    assert flags == [None, True]
 
 
 @pytest.mark.parametrize(
@@ -223,22 +203,9 @@ def test_leader_by_easy_users_alone_is_not_best(tmp_path: Path) -> None:
     assert shares == {"pop": 1.0, "als": 0.0, "other": 0.0}
 
 
-@pytest.mark.parametrize(
-    ("gaps", "words"),
-    [
-        (  # p by t 0.045, by sign flips 0.055
-            [0.02, 0.05, -0.01, -0.03, 0.02, 0.01, 0.01, 0.07, 0.08, 0.08, 0.07, -0.04],
-            "not significant by joint sign flips of 1 comparison",
-        ),
-        (  # p by sign flips 0.033, and a t interval that holds 0
-            [-0.03, 0.09, 0.16, 0.42, 0.01, 0.05, -0.09, 0.13, 0.13, 0.08, 0.08, -0.04],
-            "not decided, as the interval includes 0",
-        ),
-    ],
-)
-def test_sign_flips_and_interval_have_to_agree(
-    tmp_path: Path, gaps: list[float], words: str
-) -> None:
+def test_joint_sign_flips_decide_even_if_the_interval_excludes_0(tmp_path: Path) -> None:
+    """The p-value is 0.045 by t, and 0.055 by sign flips."""
+    gaps = [0.02, 0.05, -0.01, -0.03, 0.02, 0.01, 0.01, 0.07, 0.08, 0.08, 0.07, -0.04]
     models = {"pop": {"nDCG@10": [0.0] * len(gaps)}, "als": {"nDCG@10": gaps}}
     settings = {"adjustment": "max_t", "min_effect": 0, "resamples": 999}
     comparison = run_compare(write_results(tmp_path, models, **settings))
@@ -246,17 +213,8 @@ def test_sign_flips_and_interval_have_to_agree(
 
     assert actual["verdict"] == "undecided"
     assert actual["p_adjusted"] >= actual["p"]
-    assert words in " ".join(from_content(comparison).verdicts)
-
-
-def test_single_model_is_valid(tmp_path: Path) -> None:
-    comparison = run_compare(write_results(tmp_path, {"pop": {"nDCG@10": [0.5] * 20}}))
-
-    assert comparison["pairs"] == []
-    assert from_content(comparison).verdicts[0] == (
-        "pop is the only model: there is nothing to compare it with."
-    )
-    assert pl.read_parquet(tmp_path / "comparison/differences.parquet").schema["p"] == pl.Float64
+    reason = "not significant by joint sign flips of 1 comparison"
+    assert reason in " ".join(from_content(comparison).verdicts)
 
 
 def test_all_missing_results_are_named_at_once(tmp_path: Path) -> None:

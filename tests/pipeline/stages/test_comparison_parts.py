@@ -134,7 +134,10 @@ def test_a_leading_baseline_is_shown_against_the_runner_up(tmp_path: Path) -> No
     assert (cases.a, cases.b) == ("pop", "als")
 
 
-@pytest.mark.parametrize("models", [{"pop": BASE}, {"pop": BASE, "twin": BASE}])
+APART = {"pop": [0.5, math.nan], "als": [math.nan, 1.0]}  # no user has values of both
+
+
+@pytest.mark.parametrize("models", [{"pop": BASE}, {"pop": BASE, "twin": BASE}, APART])
 def test_no_examples_without_users_on_whom_models_differ(
     tmp_path: Path, models: dict[str, list[float]]
 ) -> None:
@@ -155,12 +158,6 @@ def test_named_models_are_shown_with_their_items(tmp_path: Path) -> None:
     assert cases is not None
     assert (cases.a, cases.b, len(cases.cases)) == ("pop", "als", 6)  # where pop is behind
     assert (cases.both_sides, cases.jaccard) == (False, 2 / 2)
-
-
-def test_models_without_a_shared_user_are_reported_without_cases(tmp_path: Path) -> None:
-    missing = math.nan
-
-    assert _reported(tmp_path, pop=[0.5, 0.5, missing], als=[missing, missing, 1.0]) is None
 
 
 LABEL = "nDCG@10"

@@ -268,6 +268,19 @@ CONVENTIONS = [
 ]
 
 
+def assert_loaded_files_give(
+    expected: pl.DataFrame, labels: list[str], conventions: cc.Conventions
+) -> None:
+    """Assert that both engines give these values for the files that `load` wrote."""
+    task = Task([parse(label) for label in labels], conventions)
+    paths = Path("results/lists/m.parquet"), Path("results/data/truth.parquet")
+    in_ranges = [part.values for part in execute_by_ranges(*model_data(*paths), task, 50)]
+    (at_once,) = (part.values for part in execute_in_memory(*model_data(*paths), task))
+
+    assert at_once.select("user", *labels).equals(expected)
+    assert pl.concat(in_ranges).select("user", *labels).equals(expected)
+
+
 @pytest.mark.parametrize("changed", CONVENTIONS, ids=str)
 @pytest.mark.usefixtures("ranked_files")
 def test_pipeline_equals_the_library(changed: dict[str, Any]) -> None:
@@ -281,13 +294,7 @@ def test_pipeline_equals_the_library(changed: dict[str, Any]) -> None:
         load(connection, lists_of, "m")
     with isolated_connection() as connection:
         load_truth(connection, truth_of)
-    task = Task([parse(label) for label in RANKED_LABELS], conventions)
-    paths = Path("results/lists/m.parquet"), Path("results/data/truth.parquet")
-    in_ranges = [part.values for part in execute_by_ranges(*model_data(*paths), task, 50)]
-    (at_once,) = (part.values for part in execute_in_memory(*model_data(*paths), task))
-
-    assert at_once.select("user", *RANKED_LABELS).equals(expected)
-    assert pl.concat(in_ranges).select("user", *RANKED_LABELS).equals(expected)
+    assert_loaded_files_give(expected, RANKED_LABELS, conventions)
 
 
 @pytest.mark.usefixtures("ranked_files")
@@ -316,13 +323,7 @@ def test_pipeline_equals_the_library_on_qrels_with_subtopics() -> None:
         load(connection, params_of("lists.csv", conventions=changed), "m")
     with isolated_connection() as connection:
         load_truth(connection, params_of("truth.qrels", columns={"subtopic": "iteration"}))
-    task = Task([parse(label) for label in labels], conventions)
-    paths = Path("results/lists/m.parquet"), Path("results/data/truth.parquet")
-    in_ranges = [part.values for part in execute_by_ranges(*model_data(*paths), task, 50)]
-    (at_once,) = (part.values for part in execute_in_memory(*model_data(*paths), task))
-
-    assert at_once.select("user", *labels).equals(expected)
-    assert pl.concat(in_ranges).select("user", *labels).equals(expected)
+    assert_loaded_files_give(expected, labels, conventions)
 
 
 @pytest.mark.usefixtures("ranked_files")

@@ -112,53 +112,6 @@ def test_corrected_means_are_nearer_to_those_of_full_rankings(
         assert np.mean([each[key] for each in corrected]) == pytest.approx(true, rel=0.6), key
 
 
-def test_undeclared_sampling_is_a_warning_and_declared_sampling_is_reported(
-    rankings: tuple[Frames, pl.DataFrame, int],
-) -> None:
-    ranked, truth, catalogue = rankings
-    lists = _sampled(ranked, truth, 1)
-    full = _means(ranked, truth, None)
-
-    items = pl.concat(ranked.values()).select("item").unique()
-    undeclared = _compared(lists, truth, None, items=items)
-    unknown = _compared(lists, truth, None)
-    comparison = _compared(lists, truth, catalogue)
-
-    assert "sampled_candidates" in {each.code for each in undeclared.warnings}
-    assert "sampled_candidates" not in {each.code for each in unknown.warnings}
-    assert "sampled_candidates" not in unknown.checked
-    kinds = {each.code: each for each in comparison.warnings}
-    assert "sampled_candidates" not in kinds
-    assert f"among 100 of {catalogue - 1:,} others" in kinds["sampled_corrected"].sentence
-    reported = kinds["order_not_identifiable"]
-    assert reported.severity == "serious"
-    assert reported.models == ("als", "popularity")
-    words = reported.sentence.replace(".\n", " ").split()
-    for model in ("als", "popularity"):
-        at = len(words) - 1 - words[::-1].index(model)
-        low, high = float(words[at + 1]), float(words[at + 3].rstrip("."))
-        assert low <= full[model, "nDCG@10"] <= high
-
-
-def _compared(
-    lists: Frames,
-    truth: pl.DataFrame,
-    catalogue: int | None,
-    *,
-    items: pl.DataFrame | None = None,
-) -> cc.Comparison:
-    return cc.compare(
-        lists,
-        truth,
-        metrics=["nDCG@10", "Hit@10"],
-        primary=["nDCG@10"],
-        baseline="popularity",
-        min_effect=0.0,
-        conventions=_conventions(catalogue),
-        items=items,
-    )
-
-
 @pytest.mark.whole
 def test_stages_equal_the_librarys_comparison(
     rankings: tuple[Frames, pl.DataFrame, int], tmp_path: Path

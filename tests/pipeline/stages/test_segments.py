@@ -1,6 +1,7 @@
 """Segments of users and items, and the comparison within them."""
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -165,8 +166,8 @@ def test_a_column_that_makes_no_groups_is_refused(
     assert words in str(caught.value)
 
 
-def _lists(params: Params, model: str, items: list[str]) -> None:
-    rows = [(user, item, rank) for user in USERS for rank, item in enumerate(items, 1)]
+def _lists(params: Params, model: str, lists: Mapping[str, Sequence[str | None]]) -> None:
+    rows = [(user, item, n) for user, items in lists.items() for n, item in enumerate(items, 1)]
     frame = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
     frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
 
@@ -181,8 +182,8 @@ def test_items_by_popularity_on_both_sides(tmp_path: Path, key: str) -> None:
     _segments(params.model_copy(update={"segments": {}}), values)  # the other files
     truth = [(user, item, 1.0) for user in USERS for item in ("hit", "mid", "rare", "new")]
     _store(params, "truth", pl.DataFrame(truth, schema=["user", "item", "grade"], orient="row"))
-    _lists(params, "pop", ["hit", "mid"])
-    _lists(params, "als", ["new", "rare"])
+    _lists(params, "pop", dict.fromkeys(USERS, ("hit", "mid")))
+    _lists(params, "als", dict.fromkeys(USERS, ("new", "rare")))
 
     (entry,) = compute_segments(comparison_input(params), [])
 
@@ -201,13 +202,7 @@ def test_ranks_skip_null_duplicates(tmp_path: Path) -> None:
     values = {"pop": _values(1), "als": _values(2)}
     _segments(params.model_copy(update={"segments": {}}), values)  # the other files
     for model in values:
-        rows = [
-            (user, item, rank)
-            for user in USERS
-            for rank, item in enumerate(["hit", None, None, "new", "newer"], 1)
-        ]
-        frame = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
-        frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
+        _lists(params, model, dict.fromkeys(USERS, ("hit", None, None, "new", "newer")))
 
     (entry,) = compute_segments(comparison_input(params), [])
 
@@ -226,14 +221,8 @@ def test_recall_of_a_group_equals_the_library_on_its_items(tmp_path: Path) -> No
     recommended = {user: rng.choice(items, 2, replace=False).tolist() for user in USERS}
     truth = [(user, item, 1.0) for user, items in relevant.items() for item in items]
     _store(params, "truth", pl.DataFrame(truth, schema=["user", "item", "grade"], orient="row"))
-    rows = [
-        (user, item, rank)
-        for user, items in recommended.items()
-        for rank, item in enumerate(items, 1)
-    ]
-    frame = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
     for model in ("pop", "als"):
-        frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
+        _lists(params, model, recommended)
 
     (entry,) = compute_segments(comparison_input(params), [])
 
