@@ -146,6 +146,23 @@ def test_a_worse_segment_fails_against_the_revision(gated: Path) -> None:
     assert done.stdout.splitlines()[3] == "note: not in v1, so not decided on: recent"
 
 
+def test_numbers_against_a_revision_are_those_of_the_two_files(gated: Path) -> None:
+    decision = run_gate(gated, "v1")
+    path = "results/per_user/ease.parquet"
+    files = {"now": gated / path, "then": cached_file(gated, "v1", path)}
+    values = {name: pl.read_parquet(file)["nDCG@10"].to_numpy() for name, file in files.items()}
+    (expected,) = paired_tests(values, [("now", "then")], confidence=0.95)
+
+    result = _model(decision, "ease")["guardrails"][0]
+
+    assert (result["label"], result["difference"], result["ci_low"]) == (
+        "nDCG@10",
+        expected.difference,
+        expected.ci_low,
+    )
+    assert result["margin"] == pytest.approx(0.02 * float(values["then"].mean()))
+
+
 def test_coverage_and_relevant_items_are_decided_against_a_revision(gated: Path) -> None:
     decision = run_gate(gated, "v1")
     ease, knn = (_model(decision, name)["guardrails"] for name in ("ease", "knn"))
@@ -274,6 +291,15 @@ def test_other_conventions_are_refused(revisions: Path, tmp_path: Path) -> None:
 
 
 def test_system_errors_are_not_decisions(gated: Path) -> None:
+    broken = gated / "results/per_user/ease.parquet"
+    content = broken.read_bytes()
+    broken.unlink()
+    broken.write_bytes(content[:1000])
+    done = attempt(gated, "concord", "gate")
+    broken.write_bytes(content)
+
+    assert done.returncode == 2
+    assert done.stderr
     assert attempt(gated, "concord", "gate", "--what").returncode == 2
     assert attempt(gated, "bash", "-c", "exec concord gate > /dev/full").returncode == 2
 

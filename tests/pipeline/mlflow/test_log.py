@@ -231,7 +231,8 @@ def test_runs_are_found_by_difference_p_and_verdict(logged_twice: Logged) -> Non
         "1 of 2",
         "popularity",
     )
-    assert points(client, als, DIFFERENCE) == [(0, pytest.approx(0.05))]  # though logged twice
+    (point,) = points(client, als, DIFFERENCE)  # though logged twice
+    assert point == (0, pytest.approx(0.05))
     popularity = logged_twice.run("popularity")
     assert popularity.data.tags[VERDICT] == "baseline"
     assert {DIFFERENCE, P} & popularity.data.metrics.keys() == set()

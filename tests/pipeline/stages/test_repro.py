@@ -190,6 +190,17 @@ def test_results_not_logged_are_logged_later_and_dvc_has_nothing_to_do(
     assert "up to date" in run(project, "dvc", "status")
 
 
+def test_results_that_are_out_of_date_are_not_logged_again(project: Path) -> None:
+    change_params(project, {"evaluation.ks": [5, 10, 20]})
+    done = attempt(project, "concord", "log", "--again")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "params.yaml (evaluation): has changed since these results were made\n"
+        "  fix: run `dvc repro`\n"
+    )
+
+
 def test_an_error_names_the_key_and_keeps_the_results(project: Path) -> None:
     content = (project / "params.yaml").read_bytes()
     change_params(project, {"conventions.gain": "exp2"})
