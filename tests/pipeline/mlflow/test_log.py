@@ -231,8 +231,8 @@ def test_runs_are_found_by_difference_p_and_verdict(logged_twice: Logged) -> Non
         "1 of 2",
         "popularity",
     )
-    (point,) = points(client, als, DIFFERENCE)  # though logged twice
-    assert point == (0, pytest.approx(0.05))
+    ((step, difference),) = points(client, als, DIFFERENCE)  # though logged twice
+    assert (step, difference) == (0, pytest.approx(0.05))
     popularity = logged_twice.run("popularity")
     assert popularity.data.tags[VERDICT] == "baseline"
     assert {DIFFERENCE, P} & popularity.data.metrics.keys() == set()
