@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 
 from concord.metrics_core.results.base import BaseResult, to_plain
+from concord.pipeline.running.messages import escape_unprintable
 from concord.reports.text.blocks import Block, blocks_of, to_lines
 
 _CODES = {"bold": 1, "open": 2, "worse": 31, "better": 32}  # of ANSI terminals
@@ -21,8 +22,9 @@ def print_result(result: BaseResult, *, as_json: bool = False) -> None:
 
 
 def print_json(result: object) -> None:
-    """Print the fields of a result as JSON, in which other characters than ASCII are escaped."""
-    print(json.dumps(to_plain(result), indent=2, allow_nan=False))
+    """Print the fields of a result as JSON, in which unprintable characters are escaped."""
+    text = json.dumps(to_plain(result), indent=2, ensure_ascii=False, allow_nan=False)
+    print(escape_unprintable(text, keep="\n"))
 
 
 def print_blocks(blocks: Iterable[Block]) -> None:
