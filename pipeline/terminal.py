@@ -24,7 +24,7 @@ from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.paths import ModelFiles, truth_file
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.repository import find_evaluation_folder, rerun_command
-from concord.pipeline.running.messages import LOG
+from concord.pipeline.running.messages import LOG, escape_unprintable
 from concord.pipeline.running.outputs import escape_formulas, is_stream, write_text
 from concord.reports.text.blocks import Block, blocks_of, to_lines
 
@@ -171,8 +171,9 @@ def print_result(result: BaseResult, *, as_json: bool = False) -> None:
 
 
 def print_json(result: object) -> None:
-    """Print the fields of a result as JSON, in which other characters than ASCII are escaped."""
-    print(json.dumps(to_plain(result), indent=2, allow_nan=False))
+    """Print the fields of a result as JSON, in which unprintable characters are escaped."""
+    text = json.dumps(to_plain(result), indent=2, ensure_ascii=False, allow_nan=False)
+    print(escape_unprintable(text, keep="\n"))
 
 
 def print_blocks(blocks: Iterable[Block]) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from urllib.parse import quote
 
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.history import Change, RevisionChanges
 from concord.metrics_core.results.text_format import PERCENT
@@ -196,7 +197,11 @@ def _segments(comment: Comment, max_rows: int) -> str:
         return "No segment is significantly worse than before." if since.segmented else ""
     overall = {(each.model, each.label): each for each in since.changes}
     ranked = sorted(since.worse, key=_loss)
-    shown = [each for each in ranked if _deviates(each, overall.get((each.model, each.label)))]
+    shown = [
+        each
+        for each in ranked
+        if _deviates((each.ci_low, each.ci_high), overall.get((each.model, each.label)))
+    ]
     shown = shown[:_MAX_SEGMENTS]
     others = [each for each in ranked if each not in shown]
     first, rest = (_segment_table(comparison, each, max_rows) for each in (shown, others))
@@ -222,27 +227,32 @@ def _segment_table(comparison: Comparison, changes: Sequence[Change], max_rows: 
 
 
 def _worse_than_baseline(comparison: Comparison, max_rows: int) -> str:
-    """Return the first segments with a reversed difference, and folded the others."""
-    shown, others = [
-        [
-            text
-            for entry in entries(comparison)
-            for text in segment_sentences(
-                comparison, entry, [each for each in entry.cells if each.is_reversed == is_reversed]
-            )
+    """Return the segments that are reversed or lose more than all users, and folded the others."""
+    overall = {(pair.a, pair.label): pair for pair in comparison.pairs if pair.vs_baseline}
+    shown: list[str] = []
+    others: list[str] = []
+    for entry in entries(comparison):
+        first = [
+            each
+            for each in entry.cells
+            if each.is_reversed
+            or _deviates((each.diff_low, each.diff_high), overall.get((each.model, each.label)))
         ]
-        for is_reversed in (True, False)
-    ]
+        rest = [each for each in entry.cells if each not in first]
+        shown += segment_sentences(comparison, entry, first)
+        others += segment_sentences(comparison, entry, rest)
     others = [*shown[_MAX_SEGMENTS:], *others]
-    first = bullets(shown[:_MAX_SEGMENTS], max_rows)
-    return _worse_segments(first, bullets(others, max_rows), len(others))
+    visible = bullets(shown[:_MAX_SEGMENTS], max_rows)
+    return _worse_segments(visible, bullets(others, max_rows), len(others))
 
 
-def _deviates(segment: Change, overall: Change | None) -> bool:
+def _deviates(
+    interval: tuple[float | None, float | None], overall: Change | Difference | None
+) -> bool:
     """True if a segment loses although all users together do not, or loses significantly more."""
     if overall is None or overall.verdict not in _WORSE:
         return True
-    low, high = segment.ci_low, segment.ci_high
+    low, high = interval
     if low is None or high is None or overall.ci_low is None or overall.ci_high is None:
         return False
     return high < overall.ci_low if (overall.difference or 0) < 0 else low > overall.ci_high

@@ -9,7 +9,7 @@ from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import numbers, panel, quality, replicates, segments, summary
-from concord.reports.text.answer import answer
+from concord.reports.text.answer import answer, answer_numbers
 from concord.reports.text.comparison import leaderboard, legend
 from concord.reports.text.display_words import display_words
 from concord.reports.text.groups import explain_groups
@@ -143,6 +143,27 @@ def _cautions(comparison: Comparison, max_rows: int) -> str:
     )
 
 
+def _pairs_over_replicates(comparison: Comparison, max_rows: int) -> str:
+    tables = []
+    for label in comparison.primary:
+        pairs = replicates.rows(comparison, label)
+        rows = [
+            (
+                f"{row.pair.a} − {row.pair.b}",
+                row.difference,
+                f"{row.over_users}: {VERDICTS[row.users.verdict].word}",
+                f"{row.over_trainings}: {VERDICTS[row.pair.verdict].word}",
+                f"{row.pair.n_replicates_a} and {row.pair.n_replicates_b}",
+                f"{row.pair.n_reversed} of {row.pair.n_pairs}",
+            )
+            for row in pairs
+        ]
+        over = replicates.covers(pairs[0]).capitalize() if pairs else ""
+        header = (label, "Difference", "Users only", over, "Replicates", "Reversed")
+        tables.append(table(header, rows, max_rows))
+    return titled("Pairs over replicates", *tables)
+
+
 def _segments(comparison: Comparison, max_rows: int) -> str:
     entries = segments.entries(comparison)
     sentences = [
@@ -255,10 +276,12 @@ def _convention_rows(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
 
 _SECTIONS: Mapping[str, Callable[[Comparison, int], str]] = {
     "the decision": lambda comparison, _: answer_part(comparison, comparison.gate),
+    "the differences": lambda comparison, _: sentence(answer_numbers(comparison)),
     "warnings": lambda comparison, max_rows: warnings_part(comparison, None, max_rows),
     "cautions": _cautions,
     "replicates": replicates_part,
     "the leaderboard": leaderboards_part,
+    "pairs over replicates": _pairs_over_replicates,
     "what the gate checked": lambda comparison, max_rows: gate_part(comparison.gate, max_rows),
     "segments": _segments,
     "definitions": _panel,

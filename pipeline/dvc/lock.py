@@ -20,6 +20,7 @@ LOCK = "dvc.lock"
 RESULT_SUFFIXES = {"per_user": ".parquet", "summary": ".json", "lists": ".parquet"}
 # Scalars stay text: a model may be called `no`, and a hash may look like a number.
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_MAX_DEPTH = 100  # of nested mappings and lists
 _CONFLICT = re.compile(r"^(<{7}|>{7})", re.MULTILINE)
 _BACKGROUND = "load-background@"
 _HASHES = ("md5", "etag", "checksum")
@@ -245,8 +246,17 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the content with every scalar as text; None if it is not YAML or nested too deep."""
+    """Return the content with every scalar as text; None if it is not YAML or nested too deep.
+
+    The loader of LibYAML crashes the process on deep nesting, so the depth is known before.
+    """
+    depth = 0
     try:
+        for event in yaml.parse(text, _LOADER):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > _MAX_DEPTH:
+                return None
         return yaml.load(text, _LOADER)
     except (yaml.YAMLError, RecursionError):
         return None

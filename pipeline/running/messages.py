@@ -123,6 +123,13 @@ def peak_memory() -> int:
         return peak if sys.platform == "darwin" else peak * 1024
 
 
+def escape_unprintable(text: str, keep: str = "") -> str:
+    """Return JSON with unprintable characters escaped, except `keep`; others stay readable."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else json.dumps(c)[1:-1] for c in text)
+
+
 class _TextFormatter(logging.Formatter):
     """Format each message as printable text."""
 
@@ -137,7 +144,8 @@ class _JsonFormatter(logging.Formatter):
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {"time": time, "level": record.levelname.lower()}
         line |= getattr(record, "fields", {})
-        return json.dumps({**line, "message": record.getMessage()})
+        line["message"] = record.getMessage()
+        return escape_unprintable(json.dumps(line, ensure_ascii=False))
 
 
 _DRAWING_INTERVAL = 0.25  # seconds

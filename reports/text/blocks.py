@@ -12,13 +12,15 @@ from unicodedata import combining, east_asian_width
 from concord.metrics_core.errors import printable
 from concord.metrics_core.results.rendering import view_of
 from concord.reports.text.display_words import display_words
+from concord.reports.text.numbers import MISSING
 from concord.reports.text.verdict_styles import VERDICTS
 
 _GAP = 2  # between two columns
 _TABLE = 'style="border-collapse: collapse; color: inherit"'
-_CELL = 'style="text-align: left; padding: 0.15em 1em 0.15em 0"'
+_CELL = 'style="text-align: {}; padding: 0.15em 1em 0.15em 0"'
 _TONES = {style.word: style.tone for style in VERDICTS.values()}
 _NUMBER = re.compile(r"[+−]?[\d.,]+( to [+−]?[\d.,]+| \w+)?")  # such cells are not wrapped
+_STARTS_AS_NUMBER = re.compile(r"[+−<]? ?\d")
 Style = Callable[[str, str], str]  # text, and `bold` or the tone of a verdict -> styled text
 
 
@@ -94,7 +96,8 @@ def _table_lines(table: TextTable, width: int, style: Style) -> Iterator[str]:
 
 
 def _records(rows: Sequence[Sequence[str]], width: int, style: Style) -> Iterator[str]:
-    (_, *header), *others = rows
+    (first_title, *header), *others = rows
+    yield from filter(None, [style(first_title, "bold")])
     for name, *cells in others:
         yield style(name, "bold")
         for title, cell in zip(header, cells, strict=True):
@@ -143,6 +146,11 @@ def _length(text: str) -> int:
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
+def holds_numbers(column: Sequence[str]) -> bool:
+    """True if every cell begins with a number, or is empty."""
+    return all(_STARTS_AS_NUMBER.match(cell) for cell in column if cell not in {"", MISSING})
+
+
 def to_html(blocks: Iterable[Block]) -> str:
     """Return the blocks as paragraphs and tables in the colours of the page around them.
 
@@ -170,8 +178,16 @@ def _block_html(block: Block) -> str:
 
 
 def _table_html(table: TextTable) -> str:
+    sides = [
+        "right" if holds_numbers(column) else "left" for column in zip(*table.rows, strict=True)
+    ]
+    sides = sides or ["left"] * len(table.header)
+
     def row(cells: Sequence[str], tag: str) -> str:
-        return "".join(f"<{tag} {_CELL}>{escape(printable(cell))}</{tag}>" for cell in cells)
+        return "".join(
+            f"<{tag} {_CELL.format(side)}>{escape(printable(cell))}</{tag}>"
+            for cell, side in zip(cells, sides, strict=True)
+        )
 
     body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in table.rows)
     return f"<table {_TABLE}><tr>{row(table.header, 'th')}</tr>{body}</table>"

@@ -30,8 +30,11 @@ def describe(comparison: Comparison) -> Iterator[Block]:
 
 def leaderboards(comparison: Comparison, labels: Sequence[str]) -> Iterator[Block]:
     """Yield the leaderboard of each metric, and the meaning of its marks."""
-    yield from (leaderboard(comparison, label) for label in labels)
-    yield from legend(comparison, labels)
+    for number, label in enumerate(labels):
+        yield from [""] if number else []
+        yield leaderboard(comparison, label)
+    if meanings := [*legend(comparison, labels)]:
+        yield from ["", *meanings]
 
 
 def leaderboard(

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from concord.metrics_core.errors import printable
-from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.text.numbers import MISSING
+from concord.reports.text.blocks import Block, Heading, TextTable, holds_numbers
 
 COMMENT_LIMIT = 65_535  # characters of a comment on GitHub
 _MAX_ROWS = (200, 50, 25, 10, 3)  # of each table
@@ -14,7 +13,6 @@ _OMITTED_LENGTH = 1000  # characters, at most
 _MAX_CELL, _MAX_SENTENCE = 300, 3000  # characters: names from files may be long
 _SPECIAL = re.compile(r"([\\`*_\[\]|#~!$])")
 _CODE = re.compile(r"\\`(\w[\w.: \\-]*)\\`", re.ASCII)  # `user_no_recs: zero`, escaped
-_NUMBER = re.compile(r"[+−<]? ?\d")
 _BREAK = "\N{ZERO WIDTH SPACE}"
 # GitHub and GitLab find mentions and links in the rendered text, so escapes do not prevent them;
 # a break inside does. The character before one is tested as ASCII, as they do: `é@team` is a
@@ -99,15 +97,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], max_rows: int) -
     """Return a table of the first rows, and the number of the others; numbers are on the right."""
     if not rows:
         return ""
-    rule = "|".join(
-        "--:" if _holds_numbers(column) else ":--" for column in zip(*rows, strict=True)
-    )
+    rule = "|".join("--:" if holds_numbers(column) else ":--" for column in zip(*rows, strict=True))
     lines = [_line(header), f"|{rule}|", *map(_line, rows[:max_rows])]
     return "\n".join(lines) + more(len(rows) - max_rows)
-
-
-def _holds_numbers(column: Sequence[str]) -> bool:
-    return all(_NUMBER.match(text) for text in column if text not in {"", MISSING})
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -127,7 +119,7 @@ def to_markdown(blocks: Iterable[Block]) -> str:
         if isinstance(block, TextTable):
             lines.append(f"\n{table(block.header, block.rows, len(block.rows))}\n")
         elif isinstance(block, Heading):
-            lines.append(f"\n**{sentence(block)}**\n")
+            lines.append(f"\n**{sentence(block.strip('=- '))}**\n")
         else:
             indent = " " * (len(block) - len(block.lstrip()))
             lines.append(f"{indent}- {sentence(block)}" if block else "")

@@ -115,7 +115,7 @@ def exact(value: float) -> str:
 def setting(value: object) -> str:
     """Return a convention's value as params.yaml writes it."""
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {setting(inner)}" for name, inner in value.items())
+        return f"{{{', '.join(f'{name}: {setting(inner)}' for name, inner in value.items())}}}"
     return "null" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

@@ -1,5 +1,6 @@
 """Tables in the terminal: whole words and numbers, colours, the leaderboard after `dvc repro`."""
 
+import json
 import random
 import re
 import sys
@@ -12,7 +13,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.results.comparison import Comparison
 from concord.pipeline.commands.leaderboard import short_leaderboard
-from concord.pipeline.terminal import print_blocks, print_result, terminal_lines
+from concord.pipeline.terminal import print_blocks, print_json, print_result, terminal_lines
 from concord.reports.text.blocks import TextTable
 from concord.reports.text.comparison import leaderboards
 
@@ -25,6 +26,25 @@ TABLE = TextTable(("convention", "meaning", "metrics"), ROWS)
 PRIMARY = ["nDCG@3", "R@3", "P@3", "RR@3", "AP@3", "Hit@3"]
 USERS = [f"u{i}" for i in range(60)]
 LONG = "als-implicit-factors-200-regularisation-0.01-alpha-40-seed-7"
+
+
+def test_a_narrow_table_says_what_its_rows_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+
+    lines = terminal_lines([TextTable(("nDCG@3 ↑", "verdict"), [("als", "x" * 30)])])
+
+    assert [line.strip() for line in lines] == ["nDCG@3 ↑", "als", "verdict:", "x" * 30]
+
+
+def test_json_is_readable_and_controls_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "Zoë \x1b[31m\u202e\x9b"
+
+    print_json({"name": name})
+
+    out = capsys.readouterr().out
+    assert "Zoë" in out
+    assert out.replace("\n", "").isprintable()
+    assert json.loads(out) == {"name": name}
 
 
 @pytest.mark.parametrize("columns", [200, 80, 50, 24])
@@ -96,8 +116,9 @@ def test_a_usual_model_takes_one_line_of_80_columns(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("COLUMNS", "80")
     lines = leaderboard_lines(compare_models(("popularity", "ease-recent"), 2))
 
-    firsts = ["nDCG@3", "popularity", "ease-recent", "R@3", "popularity", "ease-recent", "best:"]
-    assert [line.split()[0] for line in lines] == firsts
+    table = ["popularity", "ease-recent", ""]
+    firsts = ["nDCG@3", *table, "R@3", *table, "best:"]
+    assert [line.partition(" ")[0] for line in lines] == firsts
     assert lines[1].endswith("baseline")
     assert lines[2].endswith("worse")
 

@@ -132,6 +132,18 @@ def test_only_segments_that_lose_more_than_all_users_are_not_folded() -> None:
     assert re.findall(r"activity=(.*?) \|", rest) == ["a", "as all"]
 
 
+def test_without_a_revision_segments_that_lose_more_than_all_users_are_not_folded() -> None:
+    comparison = from_content(sample.two_models())
+    activity, *_ = comparison.segments
+    of_model = [each for each in activity.cells if each.model == "ease"]
+    worse = replace(of_model[0], difference=-0.3, diff_low=-0.4, diff_high=-0.2, verdict="worse")
+    comparison = replace(comparison, segments=(replace(activity, cells=(worse,)),))
+    text = render_comment(Comment("", comparison, None))
+
+    assert "### Segments that are worse\n\n- " in text
+    assert "segments that are worse (1)" not in text
+
+
 def test_unchanged_models_share_one_line() -> None:
     comparison = from_content(sample.two_models())
     changes = [change("als", "nDCG@10")]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from concord.metrics_core.errors import InputError
+from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_files import MAX_BYTES, load_yaml
 from tests.project import ROOT
@@ -61,3 +62,8 @@ def test_nothing_else_reads_yaml() -> None:
         "pipeline/init/validation.py",
         "pipeline/init/edit.py",
     }  # dvc.lock is DVC's own; the others read it safely first
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, "- " * 100_000 + "x"])
+def test_a_deep_dvc_lock_does_not_end_the_process(text: str) -> None:
+    assert DvcLock(f"stages:\n  {text}\n").fault == "is not a valid dvc.lock"

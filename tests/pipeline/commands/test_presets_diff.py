@@ -45,8 +45,8 @@ def test_each_side_has_its_value_and_meaning_and_the_metrics_that_change(
         ["convention", "wikipedia", "recohut_method0", "changes"],
         [
             "discount",
-            "log: 2 (ln b / ln(i + 1))",
-            "jk: 2 (1 / max(1, log_b i), so that the first b ranks are not discounted)",
+            "{log: 2} (ln b / ln(i + 1))",
+            "{jk: 2} (1 / max(1, log_b i), so that the first b ranks are not discounted)",
             "DCG, nDCG, AWRF, EED, EER, EEL",
         ],
         [
