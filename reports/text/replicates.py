@@ -220,6 +220,11 @@ def _short_remedy(pair: ReplicatedDifference) -> str:
     return "neither alone" if pair.ci_low <= 0 <= pair.ci_high else "decided"
 
 
+def covers(row: Row) -> str:
+    """Return what the interval over replicates covers."""
+    return "users and replicates" if row.pair.over_users else "replicates"
+
+
 def single_differences(comparison: Comparison, model: str, label: str) -> list[float]:
     """Return the differences of single trainings to the baseline.
 
