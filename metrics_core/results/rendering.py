@@ -5,7 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from concord.metrics_core.errors import report_missing_extra
+from concord.metrics_core.errors import printable, report_missing_extra
 
 
 def view_of(result: Any, part: str = "text") -> ModuleType:
@@ -37,13 +37,13 @@ _SENTENCES = {
 
 
 def render_sentences(kind: str, result: Any) -> tuple[str, ...]:
-    """Return the sentences about a result, or about a part of one."""
+    """Return the sentences about a result, or about a part of one, each on one line."""
     module, function = _SENTENCES[kind]
     sentences = getattr(import_module(module), function)(result)
     if getattr(result, "words", None):
         words = import_module("concord.reports.text.display_words")
         sentences = map(words.display_words(result).show, sentences)
-    return tuple(sentences)
+    return tuple(map(printable, sentences))
 
 
 _DOCUMENTS = {

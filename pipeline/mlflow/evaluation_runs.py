@@ -3,32 +3,33 @@
 import hashlib
 import json
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from concord.metrics_core.files import content_id, load_json
-from concord.metrics_core.metrics.label import Label, parse
+from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, or_nan
 from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.mlflow.newest import PLACE_TAG, newest_search, shared_view
 from concord.pipeline.mlflow.run_content import (
+    CONVENTIONS,
     Artifact,
     Json,
+    JsonMapping,
     Point,
     RunContent,
     Standing,
     TrainingRun,
-    curve_key,
+    conventions_text,
     data_files,
     difference_key,
     existing_file,
-    interval_key,
     leader_key,
     metric_key,
+    metric_points,
     p_key,
     tag_key,
 )
@@ -46,7 +47,6 @@ from concord.reports.text.numbers import (
 )
 from concord.reports.text.summary import headline
 
-JsonMapping = Mapping[str, Any]
 _DIGITS = 4  # of the note's numbers
 MAX_NOTE = 7000  # characters; MLflow truncates a tag at 8,000 silently
 
@@ -97,7 +97,7 @@ def _numbers(pair: Difference, confidence: float) -> str:
     )
 
 
-CONVENTIONS, INPUTS = "conventions.yaml", "inputs.json"  # artifacts of a model's run
+INPUTS = "inputs.json"  # artifact of a model's run
 COMPARISON = "comparison"  # name of the run of all models
 
 
@@ -155,24 +155,6 @@ def _training(params: Params, run_id: str) -> TrainingRun:
     return TrainingRun(run_id, "metrics" if params.mlflow.attach == "metrics" else "child")
 
 
-def metric_points(
-    means: Mapping[Label, float | None], summaries: Mapping[str, JsonMapping], labels: Iterable[str]
-) -> Iterator[Point]:
-    """Yield means, curves over k and the intervals of these labels; all would be too many charts.
-
-    MLflow draws means at step 0 as bars, and means with k as the step as a curve.
-    """
-    for label, mean in means.items():
-        yield Point(metric_key(label), float(or_nan(mean)), 0)
-    counts = Counter(curve_key(label) for label in means if label.k is not None)
-    for label, mean in means.items():
-        if label.k is not None and counts[curve_key(label)] > 1:
-            yield Point(curve_key(label), float(or_nan(mean)), label.k)
-    for text in labels:
-        for part in ("ci_low", "ci_high", "n_undefined"):
-            yield Point(interval_key(parse(text), part), float(or_nan(summaries[text][part])), 0)
-
-
 def _params(params: Params, model: str) -> dict[str, str]:
     path, shared = params.models[model].path, _comparison_params(params)
     if params.has_values:
@@ -212,14 +194,6 @@ def _inputs_text(inputs: Mapping[str, JsonMapping]) -> str:
         for name, source in inputs.items()
     }
     return json.dumps(hashes, indent=2, ensure_ascii=False) + "\n"
-
-
-def conventions_text(conventions: Mapping[str, Any]) -> str:
-    """Return the conventions as YAML."""
-    lines = [
-        f"  {name}: {json.dumps(value, ensure_ascii=False)}" for name, value in conventions.items()
-    ]
-    return "\n".join(["conventions:", *lines, ""])
 
 
 def model_standing(

@@ -34,8 +34,12 @@ from concord.metrics_core.evaluation.definition_search import refuse_other_table
 from concord.metrics_core.evaluation.evaluate import evaluate
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.evaluation import Evaluation
-from concord.pipeline.mlflow.evaluation_runs import CONVENTIONS, conventions_text, metric_points
-from concord.pipeline.mlflow.run_content import Point
+from concord.pipeline.mlflow.run_content import (
+    CONVENTIONS,
+    Point,
+    conventions_text,
+    metric_points,
+)
 from concord.pipeline.running.messages import LOG
 
 Cells = dict[Hashable, Any]

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,8 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.metrics.label import Label, parse
+from concord.metrics_core.results.comparison_parts import or_nan
 from concord.pipeline.params.repository import rerun_command
+
+CONVENTIONS = "conventions.yaml"  # artifact of a model's run
+JsonMapping = Mapping[str, Any]
 
 
 def metric_key(label: Label) -> str:
@@ -168,7 +173,6 @@ class Standing:
         return fingerprint_of({"points": points, "tags": self.tags, "artifacts": files})
 
 
-JsonMapping = Mapping[str, Any]
 _TYPES = {"text": "string", "integer": "long"}
 MAX_DIGEST = 36  # characters that MLflow accepts
 
@@ -234,3 +238,29 @@ def _columns(name: str, counts: JsonMapping) -> Iterator[tuple[str, str]]:
         yield "score", "double"
     if counts.get("grades"):
         yield "grade", "double"
+
+
+def metric_points(
+    means: Mapping[Label, float | None], summaries: Mapping[str, JsonMapping], labels: Iterable[str]
+) -> Iterator[Point]:
+    """Yield means, curves over k and the intervals of these labels; all would be too many charts.
+
+    MLflow draws means at step 0 as bars, and means with k as the step as a curve.
+    """
+    for label, mean in means.items():
+        yield Point(metric_key(label), float(or_nan(mean)), 0)
+    counts = Counter(curve_key(label) for label in means if label.k is not None)
+    for label, mean in means.items():
+        if label.k is not None and counts[curve_key(label)] > 1:
+            yield Point(curve_key(label), float(or_nan(mean)), label.k)
+    for text in labels:
+        for part in ("ci_low", "ci_high", "n_undefined"):
+            yield Point(interval_key(parse(text), part), float(or_nan(summaries[text][part])), 0)
+
+
+def conventions_text(conventions: Mapping[str, Any]) -> str:
+    """Return the conventions as YAML."""
+    lines = [
+        f"  {name}: {json.dumps(value, ensure_ascii=False)}" for name, value in conventions.items()
+    ]
+    return "\n".join(["conventions:", *lines, ""])

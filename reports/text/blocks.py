@@ -15,7 +15,7 @@ from concord.reports.text.display_words import display_words
 from concord.reports.text.numbers import MISSING
 from concord.reports.text.verdict_styles import VERDICTS
 
-_GAP = 2  # between two columns
+_GAP = 2  # between two columns; 1 where the table fits only then
 _TABLE = 'style="border-collapse: collapse; color: inherit"'
 _CELL = 'style="text-align: {}; padding: 0.15em 1em 0.15em 0"'
 _TONES = {style.word: style.tone for style in VERDICTS.values()}
@@ -80,17 +80,18 @@ def to_lines(
 def _table_lines(table: TextTable, width: int, style: Style) -> Iterator[str]:
     """Yield a line per row, or several if a cell is wrapped; a block per row if none fits."""
     rows = [[*map(printable, row)] for row in (table.header, *table.rows)]
-    widths = _column_widths(rows, width)
-    if widths is None:
+    gap = next((gap for gap in (_GAP, 1) if _min_width(rows, gap) <= width), None)
+    if gap is None:
         yield from _records(rows, width, style)
         return
+    widths = _column_widths(rows, width, gap)
     for number, row in enumerate(rows):
         wrapped = (_wrap(cell, length) for cell, length in zip(row, widths, strict=True))
         for texts in zip_longest(*wrapped, fillvalue=""):
             line = ""
             for column, (text, length) in enumerate(zip(texts, widths, strict=True)):
                 tone = "" if number and not column else _TONES.get(row[column], "")
-                padding = " " * (length - _length(text) + _GAP)
+                padding = " " * (length - _length(text) + gap)
                 line += style(text, tone if number else "bold") + padding
             yield line.rstrip()
 
@@ -105,21 +106,23 @@ def _records(rows: Sequence[Sequence[str]], width: int, style: Style) -> Iterato
                 yield f"{' ' * _GAP}{line}".rstrip()
 
 
-def _column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
-    """Return column widths that fit, in proportion but never below the longest words.
+def _min_width(rows: Sequence[Sequence[str]], gap: int) -> int:
+    """Return the width of a table whose columns are as wide as their longest words."""
+    columns = [*zip(*rows, strict=True)]
+    return sum(max(map(_longest_word, column)) for column in columns) + gap * (len(columns) - 1)
 
-    None if the longest words do not fit.
-    """
+
+def _column_widths(rows: Sequence[Sequence[str]], width: int, gap: int) -> list[int]:
+    """Return column widths that fit, in proportion but never below the longest words."""
     columns = [*zip(*rows, strict=True)]
     widest = [max(map(_length, column)) for column in columns]
-    if sum(widest) + _GAP * (len(columns) - 1) <= width:
-        return widest
     least = [max(map(_longest_word, column)) for column in columns]
-    spare = width - _GAP * (len(columns) - 1) - sum(least)
     missing = sum(widest) - sum(least)
-    if spare < 0:
-        return None
-    return [low + (high - low) * spare // missing for low, high in zip(least, widest, strict=True)]
+    spare = min(width - gap * (len(columns) - 1) - sum(least), missing)
+    return [
+        low + (high - low) * spare // (missing or 1)
+        for low, high in zip(least, widest, strict=True)
+    ]
 
 
 def _longest_word(cell: str) -> int:

@@ -149,7 +149,7 @@ def test_dvc_alone_evaluates_and_logs_nowhere(installed: Path, tmp_path: Path) -
     assert [code for code, *_ in done] == [0] * len(stages)
     assert (results / "report" / "report.html").stat().st_size > 100_000
     assert not (results / "mlflow").exists()
-    assert re.search(r"\none     0\.1348  0\.0\d{3} to 0\.2114", done[-1][1])  # the leaderboard
+    assert re.search(r"\none +0\.1348 close +0\.0\d{3} to 0\.2114", done[-1][1])  # the leaderboard
 
 
 def _commands(repository: Repository, *commands: list[str], at: str) -> list[tuple[int, str, str]]:

@@ -20,7 +20,6 @@ from concord.metrics_core.errors import (
     InputError,
     Problem,
     argument_names,
-    problems_of,
     raise_problems,
     refuse,
 )
@@ -233,20 +232,22 @@ class SparkInputs:
             results.rows.unpersist()
 
     def _raise_problems(self, results: BucketResults, sides: Sequence[SparkTable]) -> None:
-        """Raise the problems of the lists and of the first other table that has some."""
-        lists, *others = sides
-        of_others = (self._problems(results, side) for side in others)
-        raise_problems([*self._problems(results, lists), *next(filter(None, of_others), ())])
+        """Raise the problems of the lists and of the first other table that has some.
+
+        Other rows are counted only if those of the lists are valid.
+        """
+        lists, *others = (self._problems(results, side) for side in sides)
+        raise_problems([*lists, *next(filter(None, others), ())])
+        for side in sides:
+            rows = sum(each.rows.get(side.name, 0) for each in results.facts)
+            if side.name != "users" and not rows:
+                self._refuse_empty(side)
+            if side.name == "truth" and not sum_counts(results.facts)["truth_left"]:
+                raise no_rows_left_error(side.table)
 
     def _problems(self, results: BucketResults, side: SparkTable) -> Sequence[Problem]:
-        if problems := [p for each in results.facts for p in each.problems.get(side.name, [])]:
-            return [with_row_names(each, side.origins.words) for each in merge_problems(problems)]
-        rows = sum(each.rows.get(side.name, 0) for each in results.facts)
-        if side.name != "users" and not rows:
-            return problems_of(self._refuse_empty, side)
-        if side.name == "truth" and not sum_counts(results.facts)["truth_left"]:
-            return no_rows_left_error(side.table).problems
-        return ()
+        problems = [p for each in results.facts for p in each.problems.get(side.name, [])]
+        return [with_row_names(each, side.origins.words) for each in merge_problems(problems)]
 
     def result(self) -> Evaluation:
         """Return the evaluation of the tables."""

@@ -75,7 +75,7 @@ def test_terminal_and_page_show_the_same_cases(
         (("alz", "--versus", "ease"), "MODEL", "did you mean 'als'?"),
         (("als", "--versus", "als"), "--versus", "is the model itself"),
         (("als", "--versus", "ease", "--worst", "0"), "--worst", "write a whole number above 0"),
-        (("als", "--versus", "ease", "--segment", "a=b"), "--segment", "add some to `segments:`"),
+        (("als", "--versus", "ease", "--segment", "a=b"), "--segment", "add some to `segments`"),
         (("als", "--versus", "ease", "--metric", "Coverage@2"), "--metric", "one number over all"),
         (("als", "--versus", "ease", "--html", "lists"), "--html", "is a folder"),
         (

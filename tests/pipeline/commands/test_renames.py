@@ -37,9 +37,9 @@ def run_gate(project: Path, **gate: Any) -> tuple[int, list[str], list[str]]:
     change_params(project, {"gate": GATE | gate})
     done = attempt(project, "concord", "gate", "v1", "--json")
     assert done.stdout, done.stderr
-    content = json.loads(done.stdout)
-    assert done.returncode == content["exit_code"]
-    return done.returncode, content["lines"], content["notes"]
+    notes = json.loads(done.stdout)["notes"]
+    lines = attempt(project, "concord", "gate", "v1").stdout.splitlines()
+    return done.returncode, lines[: len(lines) - len(notes)], notes
 
 
 @pytest.mark.whole
