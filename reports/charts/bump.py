@@ -159,8 +159,8 @@ def _hover(comparison: Comparison, entry: Entry, model: str, column: Column) -> 
     digits, rank = comparison.decimals[entry.metric], column.ranks[model]
     values = [d.values[model] for d in column.definitions]
     means = [number(f(v for v in values if v is not None), digits) for f in (min, max) if rank]
-    found = f"rank {rank} with {' to '.join(dict.fromkeys(means))}" if rank else "no value"
-    return f"{model}, {found}: {', '.join(column.names)}"
+    value_text = f"rank {rank} with {' to '.join(dict.fromkeys(means))}" if rank else "no value"
+    return f"{model}, {value_text}: {', '.join(column.names)}"
 
 
 def _draw_bands(chart: Chart, frame: _Frame, all_columns: Sequence[Column]) -> None:

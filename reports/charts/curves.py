@@ -185,8 +185,8 @@ def _draw_curves(
     for line, pairs in named.items():
         for pair in pairs:
             digits = comparison.decimals[pair.label]
-            found = f"{difference_with_interval(pair, digits)}, {VERDICTS[pair.verdict].word}"
-            with chart.group(line.model, hover=f"{line.model}, {pair.label}: {found}"):
+            value_text = f"{difference_with_interval(pair, digits)}, {VERDICTS[pair.verdict].word}"
+            with chart.group(line.model, hover=f"{line.model}, {pair.label}: {value_text}"):
                 place = at[pair.label], y(pair.difference or 0.0)
                 chart.symbol(place, line.shape, 3.16, stroke=line.colour, fill=line.colour)
 

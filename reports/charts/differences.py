@@ -127,8 +127,8 @@ def _draw_marks(chart: Chart, x: Linear, y: float, row: Difference, comparison: 
     if row.difference is None:
         return
     style = VERDICTS[row.verdict]
-    found = difference_with_interval(row, comparison.decimals[row.label])
-    with chart.group(hover=f"{row.a}: {found}, {style.word}"):
+    value_text = difference_with_interval(row, comparison.decimals[row.label])
+    with chart.group(hover=f"{row.a}: {value_text}, {style.word}"):
         draw_interval(chart, x, y, (row.ci_low, row.ci_high), style.tone)
         draw_verdict(chart, (x(row.difference), y), row.verdict, 5.7, "raised")
 
@@ -162,9 +162,9 @@ def _draw_texts_above(
     style, zero = VERDICTS[row.verdict], x(0)
     left = 0 if zero > _NARROW_TEXT else zero + 6
     right = chart.width if zero < chart.width - _NARROW_TEXT else zero - 6
-    found = f"{_number(row, comparison)} {style.word}"
+    value_text = f"{_number(row, comparison)} {style.word}"
     chart.text(left, y - 17, shorten(row.a, LONG_NAME), 13, "ink")
-    chart.text(right, y - 17, found, 13, style.tone, anchor="end", bold=True)
+    chart.text(right, y - 17, value_text, 13, style.tone, anchor="end", bold=True)
 
 
 def _number(row: Difference, comparison: Comparison) -> str:
@@ -279,9 +279,9 @@ def _draw_texts(chart: Chart, y: float, row: _Row, *, narrow: bool) -> None:
     """Write name, difference and verdict of a row: beside it, or above it if narrow."""
     tone, right = row.style.tone, chart.width
     if narrow:
-        found = f"{row.number} {row.word}"
+        value_text = f"{row.number} {row.word}"
         chart.text(0, y - 17, shorten(row.pair.a, LONG_NAME), 13, "ink")
-        chart.text(right, y - 17, found, 13, tone, anchor="end", bold=True)
+        chart.text(right, y - 17, value_text, 13, tone, anchor="end", bold=True)
         return
     chart.text(-140, y, shorten(row.pair.a, NAME), 14, "ink")
     chart.text(right + 72, y, row.number, 14, tone, anchor="end", bold=True)
@@ -319,9 +319,9 @@ def _draw_cell(
 ) -> None:
     digits = comparison.decimals[pair.label]
     interval = signed_interval(pair.ci_low, pair.ci_high, digits)
-    found = f"{signed(pair.difference, digits)} ({interval}), {VERDICTS[pair.verdict].word}"
+    value_text = f"{signed(pair.difference, digits)} ({interval}), {VERDICTS[pair.verdict].word}"
     x, y = corner
     chart.rect(x + 1, y + 1, x + size - 1, y + size - 1, "band")
-    with chart.group(pair.a, pair.b, hover=f"{pair.a} minus {pair.b}: {found}"):
+    with chart.group(pair.a, pair.b, hover=f"{pair.a} minus {pair.b}: {value_text}"):
         middle = x + size / 2, y + size / 2
         draw_verdict(chart, middle, pair.verdict, (1.05 * size) ** 0.5, "band", width=1.25)

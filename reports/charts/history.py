@@ -165,8 +165,8 @@ def _plain(point: _Point, digits: int) -> str:
 def _hover(point: _Point, digits: int) -> str:
     standing = point.standing
     ends = interval(standing.ci_low, standing.ci_high, digits)
-    found = f"{number(point.mean, digits)}{f' ({ends})' if ends else ''}{_verdict_text(point)}"
-    return f"{text.revision_name(point.revision)}, {standing.model}: {found}"
+    value_text = f"{number(point.mean, digits)}{f' ({ends})' if ends else ''}{_verdict_text(point)}"
+    return f"{text.revision_name(point.revision)}, {standing.model}: {value_text}"
 
 
 def _verdict_text(point: _Point) -> str:

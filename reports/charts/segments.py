@@ -65,8 +65,8 @@ class _Row:
     @property
     def plain(self) -> str:
         """The row as text."""
-        found = numbers.with_details(self.number, self.cell.detail)
-        return f"{self.group.name}, {self.model}: {found} {self.cell.word}"
+        value_text = numbers.with_details(self.number, self.cell.detail)
+        return f"{self.group.name}, {self.model}: {value_text} {self.cell.word}"
 
 
 def segment_chart(

@@ -81,7 +81,7 @@ class _Row:
 
     Attributes
     ----------
-    found, reason, plain : str
+    number, reason, plain : str
         Difference and verdict, why it is undecided, and all of it for screen readers.
     shrunk : float or None
         None in the row of the mean.
@@ -90,7 +90,7 @@ class _Row:
     name: str
     value: float | None
     interval: tuple[float | None, float | None]
-    found: str
+    number: str
     plain: str
     tone: str
     reason: str = ""
@@ -121,8 +121,8 @@ def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
                 _draw_marks(chart, x, y, row)
                 chart.text(12 - left, y, _name(row.name, narrow=narrow), 12, "ink-soft")
                 if not narrow:
-                    found_y = y - 6 if row.reason else y
-                    chart.text(width + 16, found_y, row.found, 13, row.tone, bold=True)
+                    number_y = y - 6 if row.reason else y
+                    chart.text(width + 16, number_y, row.number, 13, row.tone, bold=True)
                     chart.text(width + 16, y + 7, row.reason, 11, "ink-soft")
             y += _FOREST_ROW
     title = f"{label}: differences to {study.baseline} over data sets"
@@ -143,23 +143,25 @@ def _rows(study: Study, label: str, model: str) -> Iterator[_Row]:
 
 
 def _dataset_row(each: ShrunkDifference, cell: Cell, decimals: int) -> _Row:
-    found = signed(each.difference, decimals)
+    number = signed(each.difference, decimals)
     interval = signed_interval(cell.diff_low, cell.diff_high, decimals)
     shrunk = signed(each.shrunk, decimals)
     plain = (
-        f"{each.model} on {each.dataset}: {numbers.with_details(found, interval)}, shrunk {shrunk}"
+        f"{each.model} on {each.dataset}: {numbers.with_details(number, interval)}, shrunk {shrunk}"
     )
     ends = cell.diff_low, cell.diff_high
-    return _Row(each.dataset, each.difference, ends, found, plain, "open", shrunk=each.shrunk)
+    return _Row(each.dataset, each.difference, ends, number, plain, "open", shrunk=each.shrunk)
 
 
 def _mean_row(study: Study, pair: Pair, decimals: int) -> _Row:
     verdict, reason = VERDICTS[pair.verdict], undecided_reason(study, pair)
-    found = signed(pair.difference, decimals)
+    number = signed(pair.difference, decimals)
     interval = signed_interval(pair.ci_low, pair.ci_high, decimals)
-    plain = f"{pair.a}, mean over data sets: {found} ({interval}), {verdict.word} {reason}".rstrip()
-    ends, found = (pair.ci_low, pair.ci_high), f"{found} {verdict.word}"
-    return _Row("all data sets", pair.difference, ends, found, plain, verdict.tone, reason)
+    plain = (
+        f"{pair.a}, mean over data sets: {number} ({interval}), {verdict.word} {reason}".rstrip()
+    )
+    ends, number = (pair.ci_low, pair.ci_high), f"{number} {verdict.word}"
+    return _Row("all data sets", pair.difference, ends, number, plain, verdict.tone, reason)
 
 
 def _draw_marks(chart: Chart, x: Linear, y: float, row: _Row) -> None:
