@@ -1,11 +1,12 @@
-"""What a capability has outside its own folders, and what goes when it is removed.
+"""Which code outside its own folders names an analysis.
 
-To remove one: `git rm -r` its folders in `metrics_core/analyses` and `reports`, `git rm` its
-command, the tests beside them, and the lines in the files below.
+`python -m tests.test_capabilities NAME` prints all that goes when the analysis is removed: its own
+files, and each line of code, docs and tests that names it.
 """
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,156 +14,95 @@ import pytest
 from tests.project import ROOT
 
 ANALYSES = ROOT / "metrics_core" / "analyses"
-EVERY = {"concord/__init__.py", "pipeline/commands/registry.py"}  # public names, commands
-OUTSIDE: dict[str, set[str]] = {  # other files that name it
-    "audit": {
-        "docs/concepts/statistics/paired-comparison.md",
-        "docs/decisions/statistics.md",
-        "docs/how-to/audit.md",
-        "docs/how-to/library.md",
-        "docs/reference/api/parts.md",
-        "docs/reference/commands.md",
-    },
+PUBLIC_NAMES = ROOT / "concord" / "__init__.py"
+EVERY = {"concord/__init__.py", "pipeline/commands/registry.py"}
+OUTSIDE: dict[str, set[str]] = {  # other code that names it, by analysis
+    "audit": {"metrics_core/comparison/arguments.py"},
     "cases": {
-        "docs/decisions/reports.md",
-        "docs/gallery.md",
-        "docs/gallery_pages.py",
-        "docs/how-to/error-analysis.md",
-        "docs/how-to/library.md",
-        "docs/how-to/search.md",
-        "docs/reference/api/parts.md",
-        "docs/reference/commands.md",
-        "docs/tutorials/compare-models.md",
-        "docs/tutorials/search-and-rag.md",
+        "metrics_core/comparison/arguments.py",
         "metrics_core/results/comparison.py",
         "metrics_core/results/stored.py",
+        "pipeline/params/model.py",
         "pipeline/stages/evaluations.py",
         "reports/page.py",
     },
-    "check_metric": {
-        "docs/how-to/own-metrics.md",
-        "docs/reference/commands.md",
-        "docs/reference/robustness.md",
-        "metrics_core/metrics/custom_metric.py",
-    },
+    "check_metric": {"metrics_core/metrics/custom_metric.py"},
     "explain": {
-        "docs/get-started/dvc-repository.md",
-        "docs/how-to/error-analysis.md",
-        "docs/how-to/exposure-bias.md",
-        "docs/how-to/fairness.md",
-        "docs/how-to/library.md",
-        "docs/how-to/own-metrics.md",
-        "docs/how-to/reconcile.md",
-        "docs/how-to/sampled.md",
-        "docs/how-to/sessions.md",
-        "docs/make_docs.py",
-        "docs/reference/api/parts.md",
-        "docs/reference/commands.md",
-        "docs/tutorials/different-ndcg.md",
+        "metrics_core/evaluation/inputs.py",
         "reports/reconcile/text.py",
     },
     "judge": {
-        "docs/how-to/judge-labels.md",
-        "docs/how-to/judge.md",
-        "docs/how-to/search.md",
-        "docs/reference/api/parts.md",
-        "docs/reference/commands.md",
+        "benchmarks/simulated_judges.py",
+        "benchmarks/simulated_judging.py",
         "reports/text/warnings.py",
     },
     "plan": {
         "benchmarks/simulated_power.py",
-        "docs/concepts/statistics/sessions-and-clusters.md",
-        "docs/concepts/statistics/verdicts.md",
-        "docs/decisions/statistics.md",
-        "docs/faq.md",
-        "docs/get-started/notebook.md",
-        "docs/get-started/read-the-report.md",
-        "docs/how-to/gate.md",
-        "docs/how-to/library.md",
-        "docs/how-to/plan.md",
-        "docs/reference/api/parts.md",
-        "docs/reference/commands.md",
-        "docs/tutorials/gate.md",
-        "docs/tutorials/is-the-difference-real.md",
         "metrics_core/stats/power.py",
         "reports/text/summary.py",
     },
     "ppi": {
         "benchmarks/simulated_judges.py",
-        "docs/concepts/statistics/judge-labels.md",
-        "docs/how-to/judge-labels.md",
-        "docs/reference/api/parts.md",
-        "docs/reference/commands.md",
+        "metrics_core/data/input_table.py",
         "pipeline/params/model.py",
     },
     "reconcile": {
-        "docs/get-started/dvc-repository.md",
-        "docs/get-started/notebook.md",
-        "docs/how-to/library.md",
-        "docs/how-to/reconcile.md",
-        "docs/reference/commands.md",
-        "docs/tutorials/different-ndcg.md",
         "metrics_core/evaluation/definition_search.py",
+        "metrics_core/evaluation/inputs.py",
         "reports/verify/text.py",
     },
     "split": {
-        "docs/how-to/split.md",
-        "docs/reference/commands.md",
-        "docs/reference/robustness.md",
+        "metrics_core/data/argument_types.py",
+        "metrics_core/data/arguments.py",
         "pipeline/commands/completion.py",
     },
     "study": {
         "benchmarks/simulated_studies.py",
-        "docs/concepts/statistics/limitations.md",
-        "docs/concepts/statistics/replicates-and-data-sets.md",
-        "docs/concepts/statistics/sessions-and-clusters.md",
-        "docs/gallery.md",
-        "docs/gallery_pages.py",
-        "docs/how-to/sampled.md",
-        "docs/how-to/study.md",
-        "docs/reference/api/parts.md",
-        "docs/reference/commands.md",
         "pipeline/dvc/study.py",
     },
-    "verify": {
-        "docs/how-to/library.md",
-        "docs/how-to/reconcile.md",
-        "docs/migrate/recbole.md",
-        "docs/reference/commands.md",
-        "docs/reference/published.md",
-    },
+    "verify": set(),
 }
 
 
 def _own(name: str) -> tuple[str, ...]:
-    return f"metrics_core/analyses/{name}/", f"reports/{name}/", f"pipeline/commands/{name}.py"
+    places = (f"metrics_core/analyses/{name}/", f"reports/{name}/", f"pipeline/commands/{name}.py")
+    return (
+        *places,
+        *(f"tests/{place}" for place in places[:2]),
+        f"tests/pipeline/commands/test_{name}.py",
+    )
 
 
-def _names(name: str) -> re.Pattern[str]:
-    """Return a pattern for an import of the capability, a call of it, and its command."""
+def _pattern(name: str) -> re.Pattern[str]:
+    """Return what names the analysis: imports, its public names, calls, its command."""
     module = rf"(?:metrics_core[./]analyses|reports|pipeline[./]commands)[./]{name}\b"
-    imported = rf"^    {name},$|from concord\.reports import {name}\b"
-    command = rf"\bconcord {name.replace('_', '-')}\b"
-    return re.compile(rf"{module}|{imported}|\bcc\.{name}\(|{command}", re.MULTILINE)
+    command = name.replace("_", "-")
+    listed = rf'^\s+{name},?$|"analyses\.{name}\.|"{command}": {name},'
+    imported = rf"from concord\.reports import {name}\b"
+    called = rf"\b(?:cc|concord)\.{name}\b|\bconcord {command}\b|`{name}`"
+    public = re.findall(rf'"(\w+)": "analyses\.{name}\.', PUBLIC_NAMES.read_text(encoding="utf-8"))
+    types = "".join(rf"|\b{each}\b" for each in public if re.search("[a-z][A-Z]", each))
+    return re.compile(f"{module}|{listed}|{imported}|{called}{types}")
 
 
-def _files_that_name(name: str) -> set[str]:
+def _tracked(*folders: str) -> list[str]:
     listed = subprocess.run(
-        ["git", "ls-files", "metrics_core", "pipeline", "reports", "concord", "benchmarks", "docs"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines()
-    files = [file for file in listed if Path(file).suffix in {".py", ".md", ".j2", ".yaml"}]
-    pattern = _names(name)
-    return {
-        file
-        for file in files
-        if not file.startswith(_own(name))
-        and (ROOT / file).is_file()
-        and pattern.search((ROOT / file).read_text(encoding="utf-8"))
-    }
+        ["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [file for file in listed.stdout.splitlines() if (ROOT / file).is_file()]
+
+
+def _lines_that_name(name: str, *folders: str) -> list[tuple[str, int, str]]:
+    """Return file, number and text of each line outside its own files that names the analysis."""
+    pattern = _pattern(name)
+    return [
+        (file, number, line.strip())
+        for file in _tracked(*folders)
+        if Path(file).suffix in {".j2", ".md", ".py", ".toml", ".yaml"}
+        and not file.startswith(_own(name))
+        for number, line in enumerate((ROOT / file).read_text(encoding="utf-8").splitlines(), 1)
+        if pattern.search(line)
+    ]
 
 
 def test_each_analysis_is_listed() -> None:
@@ -170,5 +110,14 @@ def test_each_analysis_is_listed() -> None:
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
-def test_only_these_files_name_a_capability(name: str) -> None:
-    assert _files_that_name(name) == EVERY | OUTSIDE[name]
+def test_only_this_code_names_an_analysis(name: str) -> None:
+    code = ("metrics_core", "pipeline", "reports", "concord", "benchmarks")
+    named = {file for file, _, _ in _lines_that_name(name, *code) if not file.endswith(".md")}
+    assert named == EVERY | OUTSIDE[name]
+
+
+if __name__ == "__main__":
+    for own in _own(sys.argv[1]):
+        print(*_tracked(own), sep="\n")
+    for file, number, line in _lines_that_name(sys.argv[1]):
+        print(f"{file}:{number}: {line}")
