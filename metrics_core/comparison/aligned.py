@@ -71,7 +71,7 @@ class AlignedValues:
         weights = self._common_weights(column)
         if weights is None:
             problem = "is over_all, but a user's weight differs between the ground truths of folds"
-            raise refuse("conventions: propensity.normalised", problem, "write per_user")
+            raise refuse("conventions.propensity.normalised", problem, "write per_user")
         return Clusters.weighted(weights, self.clusters)
 
     def has_common_weights(self, label: Label, conventions: Conventions) -> bool:

@@ -25,7 +25,6 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import refuse_words
 from concord.metrics_core.conventions.presets import ConventionsLike, preset
-from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
 from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.evaluation.evaluate import (
@@ -123,10 +122,6 @@ class ListArguments:
         """Return a function's result; if it raises, add its problems and return the default."""
         try:
             return function(*arguments)
-        except ConventionError as error:
-            self.problems += [
-                Problem(("conventions", key), problem, fix) for key, problem, fix in error.problems
-            ]
         except InputError as error:
             self.problems += error.problems
         return default

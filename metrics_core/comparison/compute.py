@@ -78,7 +78,7 @@ def _refuse_different_users(inputs: ComparisonInput) -> None:
             fix = f"give both models lists for the same {unit}s"
             if uses_user_table(conventions):
                 fix = f"give {config.settings.name('background', 'users')}, or {fix}"
-            raise refuse("conventions: propensity", problem, fix)
+            raise refuse("conventions.propensity", problem, fix)
 
 
 def _counts_unobserved(label: Label, conventions: Conventions) -> bool:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from concord.metrics_core.errors import Problem
+
 LARGEST = 1e15  # of grades, gains and bases; float64 holds every integer up to here
 MAX_SHOWN = 80  # characters of a value in a message
 Value = Any  # as in params.yaml: text, number, null or a small mapping
-Problem = tuple[str, str, str]  # key, message, fix
 Scope = Literal["kernel", "every", "relevance", "truth", "users"]
 
 
@@ -72,7 +73,7 @@ class Convention:
         Meaning of `{word: number}`, by word.
     keys : Mapping[str, Key]
         Keys of a value that is a mapping.
-    check : Callable[[Mapping[str, Value]], tuple[str, str, str] | None]
+    check : Callable[[Mapping[str, Value]], Problem | None]
         Returns the problem of a mapping whose keys are all valid, or None.
     metrics : Scope or tuple of str
         Metrics that it can change, by name or scope. "kernel": metrics whose function takes it.
@@ -114,36 +115,34 @@ class Convention:
             return self.forms.get(next(iter(value)), "")
         return self.values.get(value, "") if isinstance(value, str) else ""
 
-    def problems(self, value: Value, location: str = "") -> Iterator[Problem]:
-        """Yield the problems of a value."""
-        location = location or self.name
+    def problems(self, value: Value, *override: str) -> Iterator[Problem]:
+        """Yield the problems of a value, in general or in an override."""
+        location = ("conventions", *override, self.name)
         if self.describes_data and value is None:
             return
         if self.keys:
             yield from self._mapping_problems(value, location)
         elif not ((isinstance(value, str) and value in self.values) or self.accepts(value)):
             limit = f"; numbers go up to {LARGEST:,.0f}" if _is_too_large(value) else ""
-            yield (
-                location,
-                f"is {format_value(value)}",
-                f"choose one of: {self.allowed_values()}{limit}",
-            )
+            fix = f"choose one of: {self.allowed_values()}{limit}"
+            yield Problem(location, f"is {format_value(value)}", fix)
 
-    def _mapping_problems(self, value: Value, location: str) -> Iterator[Problem]:
+    def _mapping_problems(self, value: Value, location: tuple[str, ...]) -> Iterator[Problem]:
         if not isinstance(value, Mapping):
-            yield location, f"is {format_value(value)}", f"write {self.form}, or leave it out"
+            fix = f"write {self.form}, or leave it out"
+            yield Problem(location, f"is {format_value(value)}", fix)
             return
         problems = [
-            (f"{location}.{name}", "is not a key of it", f"write {self.form}")
+            Problem((*location, name), "is not a key of it", f"write {self.form}")
             for name in value
             if name not in self.keys
         ]
         for name, key in self.keys.items():
             if name in value and not key.allows(value[name]):
                 message = f"is {format_value(value[name])}"
-                problems.append((f"{location}.{name}", message, f"write {key.form}"))
+                problems.append(Problem((*location, name), message, f"write {key.form}"))
             elif name not in value and key.is_required:
-                problems.append((f"{location}.{name}", "is missing", f"write {key.form}"))
+                problems.append(Problem((*location, name), "is missing", f"write {key.form}"))
         if not problems and (problem := self.check(value)):
             problems.append(problem)
         yield from problems

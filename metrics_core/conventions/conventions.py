@@ -12,10 +12,10 @@ from concord.metrics_core.conventions.data_conventions import DATA_CONVENTIONS
 from concord.metrics_core.conventions.option_types import ConventionValues
 from concord.metrics_core.conventions.registry import (
     PRESET_CONVENTIONS,
-    ConventionError,
     key_problems,
     value_problems,
 )
+from concord.metrics_core.errors import raise_problems
 
 ANY_CUTOFF = "@k"  # ends the key of an override of labels with a cutoff
 # Conventions that files omit unless they are set.
@@ -87,8 +87,7 @@ class Conventions(ConventionValues):
     own_metrics: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if problems := list(value_problems(vars(self))):
-            raise ConventionError(problems)
+        raise_problems(value_problems(vars(self)))
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Value]) -> Self:
@@ -96,15 +95,13 @@ class Conventions(ConventionValues):
 
         Raises
         ------
-        ConventionError
+        InputError
             If keys are missing or unknown, or values are invalid; all problems at once.
         """
         known = {each.name for each in fields(cls)}
         optional = {"overrides": {}, **OPTIONAL}
         values = {"preset": "custom", **optional, **mapping}
-        problems = [*key_problems(mapping, known, optional), *value_problems(values)]
-        if problems:
-            raise ConventionError(problems)
+        raise_problems([*key_problems(mapping, known, optional), *value_problems(values)])
         return cls(**{**optional, **mapping})
 
     def with_catalogue_size(self, count: Callable[[str], int]) -> Self:

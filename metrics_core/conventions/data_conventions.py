@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from concord.metrics_core.conventions.convention import Convention, Key, Problem
+from concord.metrics_core.conventions.convention import Convention, Key
+from concord.metrics_core.errors import Problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,8 +68,9 @@ def _candidates_problem(value: Mapping[str, Any]) -> Problem | None:
     negatives, catalogue = value["negatives"], value["catalogue"]
     if isinstance(catalogue, str) or negatives < catalogue:
         return None
-    problem = f"{negatives:,} are not less than the {catalogue:,} items of the catalogue"
-    return "candidates.negatives", problem, "name how many items were ranked in all"
+    message = f"{negatives:,} are not less than the {catalogue:,} items of the catalogue"
+    location = ("conventions", "candidates", "negatives")
+    return Problem(location, message, "name how many items were ranked in all")
 
 
 _PROPENSITY = (
@@ -80,7 +82,8 @@ _PROPENSITY = (
 def _propensity_problem(value: Mapping[str, Any]) -> Problem | None:
     if ("popularity" in value) != ("column" in value):
         return None
-    return "propensity", "needs exactly one of popularity and column", f"write {_PROPENSITY}"
+    message = "needs exactly one of popularity and column"
+    return Problem(("conventions", "propensity"), message, f"write {_PROPENSITY}")
 
 
 DATA_CONVENTIONS: tuple[Convention, ...] = (

@@ -4,18 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from concord.metrics_core.conventions.convention import Problem, is_number
+from concord.metrics_core.conventions.convention import is_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.data_conventions import DATA_CONVENTIONS
 from concord.metrics_core.conventions.library_presets import LIBRARY_PRESETS, SEARCH_PRESETS, Preset
 from concord.metrics_core.conventions.option_types import PresetName, PresetOptions
-from concord.metrics_core.conventions.registry import (
-    CONVENTION,
-    PRESET_CONVENTIONS,
-    ConventionError,
-    suggest,
-)
+from concord.metrics_core.conventions.registry import CONVENTION, PRESET_CONVENTIONS, suggest
+from concord.metrics_core.errors import Problem, refuse
 
+_PRESET = ("conventions", "preset")
 UNWEIGHTED = "unweighted"  # definition of a panel: as configured, but without the propensity
 STANDARD: Mapping[str, Any] = {each.name: each.default for each in PRESET_CONVENTIONS}
 
@@ -125,7 +122,7 @@ def preset(name: str, **overrides: Any) -> Conventions:
 
     Raises
     ------
-    ConventionError
+    InputError
         If the preset, a convention or a value is unknown.
     """
     _refuse_unknown(name)
@@ -143,7 +140,7 @@ def resolve_conventions(conventions: ConventionsLike | Mapping[str, Any]) -> Con
 
     Raises
     ------
-    ValueError
+    InputError
         If the preset, a convention or a value is unknown or missing.
     """
     if isinstance(conventions, Conventions):
@@ -151,23 +148,21 @@ def resolve_conventions(conventions: ConventionsLike | Mapping[str, Any]) -> Con
     if isinstance(conventions, str):
         return preset(conventions)
     if not isinstance(conventions, Mapping):
-        msg = (
-            'conventions: must be a preset\'s name, a dict or `concord.preset("standard")`, '
+        message = (
+            'must be a preset\'s name, a dict or `concord.preset("standard")`, '
             f"not {type(conventions).__name__}"
-            '\n  fix: write conventions="standard"'
         )
-        raise ValueError(msg)  # noqa: TRY004 - invalid arguments raise ValueError everywhere
+        raise refuse("conventions", message, 'write conventions="standard"')
     name = conventions.get("preset")
     values = {key: value for key, value in conventions.items() if key != "preset"}
     if name is None:
         fix = 'add "preset": "standard", or the name of another one'
-        raise ConventionError([("preset", "is missing: the other conventions have no values", fix)])
+        raise refuse(_PRESET, "is missing: the other conventions have no values", fix)
     if not isinstance(name, str):
-        raise ConventionError([("preset", f"is {name!r}", "write the name of a preset, or custom")])
+        raise refuse(_PRESET, f"is {name!r}", "write the name of a preset, or custom")
     if invalid := [key for key in values if not isinstance(key, str)]:
-        raise ConventionError(
-            [(repr(invalid[0]), "is not a convention", "write names of conventions as text")]
-        )
+        location = ("conventions", repr(invalid[0]))
+        raise refuse(location, "is not a convention", "write names of conventions as text")
     return Conventions.from_mapping(conventions) if name == CUSTOM else preset(name, **values)
 
 
@@ -229,11 +224,9 @@ def preset_problems(name: Any) -> list[Problem]:
     """Return the problems of a preset's name."""
     if not isinstance(name, str) or name == CUSTOM or name in PRESETS:
         return []
-    return [("preset", f"{name!r} is not a preset", suggest(name, {*PRESETS, CUSTOM}))]
+    return [Problem(_PRESET, f"{name!r} is not a preset", suggest(name, {*PRESETS, CUSTOM}))]
 
 
 def _refuse_unknown(name: str) -> None:
     if name not in PRESETS:
-        raise ConventionError(
-            [("preset", f"{name!r} is not a preset", suggest(name, set(PRESETS)))]
-        )
+        raise refuse(_PRESET, f"{name!r} is not a preset", suggest(name, set(PRESETS)))

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from concord.metrics_core.conventions.convention import (
     Convention,
-    Problem,
     Value,
     format_value,
     mapping_of,
 )
 from concord.metrics_core.conventions.data_conventions import DATA_CONVENTIONS
 from concord.metrics_core.conventions.metric_conventions import METRIC_CONVENTIONS
+from concord.metrics_core.errors import Problem
 
 MAX_DIGITS = 15  # of a float64
 
@@ -92,22 +92,6 @@ CONVENTIONS = (*PRESET_CONVENTIONS, *DATA_CONVENTIONS)
 CONVENTION: Mapping[str, Convention] = {each.name: each for each in CONVENTIONS}
 
 
-class ConventionError(ValueError):
-    """Invalid conventions.
-
-    Attributes
-    ----------
-    problems : list of tuple
-        (key, message, fix) of each problem.
-    """
-
-    def __init__(self, problems: list[Problem]) -> None:
-        self.problems = problems
-        super().__init__(
-            "\n".join(f"{key}: {problem}\n  fix: {fix}" for key, problem, fix in problems)
-        )
-
-
 def suggest(word: str, words: Iterable[str]) -> str:
     """Return a question with the most similar of the known words, or all known words."""
     known = sorted(words)
@@ -122,45 +106,48 @@ def key_problems(
     """Yield the problems of unknown and missing keys."""
     for key in mapping:
         if key not in known:
-            yield str(key), "is not a convention", suggest(str(key), known)
+            fix = suggest(str(key), known)
+            yield Problem(("conventions", str(key)), "is not a convention", fix)
     for name in sorted(known - set(mapping) - set(optional)):
         allowed = f" ({CONVENTION[name].allowed_values()})" if name in CONVENTION else ""
-        yield name, "is missing", f"add `{name}: …`{allowed}"
+        yield Problem(("conventions", name), "is missing", f"add `{name}: …`{allowed}")
 
 
 def value_problems(mapping: Mapping[str, Value]) -> Iterator[Problem]:
     """Yield the problems of the values of conventions, of the preset and of overrides."""
     if not isinstance(mapping["preset"], str):
-        yield "preset", f"is {format_value(mapping['preset'])}", "name a preset, or write `custom`"
+        message = f"is {format_value(mapping['preset'])}"
+        yield Problem(("conventions", "preset"), message, "name a preset, or write `custom`")
     for name, value in mapping.items():
         if name in CONVENTION:
             yield from CONVENTION[name].problems(value)
     propensity = mapping["propensity"]
     normalised = propensity.get("normalised") if isinstance(propensity, Mapping) else None
     if normalised == "over_all" and mapping["unit_mean"] == "users":
-        problem = (
+        message = (
             "is over_all, one ratio over all rows, "
             "but unit_mean: users gives all users the same weight"
         )
         fix = "write unit_mean: requests, or normalised: per_user"
-        yield "propensity.normalised", problem, fix
+        yield Problem(("conventions", "propensity", "normalised"), message, fix)
     yield from _override_problems(mapping["overrides"])
 
 
 def _override_problems(overrides: Value) -> Iterator[Problem]:
+    location = ("conventions", "overrides")
     if not isinstance(overrides, Mapping):
         fix = "write {} if there are none, else a mapping such as {RR: {rr_cutoff: none}}"
-        yield "overrides", f"is {format_value(overrides)}", fix
+        yield Problem(location, f"is {format_value(overrides)}", fix)
         return
     known = {each.name for each in PRESET_CONVENTIONS}
     for key, values in overrides.items():
         if not isinstance(key, str) or not isinstance(values, Mapping):
             fix = "write a mapping such as {rr_cutoff: none}"
-            yield f"overrides.{key}", f"is {format_value(values)}", fix
+            yield Problem((*location, key), f"is {format_value(values)}", fix)
             continue
         for name, value in values.items():
-            location = f"overrides.{key}.{name}"
             if name in known:
-                yield from CONVENTION[name].problems(value, location)
+                yield from CONVENTION[name].problems(value, "overrides", key)
             else:
-                yield location, "is not a convention", suggest(str(name), known)
+                fix = suggest(str(name), known)
+                yield Problem((*location, key, name), "is not a convention", fix)

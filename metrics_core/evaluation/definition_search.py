@@ -127,10 +127,10 @@ def refuse_other_tables(conventions: Conventions, feature: str) -> None:
     problem = f"reads train or items, but `{feature}` reads only lists and ground truth"
     if isinstance((conventions.candidates or {}).get("catalogue"), str):
         fix = "write the number of items"
-        raise refuse("conventions: candidates.catalogue", problem, fix)
+        raise refuse("conventions.candidates.catalogue", problem, fix)
     if (conventions.propensity or {"column": "truth"}).get("column") != "truth":
         fix = "leave it out, or name a column of the ground truth"
-        raise refuse("conventions: propensity", problem, fix)
+        raise refuse("conventions.propensity", problem, fix)
 
 
 def means_of_loaded(connection: DuckDBPyConnection, conventions: Conventions) -> ComputeMeans:

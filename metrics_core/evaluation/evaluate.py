@@ -12,7 +12,6 @@ import polars as pl
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import changed_words, refuse_words
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
-from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
 from concord.metrics_core.data.arguments import check_columns
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS
@@ -164,7 +163,7 @@ def evaluate(
         from concord.metrics_core.evaluation.spark.evaluate import evaluate_frames
 
         subtopics = ((f"metrics: {label}", label.metric.reads_subtopics) for label in labels)
-        options = [("unit", unit), ("conventions: propensity", pinned.propensity), *subtopics]
+        options = [("unit", unit), ("conventions.propensity", pinned.propensity), *subtopics]
         for where, option in options:
             if option:
                 problem = "is given, and lists or truth are Spark DataFrames"
@@ -229,8 +228,7 @@ def refuse_unread_columns(columns: Any, labels: Sequence[Label], pinned: Convent
 def parse_conventions(conventions: ConventionsLike) -> Conventions:
     """Return the conventions; raise if an override has no effect."""
     pinned = resolve_conventions(conventions)
-    if idle := idle_overrides(pinned):
-        raise ConventionError(idle)
+    raise_problems(idle_overrides(pinned))
     return pinned
 
 

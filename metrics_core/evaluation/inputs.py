@@ -160,7 +160,7 @@ def refuse_unit(unit: Sequence[str], conventions: Conventions) -> None:
     """Raise an InputError if the unit is invalid, or the convention `unit_mean` does not fit it."""
     problems = [("unit", *each) for each in (unit_problems(unit) if unit else ())]
     mean_problems = unit_mean_problems(unit, conventions.unit_mean)
-    problems += [("conventions: unit_mean", *each) for each in mean_problems]
+    problems += [("conventions.unit_mean", *each) for each in mean_problems]
     raise_problems(Problem(*each) for each in problems)
 
 

@@ -175,9 +175,7 @@ def with_catalogue_size(
     Raises
     ------
     InputError
-        If the table is not given or invalid.
-    ConventionError
-        If the number does not fit the number of negatives.
+        If the table is not given or invalid, or the number does not fit that of negatives.
     """
 
     def count(role: str) -> int:
@@ -194,7 +192,7 @@ def missing_catalogue_error(role: str) -> InputError:
     """Return the error if the table whose items `candidates` counts is not given."""
     problem = f"is {role}, and `{role}` is not given"
     fix = f"give `{role}`, or write the number of items"
-    return refuse("conventions: candidates.catalogue", problem, fix)
+    return refuse(("conventions", "candidates", "catalogue"), problem, fix)
 
 
 def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) -> None:

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from concord.metrics_core.conventions.convention import Problem
 from concord.metrics_core.conventions.conventions import ANY_CUTOFF, OPTIONAL, Conventions
 from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS, suggest
+from concord.metrics_core.errors import Problem
 from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
 from concord.metrics_core.metrics.custom_metric import FAMILY, find_own_metric, known_metrics
 from concord.metrics_core.metrics.label import Label, similar_metrics
@@ -36,19 +36,20 @@ def idle_overrides(conventions: Conventions) -> list[Problem]:
     metrics = (*CATALOGUE, *own_metrics)
     known = {key: metric for metric in metrics for key in override_keys(metric)}
     for key, values in conventions.overrides.items():
-        location = f"overrides.{key}"
+        location = ("conventions", "overrides", key)
         if key not in known:
             suffix = ANY_CUTOFF if key.casefold().endswith(ANY_CUTOFF) else ""
             name = next(iter(similar_metrics(key.removesuffix(suffix))), None)
             name = f"{name}{suffix}" if f"{name}{suffix}" in known else name
             fix = f"did you mean {name!r}?" if name else suggest(key, known)
-            problems.append((location, f"{key!r} is not a metric", fix))
+            problems.append(Problem(location, f"{key!r} is not a metric", fix))
             continue
         metric = known[key]
         for convention in values:
             if not depends_on(metric, convention):
                 fix = f"remove it; {convention} concerns {', '.join(affected_metrics(convention))}"
-                problems.append((f"{location}.{convention}", f"does not change {metric.name}", fix))
+                message = f"does not change {metric.name}"
+                problems.append(Problem((*location, convention), message, fix))
     return problems
 
 

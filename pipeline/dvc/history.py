@@ -14,7 +14,6 @@ from concord.metrics_core.comparison.input_changes import (
 from concord.metrics_core.comparison.min_effect import PERCENT
 from concord.metrics_core.comparison.replicate_config import model_names
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.metrics.label import Label, parse
@@ -261,10 +260,10 @@ def compare_states(previous: State, current: State, find: FindFile) -> StateChan
         config = None if missing else _primary_config(current, results[next(iter(others))])
     except InputError as error:
         problem = error.problems[0]
+        if problem.where.startswith("conventions."):
+            return "its conventions are those of another version of Concord", same, ()
         reason = f"users' values cannot be read: one file {problem.message}; {problem.fix}"
         return reason, same, ()
-    except ConventionError:
-        return "its conventions are those of another version of Concord", same, ()
     if config is None:
         return f"users' values of {', '.join(missing)} are not in DVC's cache", same, ()
     revision = RevisionResults(previous.commit.short, {}, list(others.values()), previous_results)
@@ -337,7 +336,7 @@ def _primary_config(state: State, result: ModelResult) -> ComparisonConfig:
 
     Raises
     ------
-    ConventionError
+    InputError
         If the conventions are those of another version.
     """
     comparison = state.comparison

@@ -15,7 +15,6 @@ from ruamel.yaml.error import YAMLError
 from concord.metrics_core.comparison.segment_groups import refuse_unknown_column
 from concord.metrics_core.comparison.segmentation import ByColumn
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.errors import (
     InputError,
     Problem,
@@ -187,7 +186,7 @@ def _with_valid_conventions(params: Params) -> Params:
     """Return the params; invalid conventions are replaced by `standard`, so that files are read."""
     try:
         _ = params.parsed_conventions
-    except ConventionError:
+    except InputError:
         standard = preset("standard", duplicates="first", ties="input").as_dict()
         return params.model_copy(update={"conventions": standard})
     return params

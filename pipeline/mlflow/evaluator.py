@@ -79,9 +79,8 @@ def parse_config(config: Mapping[str, Any]) -> EvaluatorConfig:
     Raises
     ------
     InputError
-        If a setting is unknown, its value is invalid, or conventions read train or items.
-    ConventionError
-        If a preset or a convention is unknown.
+        If a setting, a preset or a convention is unknown, a value is invalid, or conventions
+        read train or items.
     """
     for name in config:
         if name not in _SETTINGS:

@@ -25,9 +25,9 @@ from concord.metrics_core.conventions.presets import (
     preset,
     preset_problems,
 )
-from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.data.units import unit_mean_problems
 from concord.metrics_core.errors import (
+    InputError,
     Problem,
     format_count,
     label_fix,
@@ -165,11 +165,9 @@ def convention_problems(conventions: dict[str, Any]) -> list[Problem]:
         parsed = Conventions.from_mapping(conventions)
         problems += idle_overrides(parsed)
         differing = {} if problems else differences_from_preset(parsed)
-    except ConventionError as error:
+    except InputError as error:
         problems += error.problems
-    return [
-        Problem(("conventions", *key.split(".")), problem, fix) for key, problem, fix in problems
-    ] + [
+    return problems + [
         Problem(
             ("conventions", name),
             f"is {_yaml(value)}, but preset {conventions['preset']!r} has {_yaml(preset_value)}",

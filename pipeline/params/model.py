@@ -49,9 +49,8 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 )
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import word_problems
-from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.data.units import unit_problems
-from concord.metrics_core.errors import InputError, Problem, SettingNames, as_params_line, refuse
+from concord.metrics_core.errors import SettingNames, as_params_line, refuse
 from concord.metrics_core.files import count_items, load_json
 from concord.metrics_core.metrics.label import (
     MAX_K,
@@ -516,13 +515,7 @@ class Params(_Section):
             file = Path(self.results.data) / f"{role}.json"
             return count_items(load_json(file, f"run `{rerun_command()}`"))
 
-        try:
-            return conventions.with_catalogue_size(count)
-        except ConventionError as error:
-            raise InputError(
-                Problem(f"{PARAMS}: conventions.{key}", problem, fix)
-                for key, problem, fix in error.problems
-            ) from None
+        return conventions.with_catalogue_size(count)
 
     @property
     def has_values(self) -> bool:

@@ -165,7 +165,7 @@ def test_refusals_of_spark_alone(spark: "SparkSession") -> None:
 
     assert "users: none of them occurs in the recommendations or the ground truth" in unknown_users
     assert "truth: is DataFrame, and other tables are Spark DataFrames" in another_kind
-    assert "conventions: propensity: is given, and lists or truth" in weighed
+    assert "conventions.propensity: is given, and lists or truth" in weighed
 
 
 def test_nothing_stays_kept_of_what_is_refused(spark: "SparkSession") -> None:

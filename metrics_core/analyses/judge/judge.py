@@ -242,7 +242,7 @@ def _read_queries(
     is_known = users.is_in(truth["user"].cast(pl.String).implode())
     if label_conventions.user_recs_only != "drop" and not is_known.all():
         problem = "counts users who are not in the ground truth"
-        raise refuse("conventions: user_recs_only", problem, "write drop")
+        raise refuse("conventions.user_recs_only", problem, "write drop")
     return read_queries(lists, truth, users)
 
 

@@ -230,5 +230,5 @@ def _empty_value(lists: Sequence[QueryLists], rule: Rule) -> float | None:
     for name, policies in allowed.items():
         if (policy := getattr(conventions, name)) not in policies:
             problem = f"is {policy}, which allows no bounds of {rule.label}"
-            raise refuse(f"conventions: {name}", problem, f"write {' or '.join(policies)}")
+            raise refuse(f"conventions.{name}", problem, f"write {' or '.join(policies)}")
     return value

@@ -414,10 +414,10 @@ def test_each_next_item_of_a_session_may_be_a_request_of_its_own() -> None:
         ({"unit": "user"}, "unit: 'user' is not a list of columns"),
         ({"unit": ["user", "item"]}, "unit: names 'item', which has another meaning"),
         ({"unit": ["user", "session", "session"]}, "unit: names a column twice"),
-        ({"unit": []}, "conventions: unit_mean: is requests, and no unit is named"),
+        ({"unit": []}, "conventions.unit_mean: is requests, and no unit is named"),
         (
             {"conventions": "standard"},
-            "conventions: unit_mean: is missing, and the unit is a request",
+            "conventions.unit_mean: is missing, and the unit is a request",
         ),
         (
             {"conventions": {"preset": "standard", "unit_mean": "sessions"}},

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.conventions.registry import ConventionError
+from concord.metrics_core.errors import InputError
 from concord.metrics_core.metrics.label import parse
 from concord.typing import ConventionOptions, PresetName
 
@@ -148,7 +148,7 @@ def test_an_override_for_labels_with_a_cutoff_goes_before_that_of_the_metric() -
 def test_a_key_that_names_no_labels_is_refused(key: str, fix: str) -> None:
     conventions = cc.preset("standard", overrides={key: {"ties": "input"}})
 
-    with pytest.raises(ConventionError, match=f"{key}.*is not a metric\n.*did you mean {fix}"):
+    with pytest.raises(InputError, match=f"{key}.*is not a metric\n.*did you mean {fix}"):
         cc.evaluate(SHORT, FOUR, metrics=["RR"], conventions=conventions)
 
 

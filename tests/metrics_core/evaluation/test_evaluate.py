@@ -21,7 +21,6 @@ import pytest
 from pyarrow import feather
 
 import concord as cc
-from concord.metrics_core.conventions.registry import ConventionError
 from concord.metrics_core.errors import InputError
 from concord.typing import ConventionsLike, TableColumns
 from tests.inputs.bad_arguments import LISTS, TRUTH
@@ -173,7 +172,7 @@ def test_conventions_by_name_as_dict_or_whole() -> None:
     forms: tuple[ConventionsLike, ...] = (standard, of_options, {"preset": "standard"})
     for conventions in forms:
         assert cc.evaluate(LISTS, TRUTH, metrics=["RR"], conventions=conventions)["RR"] == RR
-    with pytest.raises(ConventionError, match="is not a convention"):
+    with pytest.raises(InputError, match="is not a convention"):
         cc.evaluate(LISTS, TRUTH, metrics=["RR"], conventions={"preset": "standard", 1: 2})  # type: ignore[arg-type]
 
 

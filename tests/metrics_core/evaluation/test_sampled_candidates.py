@@ -16,7 +16,7 @@ import concord as cc
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.data_conventions import CORRECTED_METRICS
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.conventions.registry import CONVENTION, ConventionError
+from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.evaluation.sampled_candidates import GAMMA, UNBIASED, correction_problem
 from concord.metrics_core.metrics.catalogue import CATALOGUE as METRICS
 from concord.metrics_core.metrics.label import Label, parse
@@ -210,10 +210,10 @@ def test_users_whose_rank_is_not_known_are_refused(
     ],
 )
 def test_invalid_candidates_are_refused(candidates: Any, key: str) -> None:
-    with pytest.raises(ConventionError) as refused:
+    with pytest.raises(cc.InputError) as refused:
         cc.preset("standard", candidates=candidates)
 
-    assert [problem[0] for problem in refused.value.problems] == [key]
+    assert [each.where for each in refused.value.problems] == [f"conventions.{key}"]
 
 
 def test_conventions_without_candidates_are_what_they_were() -> None:
@@ -258,11 +258,11 @@ def test_a_table_that_is_missing_or_too_small_is_refused() -> None:
 
     with pytest.raises(cc.InputError) as missing:
         evaluate(conventions=conventions(catalogue="train"), items=ITEMS)
-    with pytest.raises(ConventionError) as small:
+    with pytest.raises(cc.InputError) as small:
         evaluate(conventions=conventions(catalogue="items"), items=ITEMS.head(4))
 
     assert str(missing.value) == (
-        "conventions: candidates.catalogue: is train, and `train` is not given\n"
+        "conventions.candidates.catalogue: is train, and `train` is not given\n"
         "  fix: give `train`, or write the number of items"
     )
     assert "candidates.negatives: 4 are not less than the 4 items of the catalogue" in str(
@@ -277,7 +277,7 @@ def test_reconcile_has_no_table_to_count() -> None:
         cc.reconcile(lists(RANKS), truth(6), value="0.5", metric="R@2", conventions=counted)
 
     assert str(refused.value) == (
-        "conventions: candidates.catalogue: reads train or items, but `reconcile` reads only lists "
+        "conventions.candidates.catalogue: reads train or items, but `reconcile` reads only lists "
         "and ground truth\n  fix: write the number of items"
     )
 

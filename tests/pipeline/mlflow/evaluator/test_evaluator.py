@@ -191,7 +191,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
                 "candidates": {"negatives": 4, "catalogue": "items", "sampling": "uniform"}
             }
         },
-        "conventions: candidates.catalogue: reads train or items, but `mlflow.models.evaluate` "
+        "conventions.candidates.catalogue: reads train or items, but `mlflow.models.evaluate` "
         "reads only lists and ground truth\n  fix: write the number of items",
     ),
     "no list": (
