@@ -16,7 +16,7 @@ from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, generator, markdown_table, rate
 from concord.metrics_core.conventions.option_types import PropensityOptions
 from concord.metrics_core.metrics.judged import Bools
-from concord.metrics_core.results.evaluation import MetricSummary
+from concord.metrics_core.results.summary import Summary
 from concord.metrics_core.stats.clusters import RatioEstimate
 
 CONFIDENCE = 0.95
@@ -70,7 +70,7 @@ class Users:
 class Values:
     """One model in one run: label -> mean and interval, and the sums of R over all rows by user."""
 
-    summaries: dict[str, MetricSummary]
+    summaries: dict[str, Summary]
     hits: Floats
     counts: Floats
 

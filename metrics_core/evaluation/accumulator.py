@@ -32,13 +32,13 @@ from concord.metrics_core.evaluation.partition import (
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT, mean_weight, uses_user_table
 from concord.metrics_core.evaluation.summary import (
     CONFIDENCE,
-    Summary,
     summarise,
     summarise_catalogue,
 )
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.results.summary import Summary
 from concord.metrics_core.stats.clusters import Clusters
 
 MADE_NUMBERS = ("concord-eval", "duckdb", "numpy", "polars", "pyarrow", "scipy")

@@ -35,13 +35,13 @@ from concord.metrics_core.evaluation.join_truth import PROPENSITY
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.evaluation.spark.frames import is_spark
-from concord.metrics_core.evaluation.summary import Summary
 from concord.metrics_core.evaluation.warnings.data import none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label, parse, with_own_metrics
 from concord.metrics_core.metrics.scope import idle_overrides
 from concord.metrics_core.results.evaluation import Evaluation
+from concord.metrics_core.results.summary import Summary
 
 
 @dataclass(frozen=True)

@@ -7,37 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.results.base import BaseResult, to_plain
 from concord.metrics_core.results.comparison_parts import DataWarning
+from concord.metrics_core.results.summary import Summary
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-class MetricSummary(Protocol):
-    """Mean of one metric with its 95 % t interval; NaN where a number does not exist."""
-
-    @property
-    def mean(self) -> float:
-        """The mean."""
-
-    @property
-    def ci_low(self) -> float:
-        """The lower end of the interval."""
-
-    @property
-    def ci_high(self) -> float:
-        """The upper end of the interval."""
-
-    @property
-    def n_users(self) -> int:
-        """Number of users in the mean."""
-
-    @property
-    def n_undefined(self) -> int:
-        """Number of users, or requests, whose value is 0/0."""
-
-    @property
-    def numbers(self) -> dict[str, Any]:
-        """All numbers by name, with `n_requests` if values are per request."""
 
 
 class EvaluationValues(Protocol):
@@ -60,7 +33,7 @@ class EvaluationValues(Protocol):
         """The number of requests in `per_user`; None if its rows are users."""
 
     @property
-    def summaries(self) -> Mapping[str, MetricSummary]:
+    def summaries(self) -> Mapping[str, Summary]:
         """The summary of each label."""
 
     def mean(self, label: str) -> float:
@@ -110,7 +83,7 @@ class Evaluation(BaseResult):
         return self.values.n_users
 
     @property
-    def summaries(self) -> Mapping[str, MetricSummary]:
+    def summaries(self) -> Mapping[str, Summary]:
         """Label -> mean with its 95 % t interval and counts, at full precision."""
         return self.values.summaries
 

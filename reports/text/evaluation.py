@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterator
 
 from concord.metrics_core.errors import format_count
-from concord.metrics_core.results.evaluation import Evaluation, MetricSummary
+from concord.metrics_core.results.evaluation import Evaluation
+from concord.metrics_core.results.summary import Summary
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.text.numbers import PERCENT, conventions_name, number
 
@@ -27,7 +28,7 @@ def describe(evaluation: Evaluation) -> Iterator[Block]:
         yield f"Warning: {warning.sentence}{fix}"
 
 
-def _row(label: str, summary: MetricSummary) -> tuple[str, ...]:
+def _row(label: str, summary: Summary) -> tuple[str, ...]:
     low, high = (number(each, _DIGITS) for each in (summary.ci_low, summary.ci_high))
     interval = "" if math.isnan(summary.ci_low) else f"{low} to {high}"
     mean = "" if math.isnan(summary.mean) else number(summary.mean, _DIGITS)

@@ -35,7 +35,6 @@ from concord.metrics_core.evaluation.spark.buckets import (
 from concord.metrics_core.evaluation.spark.facts import Facts, highest_grade, sum_counts, sum_totals
 from concord.metrics_core.evaluation.summary import (
     CONFIDENCE,
-    Summary,
     counted_values,
     mean_from_totals,
     summarise_catalogue,
@@ -43,6 +42,7 @@ from concord.metrics_core.evaluation.summary import (
 )
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.results.summary import Summary
 from concord.metrics_core.stats.mean_interval import squared_deviations
 
 if TYPE_CHECKING:
