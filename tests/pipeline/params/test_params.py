@@ -287,16 +287,19 @@ def line_number(start: str) -> int:
     return next(number for line, number in LINES.items() if line.startswith(start))
 
 
+@pytest.mark.bad_input(41, "an error")
+@pytest.mark.bad_input(52, "error: did you mean 'ks'?")
+@pytest.mark.bad_input(53, "an error with the line")
+@pytest.mark.bad_input(54, "an error with the line")
+@pytest.mark.bad_input(56, "an error with the line")
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        pytest.param(
+        (
             "  ks: [",
             "  kss: [",
             "ks: [",
             "evaluation.kss: is not a key that Concord knows\n  fix: did you mean 'ks'?",
-            marks=pytest.mark.bad_input(52, "error: did you mean 'ks'?"),
-            id="unknown key",
         ),
         (
             "by: activity, edges",
@@ -312,59 +315,26 @@ def line_number(start: str) -> int:
             "evaluation.engine: is 'duckbd'\n  fix: input should be 'duckdb', 'polars' or "
             "'spark'; did you mean 'duckdb'?",
         ),
-        *(
-            pytest.param(
-                "ks: [1, 3,",
-                f"ks: [{k}, 3,",
-                "ks: [",
-                f"evaluation.ks.0: is {items}",
-                marks=pytest.mark.bad_input(53, "an error with the line"),
-                id=f"k = {k}",
-            )
-            for k, items in {"0": "0", "2.5": "2.5", "ten": "'ten'"}.items()
-        ),
-        pytest.param(
-            "  confidence: 0.95",
-            "  confidence: 95",
-            "confidence:",
-            "comparison.confidence: is 95",
-            marks=pytest.mark.bad_input(56, "an error with the line"),
-            id="confidence",
-        ),
-        pytest.param(
+        ("ks: [1, 3,", "ks: [0, 3,", "ks: [", "evaluation.ks.0: is 0"),
+        ("ks: [1, 3,", "ks: [2.5, 3,", "ks: [", "evaluation.ks.0: is 2.5"),
+        ("ks: [1, 3,", "ks: [ten, 3,", "ks: [", "evaluation.ks.0: is 'ten'"),
+        ("confidence: 0.95", "confidence: 95", "confidence:", "comparison.confidence: is 95"),
+        (
             "  baseline: popularity",
             "  baseline: popularty",
             "baseline:",
             "comparison.baseline: 'popularty' is not among the models\n  fix: did you mean "
             "'popularity'?",
-            marks=pytest.mark.bad_input(56, "an error with the line"),
-            id="baseline",
         ),
-        pytest.param(
-            "metrics: [nDCG,",
-            "metrics: [nDGC,",
-            "metrics:",
-            "evaluation.metrics: ",
-            marks=pytest.mark.bad_input(56, "an error with the line"),
-            id="metric",
-        ),
-        pytest.param(
+        ("metrics: [nDCG,", "metrics: [nDGC,", "metrics:", "evaluation.metrics: "),
+        (
             "  als: {path",
             "  EASE: {path: x}\n  als: {path",
             "als: {path",
             "models.EASE: 'EASE' and 'ease' differ only in capitals: many disks write both to "
             "one file",
-            marks=pytest.mark.bad_input(41, "an error"),
-            id="capitals",
         ),
-        pytest.param(
-            "  seed: 20261121",
-            "  seed: 1\n  seed: 2",
-            "seed:",
-            "key 'seed' occurs more than once",
-            marks=pytest.mark.bad_input(54, "an error with the line"),
-            id="a key twice",
-        ),
+        ("  seed: 20261121", "  seed: 1\n  seed: 2", "seed:", "key 'seed' occurs more than once"),
     ],
 )
 def test_line_and_similar_name_are_named(
