@@ -37,7 +37,6 @@ from concord.metrics_core.evaluation.summary import (
     summarise_catalogue,
 )
 from concord.metrics_core.metrics.exposure import Exposure
-from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.stats.clusters import Clusters
 
@@ -166,13 +165,14 @@ class EvaluationAccumulator:
                 clusters = Clusters.weighted(
                     read_column(table, weight).to_numpy(), request_clusters
                 )
+            parts = pl.concat(self.pooled[name]).get_columns() if name in self.pooled else []
             counted = None if clusters is None else values.is_not_null().to_numpy()
             summaries[name] = summarise(
                 label,
                 values.drop_nulls().to_numpy(),
                 conventions,
                 confidence=confidence,
-                parts=self._parts(name),
+                parts=tuple(part.to_numpy() for part in parts),
                 clusters=None if clusters is None or counted is None else clusters.select(counted),
             )
         for label in self.task.labels:
@@ -238,13 +238,6 @@ class EvaluationAccumulator:
             "id_match": id_match,
             "panel": {label: panel_content(each, definitions) for label, each in panels.items()},
         }
-
-    def _parts(self, name: str) -> tuple[Floats, ...]:
-        """Return the addends of the pooled mean of a column; empty if it is not pooled."""
-        frames = self.pooled.get(name)
-        if frames is None:
-            return ()
-        return tuple(column.to_numpy() for column in pl.concat(frames).get_columns())
 
 
 def definition_mean(frames: Sequence[pl.DataFrame], definition: Definition) -> float:
