@@ -57,6 +57,10 @@ class RemotePath:
     def __str__(self) -> str:
         return str(self.address)
 
+    def __fspath__(self) -> str:
+        msg = "is in an object store"
+        raise TypeError(msg)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RemotePath) and self.address == other.address
 

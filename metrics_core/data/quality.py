@@ -23,9 +23,8 @@ MAX_COUNTED_GRADES = 20  # distinct grades whose rows are counted
 
 def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:
     """Return the description of a table with users and items: file, hashes, counts."""
-    (users,) = only_row(connection, "SELECT count(DISTINCT user) FROM source")
-    (items,) = only_row(connection, "SELECT count(DISTINCT item) FROM source")
-    return describe_ids(source, users, items)
+    query = "SELECT count(DISTINCT user), count(DISTINCT item) FROM source"
+    return describe_ids(source, *only_row(connection, query))
 
 
 def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
@@ -61,7 +60,8 @@ def rewritten_ids(source: Source) -> dict[str, dict[str, Any]]:
 def describe_folds(folds: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the quality of ground truth with folds: totals of rows and grades, and each fold."""
     counts = [quality["grades"] for quality in folds.values()]
-    grades = None if None in counts else dict(sum(map(Counter, counts), Counter()))
+    start: Counter[str] = Counter()
+    grades = None if None in counts else dict(sum(map(Counter, counts), start))
     return {
         "rows": sum(quality["rows"] for quality in folds.values()),
         "grades": grades,

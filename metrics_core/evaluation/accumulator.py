@@ -109,11 +109,6 @@ class EvaluationAccumulator:
     weighing: PropensityCounts = field(default_factory=PropensityCounts)
     issues: ListIssues | None = None
 
-    @property
-    def definitions(self) -> list[str]:
-        """Columns of the panel's other definitions."""
-        return [definition.column for definition in self.task.definitions]
-
     def add(self, part: Part) -> None:
         """Add the counts of a partition."""
         if part.counts is None:
@@ -180,7 +175,7 @@ class EvaluationAccumulator:
                 exposure = self.exposures[str(label)]
                 summaries[str(label)] = summarise_catalogue(label, exposure, pinned, n_users)
         labels = {name: summaries[name] for name in map(str, self.task.labels)}
-        return labels, {name: summaries[name] for name in self.definitions}
+        return labels, {each.column: summaries[each.column] for each in self.task.definitions}
 
     def counts_content(self) -> Content:
         """Return the counts of users and lists, as in the model's summary."""
