@@ -88,7 +88,7 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
         return InputTable(str(path), form, *names, settings)
     if isinstance(data, Mapping) and role in _FROM_DICT:
         rows, resolved = _FROM_DICT[role](data, name), own_names
-    elif role == "users" and not _is_frame(data):
+    elif role == "users" and not (isinstance(data, pl.LazyFrame) or hasattr(type(data), "columns")):
         rows, resolved = frames.ids_table(data, name, "user"), own_names
     else:
         rows = table_from_frame(data, name)
@@ -118,10 +118,6 @@ def names_in_table(
     read = {each for names in _COLUMNS[role or name] for each in names}
     shared = {each: name for each, name in columns.get(ALL_TABLES, {}).items() if each in read}
     return shared | dict(columns.get(name, {}))
-
-
-def _is_frame(data: Any) -> bool:
-    return isinstance(data, pl.LazyFrame) or hasattr(type(data), "columns")
 
 
 def check_columns(columns: Any, roles: Mapping[str, str] = ROLES) -> Columns:

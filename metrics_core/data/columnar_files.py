@@ -12,7 +12,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from concord.metrics_core.data.delta import LOG, is_delta, snapshot
-from concord.metrics_core.data.formats import format_fix
+from concord.metrics_core.data.formats import COPY_AGAIN, format_fix
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.object_stores import is_store_failure, store_problem
 from concord.metrics_core.data.paths import (
@@ -32,7 +32,6 @@ MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 _STREAM = b"\xff\xff\xff\xff"  # start of each message of a stream
 _END = _STREAM + bytes(4)  # the last message, of no bytes
 _PARQUET_BOUNDARY = b"PAR1PAR1"  # between two concatenated parquet files
-_COPY_AGAIN = "write or copy the file again"
 Batches = Iterator[pa.RecordBatch]
 ReadBatches = Callable[[list[str], int], Batches]
 
@@ -144,7 +143,7 @@ def _refuse_lake(file: InputTable, entry: AnyPath) -> None:
     lake = _LAKES.get(entry.name)
     if lake is None or not entry.is_dir():
         return
-    if "Iceberg" in lake and not any(entry.glob("*.metadata.json")):
+    if "Iceberg" in lake and not any(entry.rglob("*.metadata.json")):
         return
     message = f"is {lake} table: its files also contain rows that were deleted or replaced later"
     fix = f"write its current rows as plain parquet with a reader of {lake.partition(' ')[2]}"
@@ -154,7 +153,7 @@ def _refuse_lake(file: InputTable, entry: AnyPath) -> None:
 def _partition_values(file: InputTable, path: AnyPath) -> dict[str, str | None]:
     """Return keys and values of the folders `key=value` that contain a part."""
     values: dict[str, str | None] = {}
-    for folder in path.relative_to(file.path).parts[:-1] if path != file.path else ():
+    for folder in path.relative_to(file.path).parts[:-1]:
         key, equals, value = folder.partition("=")
         if equals and key:
             values[unquote(key)] = None if value == _MISSING else unquote(value)
@@ -271,7 +270,7 @@ def _refuse_incomplete_stream(path: AnyPath, source: pa.NativeFile) -> None:
     source.seek(max(end - len(_END), 0))
     if source.read(len(_END)) != _END:
         message = "is an Arrow stream without its end: rows may be lost"
-        fix = f"close the writer after the last row, and {_COPY_AGAIN}"
+        fix = f"close the writer after the last row, and {COPY_AGAIN}"
         raise refuse(str(path), message, fix)
     if end < size:
         raise _joined_error(path)
@@ -295,4 +294,4 @@ def damaged_file_problem(path: AnyPath | str, error: Exception) -> Problem:
         )
         fix = "write lists of any size (in polars `cast(pl.List(…))`), or leave the column out"
         return Problem(str(path), message, fix)
-    return Problem(str(path), f"is damaged or incomplete ({detail})", _COPY_AGAIN)
+    return Problem(str(path), f"is damaged or incomplete ({detail})", COPY_AGAIN)

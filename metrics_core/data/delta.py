@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from concord.metrics_core.data.object_stores import delta_options
 from concord.metrics_core.data.paths import AnyPath, RemotePath
-from concord.metrics_core.errors import missing_extra_error, refuse
+from concord.metrics_core.errors import refuse
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -62,12 +62,10 @@ def _open_table(path: AnyPath) -> "DeltaTable":
     try:
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
-    except ModuleNotFoundError as error:
-        if refusal := missing_extra_error(error):
-            message = "is a Delta Lake table: its log says which rows are current"
-            fix = f"{refusal.problems[0].fix}; or {_AS_PARQUET}"
-            raise refuse(str(path), message, fix) from None
-        raise
+    except ModuleNotFoundError:
+        message = "is a Delta Lake table: its log says which rows are current"
+        fix = f"`pip install 'concord-eval[delta]'`; or {_AS_PARQUET}"
+        raise refuse(str(path), message, fix) from None
     try:
         if isinstance(path, RemotePath):
             return DeltaTable(*delta_options(path.address))

@@ -38,6 +38,7 @@ _LIST_FIXES = {
     "vector": "write a list of finite numbers, of the same length for every item; "
     "leave it empty for an item without a vector",
 }
+_UNREADABLE = (pl.exceptions.PolarsError, pa.ArrowException)
 _GROUP_FIX = "write one text for each item; leave it empty for an item without a group"
 
 
@@ -259,10 +260,12 @@ def read_cells(file: InputTable) -> tuple[pl.DataFrame, dict[str, str], list[str
         names = unite_schemas(parts).names
         unusable = _unusable_types(parts, [*filter(is_read, names)])
         used = [name for name in names if is_read(name) and name not in unusable]
-        return pl.DataFrame(_read_parts(file, parts, [key, *used])), unusable, names
+        tables = [_read_part(part, [key, *used]) for part in parts]
+        table = pa.concat_tables(tables, promote_options="permissive")
+        return pl.DataFrame(table), unusable, names
     except InputError:
         raise
-    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
+    except (*_UNREADABLE, OSError, ValueError, RecursionError) as error:
         raise InputError(read_problems(file.path, error)) from None
 
 
@@ -297,10 +300,7 @@ def _parse_object(line: bytes, location: str) -> dict[str, Any]:
             raise refuse(location, "has a duplicate key", "fix the line, or remove it")
         return values
 
-    try:
-        return dict(json.loads(line.decode("utf-8-sig"), object_pairs_hook=unique_keys))
-    except RecursionError:
-        raise refuse(location, "is nested too deeply", "write values without nesting") from None
+    return dict(json.loads(line.decode("utf-8-sig"), object_pairs_hook=unique_keys))
 
 
 def _kinds(value: Any) -> set[str]:
@@ -339,15 +339,6 @@ def _unusable_types(parts: list[Part], names: list[str]) -> dict[str, str]:
         for name in names
         if value_type(kind := decoded_type(part.schema.field(name).type)) is None
     }
-
-
-def _read_parts(file: InputTable, parts: list[Part], names: list[str]) -> pa.Table:
-    tables = [_read_part(part, names) for part in parts]
-    try:
-        return pa.concat_tables(tables, promote_options="permissive")
-    except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
-        message = f"has parts of different types ({str(error).splitlines()[0][:200]})"
-        raise refuse(file.name, message, SAME_TYPES) from None
 
 
 def _read_part(part: Part, names: list[str]) -> pa.Table:

@@ -34,6 +34,7 @@ FORMATS = {
 }
 DELIMITERS = {name: row.delimiter for name, row in FORMATS.items() if row.delimiter}
 UNNAMED = tuple(name for name, row in FORMATS.items() if not row.has_names)
+COPY_AGAIN = "write or copy the file again"
 ENDINGS = {ending: name for name, row in FORMATS.items() for ending in row.endings}
 
 

@@ -36,10 +36,6 @@ def table_from_frame(data: Any, name: str) -> pa.Table:
         if isinstance(data, pl.DataFrame):
             _refuse_objects(data, name)
             return data.to_arrow()
-        if isinstance(data, pa.RecordBatch):
-            return pa.Table.from_batches([data])
-        if isinstance(data, pa.Table):
-            return data
         if hasattr(data, "__arrow_c_stream__"):
             return pa.table(data)
     except InputError:

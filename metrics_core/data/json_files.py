@@ -131,7 +131,10 @@ def _items(documents: Any) -> Sequence[Any]:
 
 
 def _checked(file: InputTable, query: str, documents: Any) -> Any:
-    """Return the documents of a query with true and false as text; raise if they are invalid."""
+    """Return the documents of a query with true and false as text; raise if they are invalid.
+
+    A list is only checked: one of the lists is invalid.
+    """
     items = _items(documents)
     values = getattr(documents, "values", [None] * len(items))
     for item, value in zip(items, values, strict=True):
@@ -142,8 +145,6 @@ def _checked(file: InputTable, query: str, documents: Any) -> Any:
             raise refuse(location, f"holds {_excerpt(value)}, which is not a number", FORM)
         if _SURROGATE.search(f"{query}{item}{value}"):
             raise refuse(location, "holds half of a surrogate pair", "write the ids as UTF-8")
-    if isinstance(documents, list):
-        return documents
     return _Object(
         tuple(items), tuple(str(v).lower() if isinstance(v, bool) else v for v in values)
     )

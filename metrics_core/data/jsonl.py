@@ -35,6 +35,7 @@ def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_bas
     raw = read_lines(file)
     raw.unread_columns = tuple(key for key in first if key not in columns.values())
     raw.aliases = aliases
+    raw.kinds = dict.fromkeys(columns, "json")
     connection.register("lines", raw.batches)
     has_lists = has_items and isinstance(first.get(columns.get("item", "")), list)
     names = PLURALS if has_lists else {name: name for name in file.fields}
@@ -47,13 +48,11 @@ def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_bas
     if has_lists:
         first_rank = None if "grade" in file.fields or "rank" in columns else rank_base
         query = _list_query(columns, first_rank, absent_types, checks)
-        raw.kinds = dict.fromkeys(columns, "json")
         raw.marks_empty = True
         if first_rank is not None:
             raw.kinds["rank"] = "integer"
     else:
         query = _row_query(columns, absent_types, checks)
-        raw.kinds = dict.fromkeys(columns, "json")
     connection.execute(f"CREATE OR REPLACE TEMP VIEW raw AS {query}")
     raw.row_name = lambda position: f"line {position // ROW_STRIDE:,}"
     raw.has_line_errors = True

@@ -1,8 +1,10 @@
 """Batches of rows that never split the list of a user, and statistics of their rows."""
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -54,14 +56,6 @@ class ListBatch:
     def numbers(self, name: str) -> NDArray[Any]:
         return as_numpy(self.column(name))
 
-    def without_last(self) -> "ListBatch":
-        """Return all lists but the last."""
-        n_rows = int(self.starts[-1])
-        table = self.table.slice(0, n_rows)
-        return ListBatch(
-            table, self.users[:-1], self.starts[:-1], self.continues_list[: n_rows - 1]
-        )
-
 
 def list_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[ListBatch]:
     """Yield all rows in batches of at least MIN_ROWS rows; the last one may be shorter."""
@@ -74,7 +68,7 @@ def list_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[ListBatch]:
             lists = list_batch(pending)
             last_start = int(lists.starts[-1])
             if last_start:
-                yield lists.without_last()
+                yield list_batch(lists.table.slice(0, last_start).to_batches())
             pending = lists.table.slice(last_start).to_batches()
             n_rows -= last_start
             min_rows = max(MIN_ROWS, 2 * n_rows)  # so that a longer list is seldom copied
@@ -155,12 +149,14 @@ class ListStatistics:
     @property
     def length_summary(self) -> tuple[int, float, int]:
         """Minimum, median and maximum of the lengths; 0 without lists."""
-        if not self.lengths:
-            return 0, 0, 0
-        lengths = sorted(self.lengths)
-        ends = np.cumsum([self.lengths[length] for length in lengths])
-        low, high = (
-            lengths[np.searchsorted(ends, n, side="right")]
-            for n in ((self.n_users - 1) // 2, self.n_users // 2)
-        )
-        return lengths[0], (low + high) / 2, lengths[-1]
+        return length_summary(self.lengths)
+
+
+def length_summary(lengths: Mapping[int, int]) -> tuple[int, float, int]:
+    """Return minimum, median and maximum of lengths of which each occurs so often."""
+    if not lengths:
+        return 0, 0, 0
+    values = sorted(lengths)
+    ends = list(accumulate(lengths[value] for value in values))
+    low, high = (values[bisect_right(ends, n)] for n in ((ends[-1] - 1) // 2, ends[-1] // 2))
+    return values[0], (low + high) / 2, values[-1]

@@ -289,7 +289,8 @@ def _load_sorted(
     progress: Progress,
 ) -> tuple[Source, ListStatistics] | None:
     """Pass the rows of a table to the sink in one pass; return None if this is not possible."""
-    if table.unit:  # ids of sessions must be combined first
+    # Ids of sessions must be combined first, and invalid lines be found.
+    if table.unit or table.format in ("jsonl", "trec"):
         return None
     for read in (read_sorted, read_grouped):
         statistics = ListStatistics()

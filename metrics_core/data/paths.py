@@ -4,7 +4,7 @@ import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -125,9 +125,6 @@ class RemotePath:
     def iterdir(self) -> Iterator["RemotePath"]:
         return (self._at(key, self._tree) for key in self._tree.children.get(self.key, ()))
 
-    def glob(self, pattern: str) -> Iterator["RemotePath"]:
-        return (path for path in self.iterdir() if path._pure.match(pattern))
-
     def rglob(self, pattern: str) -> Iterator["RemotePath"]:
         below = (key for key in self._tree.entries if key.startswith(f"{self.key}/"))
         paths = (self._at(key, self._tree) for key in below)
@@ -160,14 +157,14 @@ class RemotePath:
 
     def state_if_exists(self) -> ObjectState | None:
         """Return the current identity; None if the object does not exist any more."""
-        try:
-            with open_filesystem(self.address).open_input_file(self.key) as file:
-                metadata = {name.lower(): value for name, value in file.metadata().items()}
-                return ObjectState(metadata.get("etag", b"").decode().strip('"'), file.size())
-        except FileNotFoundError:
-            return None
-        except (OSError, pa.ArrowException) as error:
-            raise InputError([store_problem(str(self), error)]) from None
+        with (
+            self.store_errors(),
+            suppress(FileNotFoundError),
+            open_filesystem(self.address).open_input_file(self.key) as file,
+        ):
+            metadata = {name.lower(): value for name, value in file.metadata().items()}
+            return ObjectState(metadata.get("etag", b"").decode().strip('"'), file.size())
+        return None
 
     @cached_property
     def _info(self) -> fs.FileInfo:

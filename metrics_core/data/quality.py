@@ -23,9 +23,8 @@ MAX_COUNTED_GRADES = 20  # distinct grades whose rows are counted
 
 def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:
     """Return the description of a table with users and items: file, hashes, counts."""
-    (users,) = only_row(connection, "SELECT count(DISTINCT user) FROM source")
-    (items,) = only_row(connection, "SELECT count(DISTINCT item) FROM source")
-    return describe_ids(source, users, items)
+    query = "SELECT count(DISTINCT user), count(DISTINCT item) FROM source"
+    return describe_ids(source, *only_row(connection, query))
 
 
 def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
@@ -60,15 +59,12 @@ def rewritten_ids(source: Source) -> dict[str, dict[str, Any]]:
 
 def describe_folds(folds: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the quality of ground truth with folds: totals of rows and grades, and each fold."""
-    grades: Counter[str] | None = Counter()
-    for quality in folds.values():
-        if grades is None or quality["grades"] is None:
-            grades = None
-        else:
-            grades.update(quality["grades"])
+    counts = [quality["grades"] for quality in folds.values()]
+    start: Counter[str] = Counter()
+    grades = None if None in counts else dict(sum(map(Counter, counts), start))
     return {
         "rows": sum(quality["rows"] for quality in folds.values()),
-        "grades": None if grades is None else dict(grades),
+        "grades": grades,
         "notes": [f"fold {fold}: {note}" for fold, q in folds.items() for note in q["notes"]],
         "folds": dict(folds),
     }
@@ -158,6 +154,9 @@ def describe_lists(
     changes: PolicyChanges,
 ) -> dict[str, Any]:
     """Return the quality file of recommendations, with the changes of policies."""
+    if conventions.exclude:
+        excluded = vars(statistics.excluded) | {"policy": str(conventions.exclude)}
+        changes = {**changes, "excluded": excluded}
     lengths = (int(n) if n == int(n) else n for n in statistics.length_summary)
     content = describe_ids(source, statistics.n_users, statistics.n_items) | {
         "order": statistics.order,
@@ -169,12 +168,6 @@ def describe_lists(
         "infinite_scores": statistics.n_infinite,
         **changes,
     }
-    if conventions.exclude:
-        changes = {
-            **changes,
-            "excluded": vars(statistics.excluded) | {"policy": str(conventions.exclude)},
-        }
-        content |= changes
     notes = [*source.notes, *_list_notes(content), *policy_notes(changes)]
     return content | {"notes": notes}
 

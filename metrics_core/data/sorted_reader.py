@@ -36,7 +36,6 @@ from concord.metrics_core.errors import InputError
 MAX_ROWS = 1 << 25  # rows in memory, if users are not sorted by id
 LISTS_AT_ONCE = 1 << 13  # lists that are collected at a time
 MAX_GRADES = 1 << 12  # distinct grades that are counted
-MAX_KEY = 1 << 63
 
 
 class NotSortedError(Exception):
@@ -101,8 +100,6 @@ class ListChecker(BatchChecker):
     order: str | None
 
     def __post_init__(self) -> None:
-        if self.source.raw.has_line_errors:
-            raise NotSortedError
         has_score = "score" in self.source.columns
         try:
             orders = {choose_order(self.source, self.order, r.ties) for r in self.rankings}
@@ -174,10 +171,6 @@ class TruthChecker(BatchChecker):
 
     with_place: bool
 
-    def __post_init__(self) -> None:
-        if self.source.raw.has_line_errors:
-            raise NotSortedError
-
     @property
     def schema(self) -> pa.Schema:
         """user, item, grade [, time, place]."""
@@ -194,8 +187,6 @@ class TruthChecker(BatchChecker):
         items, n_items = _ascending_codes(item), len(item.dictionary)
         check_unique_items(batch, items, n_items)
         descending = len(grade.dictionary) - 1 - _ascending_codes(grade)
-        if len(batch.users) * len(grade.dictionary) * n_items >= MAX_KEY:
-            raise NotSortedError
         key = (batch.list_of * len(grade.dictionary) + descending) * n_items + items
         order = None if np.all(key[1:] > key[:-1]) else as_arrow(np.argsort(key))
         self.statistics.add(batch, item.dictionary)

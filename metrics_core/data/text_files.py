@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 
 from concord.metrics_core.data.arrow import as_arrow
-from concord.metrics_core.data.formats import DELIMITERS, format_fix
+from concord.metrics_core.data.formats import COPY_AGAIN, DELIMITERS, format_fix
 from concord.metrics_core.data.input_table import InputTable, RawRows
 from concord.metrics_core.data.object_stores import is_store_failure, store_problem
 from concord.metrics_core.data.paths import AnyPath, open_sequential
@@ -31,7 +31,6 @@ _DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _MAX_EXCERPT = 300  # characters of a line in a message
 _BOM = b"\xef\xbb\xbf"
 _NO_DELIMITER = "\x01"  # a control character that no line of JSON or TREC may contain
-_COPY_AGAIN = "write or copy the file again"
 
 
 def read_delimited(file: InputTable, rank_base: int) -> RawRows:
@@ -168,7 +167,7 @@ def read_problems(path: AnyPath, error: Exception) -> list[Problem]:
     problems = []
     if "utf8" in detail.lower().replace("-", ""):
         problems = list(islice(_encoding_problems(path), MAX_PROBLEMS))
-    return problems or [Problem(str(path), f"cannot be read: {detail}", _COPY_AGAIN)]
+    return problems or [Problem(str(path), f"cannot be read: {detail}", COPY_AGAIN)]
 
 
 def _encoding_problems(path: AnyPath) -> Iterator[Problem]:

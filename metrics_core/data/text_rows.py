@@ -78,14 +78,11 @@ def _read_csv(path: Path, columns_fix: str) -> TextRows:
         with open_file(path, "name a CSV file", encoding="utf-8-sig") as file:
             lines = csv.reader(file, strict=True)
             rows = [(lines.line_num, row) for row in lines if any(map(str.strip, row))]
-    except FileNotFoundError:
-        raise refuse(location, "there is no such file", "name a CSV file") from None
     except OSError as error:
         raise refuse(location, f"cannot be read: {error.strerror}", "name a CSV file") from None
-    except UnicodeDecodeError:
-        raise refuse(location, "is not UTF-8", "save the file as CSV in UTF-8") from None
-    except csv.Error as error:
-        raise refuse(location, f"is not valid CSV: {error}", "check its quotes") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        message = f"is not valid CSV in UTF-8: {error}"
+        raise refuse(location, message, "save the file as CSV in UTF-8") from None
     if not rows:
         raise refuse(location, "is empty", columns_fix)
     (_, header), *data_rows = rows

@@ -36,7 +36,6 @@ from concord.metrics_core.evaluation.summary import (
     summarise_catalogue,
 )
 from concord.metrics_core.metrics.exposure import Exposure
-from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.summary import Summary
 from concord.metrics_core.stats.clusters import Clusters
@@ -110,11 +109,6 @@ class EvaluationAccumulator:
     weighing: PropensityCounts = field(default_factory=PropensityCounts)
     issues: ListIssues | None = None
 
-    @property
-    def definitions(self) -> list[str]:
-        """Columns of the panel's other definitions."""
-        return [definition.column for definition in self.task.definitions]
-
     def add(self, part: Part) -> None:
         """Add the counts of a partition."""
         if part.counts is None:
@@ -166,13 +160,14 @@ class EvaluationAccumulator:
                 clusters = Clusters.weighted(
                     read_column(table, weight).to_numpy(), request_clusters
                 )
+            parts = pl.concat(self.pooled[name]).get_columns() if name in self.pooled else []
             counted = None if clusters is None else values.is_not_null().to_numpy()
             summaries[name] = summarise(
                 label,
                 values.drop_nulls().to_numpy(),
                 conventions,
                 confidence=confidence,
-                parts=self._parts(name),
+                parts=tuple(part.to_numpy() for part in parts),
                 clusters=None if clusters is None or counted is None else clusters.select(counted),
             )
         for label in self.task.labels:
@@ -180,7 +175,7 @@ class EvaluationAccumulator:
                 exposure = self.exposures[str(label)]
                 summaries[str(label)] = summarise_catalogue(label, exposure, pinned, n_users)
         labels = {name: summaries[name] for name in map(str, self.task.labels)}
-        return labels, {name: summaries[name] for name in self.definitions}
+        return labels, {each.column: summaries[each.column] for each in self.task.definitions}
 
     def counts_content(self) -> Content:
         """Return the counts of users and lists, as in the model's summary."""
@@ -238,13 +233,6 @@ class EvaluationAccumulator:
             "id_match": id_match,
             "panel": {label: panel_content(each, definitions) for label, each in panels.items()},
         }
-
-    def _parts(self, name: str) -> tuple[Floats, ...]:
-        """Return the addends of the pooled mean of a column; empty if it is not pooled."""
-        frames = self.pooled.get(name)
-        if frames is None:
-            return ()
-        return tuple(column.to_numpy() for column in pl.concat(frames).get_columns())
 
 
 def definition_mean(frames: Sequence[pl.DataFrame], definition: Definition) -> float:

@@ -79,14 +79,6 @@ def grade_problems(
     settings : SettingNames
         Names of the settings of the ground truth.
     """
-    yield from threshold_problems(highest, conventions, truth, settings)
-    yield from err_grade_problems(highest, labels, conventions, truth, settings)
-
-
-def threshold_problems(
-    highest: float | None, conventions: Conventions, truth: str, settings: SettingNames
-) -> Iterator[Problem]:
-    """Yield a problem if no grade reaches the relevance threshold."""
     least = conventions.relevance_threshold
     if highest is not None and least is not None and highest < least:
         problem = (
@@ -96,6 +88,7 @@ def threshold_problems(
         column = settings.of_table("columns", "grade", value="rating")
         fix = f"lower it, or name the column of the grades: {column}"
         yield Problem(settings.location("conventions", "relevance_threshold"), problem, fix)
+    yield from err_grade_problems(highest, labels, conventions, truth, settings)
 
 
 def err_grade_problems(

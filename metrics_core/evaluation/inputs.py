@@ -227,7 +227,4 @@ def named_users(judgements: pl.DataFrame, truth: Truth) -> pl.DataFrame | None:
         if not read_users_without_items(connection, truth):
             return None
         others = pl.DataFrame(connection.sql("SELECT user FROM source").to_arrow_table())
-    judged = judgements.select("user")
-    if judged.schema != others.schema:
-        judged, others = (frame.cast(pl.String) for frame in (judged, others))
-    return pl.concat([judged, others]).unique().sort("user")
+    return pl.concat([judgements.select("user"), others]).unique().sort("user")

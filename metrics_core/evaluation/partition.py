@@ -278,15 +278,10 @@ def _score_rankings(
             columns[definition.column] = column
         for label in labels:
             if label.metric.is_aggregate:
-                _refuse_uncorrected(label, task.conventions, number)
+                if why := label_problem(label, task.conventions):
+                    raise ScoringError(Refusal(escape_template(f"{label}: {why}"), (number, 3)))
                 exposures[str(label)] = count_exposure(read_lists(None), label.k)
     return {name: columns[name] for name in task.columns}, exposures
-
-
-def _refuse_uncorrected(label: Label, conventions: Conventions, number: int) -> None:
-    """Raise if an aggregate metric cannot be corrected for sampled candidates."""
-    if why := label_problem(label, conventions):
-        raise ScoringError(Refusal(escape_template(f"{label}: {why}"), (number, 3)))
 
 
 def _refuse_high_grades(

@@ -1,6 +1,5 @@
 """Corrected values of lists that rank the relevant item among sampled candidates."""
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -233,8 +232,9 @@ def values_by_rank(
     The metric's own function computes it; beyond `depth` it is 0.
     """
     depth = min(label.depth(conventions) or candidates.catalogue, candidates.catalogue)
+    ranks = np.split(np.arange(1, depth + 1), range(_MAX_LISTS, depth, _MAX_LISTS))
     return np.concatenate(
-        [values_at_ranks(label, conventions, grade, ranks, candidates) for ranks in _blocks(depth)]
+        [values_at_ranks(label, conventions, grade, block, candidates) for block in ranks]
     )
 
 
@@ -259,8 +259,3 @@ def values_at_ranks(
         lists, label.k, **label.metric.arguments(conventions), **label.parameters
     )
     return values
-
-
-def _blocks(depth: int) -> Iterator[Ints]:
-    for first in range(1, depth + 1, _MAX_LISTS):
-        yield np.arange(first, min(first + _MAX_LISTS, depth + 1))

@@ -11,6 +11,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.argument_types import Data, TableColumns
 from concord.metrics_core.data.arguments import check_columns, open_table
+from concord.metrics_core.data.input_table import ITEMS_COLUMNS
 from concord.metrics_core.data.load_tables import LOADERS
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.tables import Table, create_view, read_frame, scan
@@ -47,20 +48,16 @@ class Catalogue:
 def build_catalogue(frame: pl.DataFrame) -> Catalogue:
     """Return the catalogue of a validated frame."""
     column = next((name for name in ("categories", "vector") if name in frame.columns), None)
-    others = [name for name in frame.columns if name not in CATALOGUE_COLUMNS]
+    others = [name for name in frame.columns if name not in _FEATURES]
     numbers = frame.select(pl.col("item").cast(pl.String), *others)
-    groups = item_groups(frame) if "group" in frame.columns else None
-    if column is None:
-        return Catalogue(frame.select("item"), None, numbers, groups)
-    ids, values = frame["item"].to_list(), frame[column].to_list()
-    known = {str(item): value or [] for item, value in zip(ids, values, strict=True)}
-    return Catalogue(frame.select("item"), _features(known), numbers, groups)
-
-
-def item_groups(frame: pl.DataFrame) -> Groups:
-    """Return the group of each item that has one, by the item's id as text."""
-    known = frame.select(pl.col("item").cast(pl.String), "group").drop_nulls("group")
-    return dict(known.iter_rows())
+    features = groups = None
+    if column is not None:
+        values = frame.select("item", column).iter_rows()
+        features = _features({str(item): value or [] for item, value in values})
+    if "group" in frame.columns:
+        known = frame.select(pl.col("item").cast(pl.String), "group").drop_nulls("group")
+        groups = dict(known.iter_rows())
+    return Catalogue(frame.select("item"), features, numbers, groups)
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ class SideData:
 
 
 NO_SIDE_DATA = SideData()
-CATALOGUE_COLUMNS = ("item", "categories", "vector", "title", "group")
+_FEATURES = tuple(name for names in ITEMS_COLUMNS for name in names)
 
 
 def with_items(connection: DuckDBPyConnection, task: Task, background: SideData) -> Task:

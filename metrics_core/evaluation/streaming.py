@@ -106,19 +106,14 @@ class StreamingEvaluator:
         """Yield the values that were computed while the lists were read; an `Executor`."""
         yield from self.parts
 
-    def _register(
+    def _judge(
         self, connection: DuckDBPyConnection, lists: pa.Table, low: Any, high: Any
-    ) -> None:
+    ) -> tuple[dict[int, Judged], ListIssues]:
         truth = _between(self.truth, low, high)
         known = truth.select("user") if self.users is None else _between(self.users, low, high)
         tables = {"lists": lists, "truth": truth.to_arrow(), "known": known.to_arrow()}
         for name, table in tables.items():
             connection.register(name, _with_text_ids(table, self.text_ids))
-
-    def _judge(
-        self, connection: DuckDBPyConnection, lists: pa.Table, low: Any, high: Any
-    ) -> tuple[dict[int, Judged], ListIssues]:
-        self._register(connection, lists, low, high)
         issues = count_list_issues(
             connection,
             has_train=False,

@@ -138,8 +138,6 @@ def intra_list_diversity(lists: RankedLists, k: int | None, *, ild_distance: str
     ----------
     Ziegler, McNee, Konstan & Lausen (2005), WWW, 22-32.  doi:10.1145/1060745.1060754
     """
-    if lists.items.features is None:
-        return np.full(lists.n_users, np.nan)
     length = lists.length(k)
     pairs = length * (length - 1) // 2
     if ild_distance == "cosine":
@@ -192,8 +190,6 @@ def calibration(lists: RankedLists, k: int | None, *, calibration_alpha: float) 
     ----------
     Steck (2018), RecSys, 154-162.  doi:10.1145/3240323.3240372
     """
-    if lists.items.features is None:
-        return np.full(lists.n_users, np.nan)
     user, item = _top(lists, k)
     has_features = lists.items.has_features
     n_history = lists.history_total(has_features[lists.history_item])
@@ -263,12 +259,7 @@ def _popularity_surprise(lists: RankedLists) -> Floats:
 
 
 def _distance_to_history(lists: RankedLists) -> Floats:
-    """Return (n_rows,) 1 - mean cosine similarity to the user's history.
-
-    NaN without a history or features.
-    """
-    if lists.items.features is None:
-        return np.full(len(lists.row_item), np.nan)
+    """Return (n_rows,) 1 - mean cosine similarity to the user's history; NaN without one."""
     similarity = np.zeros(len(lists.row_item))
     for feature in lists.items.directions:
         # The mean similarity to the history is the similarity to its mean direction.

@@ -1,8 +1,8 @@
 """Catalogue of the metrics, one row each, in the order of the report."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
 
 from concord.metrics_core.metrics import (
     accuracy,
@@ -22,120 +22,112 @@ _ALPHA = Parameter("alpha", 0.0, 1.0, example=0.5, default=0.5)
 _BETA = Parameter("beta", 0.0, 1.0, example=0.5, default=0.5)
 
 
-def _of_subtopics(
-    name: str, function: Callable[..., Any], source: str, **properties: Any
-) -> Metric:
-    steps = subtopics.subtopic_steps
-    return Metric(
-        name, function, source, steps, reads_subtopics=True, counts_copies=False, **properties
-    )
-
-
 def normalise(name: str) -> str:
     """Return a name in lower case, letters and digits only."""
     return re.sub(r"[\W_]", "", name).casefold()
 
 
-def _beyond_accuracy(
-    name: str, function: Callable[..., Any], source: str, **properties: Any
-) -> Metric:
-    return Metric(name, function, source, family="beyond", describes_list=True, **properties)
-
+# Metrics that have an expected value under `ties: average`.
+_averaging_ties = partial(Metric, averages_ties=True)
+_of_judged_items = partial(Metric, reads_judged=True, counts_copies=False)
+_of_agreement = partial(
+    _of_judged_items, steps=agreement.agreement_steps, family="agreement", describes_list=True
+)
+_of_subtopics = partial(
+    Metric, steps=subtopics.subtopic_steps, reads_subtopics=True, counts_copies=False
+)
+_beyond_accuracy = partial(Metric, family="beyond", describes_list=True)
+_of_all_lists = partial(_beyond_accuracy, is_aggregate=True, counts_copies=False)
+_of_exposure = partial(
+    _beyond_accuracy,
+    steps=fairness.exposure_steps,
+    needs=("groups", "k"),
+    reads_relevant=True,
+)
 
 CATALOGUE: tuple[Metric, ...] = (
-    Metric(
+    _averaging_ties(
         "P",
         accuracy.precision,
         "van Rijsbergen 1979",
         aliases="precision prec setp",
         steps=accuracy.precision_steps,
-        averages_ties=True,
     ),
-    Metric(
+    _averaging_ties(
         "R",
         accuracy.recall,
         "van Rijsbergen 1979",
         aliases="recall rec sensitivity setr setrecall",
         steps=accuracy.recall_steps,
-        averages_ties=True,
     ),
-    Metric(
+    _averaging_ties(
         "F1",
         accuracy.f1,
         "van Rijsbergen 1979",
         aliases="f1score f1measure fscore fmeasure setf",
         steps=accuracy.f1_steps,
-        averages_ties=True,
     ),
-    Metric(
+    _averaging_ties(
         "Hit",
         accuracy.hit,
         "Deshpande & Karypis 2004",
         aliases="hr hitrate hitratio success",
         steps=accuracy.hit_steps,
-        averages_ties=True,
     ),
-    Metric(
+    _averaging_ties(
         "AP",
         accuracy.average_precision,
         "Buckley & Voorhees 2000",
         aliases="map averageprecision avgprecision avgprec meanaverageprecision",
         steps=accuracy.average_precision_steps,
-        averages_ties=True,
     ),
-    Metric(
+    _averaging_ties(
         "RR",
         accuracy.reciprocal_rank,
         "Kantor & Voorhees 2000",
         aliases="mrr reciprocalrank reciprank meanreciprocalrank",
         steps=accuracy.reciprocal_rank_steps,
-        averages_ties=True,
         counts_copies=False,
     ),
-    Metric(
+    _averaging_ties(
         "CG",
         graded_accuracy.cumulated_gain,
         "Järvelin & Kekäläinen 2000",
         aliases="cumulativegain cumulatedgain",
         steps=graded_accuracy.cumulated_gain_steps,
         high=INFINITE,
-        averages_ties=True,
     ),
-    Metric(
+    _averaging_ties(
         "DCG",
         graded_accuracy.dcg,
         "Järvelin & Kekäläinen 2002",
         aliases="discountedcumulativegain discountedcumulatedgain",
         steps=graded_accuracy.dcg_steps,
         high=INFINITE,
-        averages_ties=True,
     ),
-    Metric(
+    _averaging_ties(
         "nDCG",
         graded_accuracy.ndcg,
         "Järvelin & Kekäläinen 2002",
         aliases="normalizeddcg normaliseddcg normalizeddiscountedcumulativegain "
         "normaliseddiscountedcumulativegain",
         steps=graded_accuracy.ndcg_steps,
-        averages_ties=True,
     ),
-    Metric(
+    _averaging_ties(
         "Rprec",
         accuracy.r_precision,
         "Buckley & Voorhees 2000",
         aliases="rprecision",
         steps=accuracy.r_precision_steps,
         takes_k=False,
-        averages_ties=True,
     ),
-    Metric(
+    _averaging_ties(
         "RBP",
         graded_accuracy.rank_biased_precision,
         "Moffat & Zobel 2008",
         aliases="rankbiasedprecision",
         steps=graded_accuracy.rank_biased_precision_steps,
         parameters=(Parameter("p", 0.0, 1.0, example=0.8),),
-        averages_ties=True,
     ),
     Metric(
         "ERR",
@@ -168,53 +160,43 @@ CATALOGUE: tuple[Metric, ...] = (
         parameters=(Parameter("beta", 0.0, INFINITE, example=1),),
         counts_copies=False,
     ),
-    Metric(
+    _of_judged_items(
         "Bpref",
         agreement.bpref,
         "Buckley & Voorhees 2004",
         aliases="binarypreference",
         steps=agreement.bpref_steps,
-        reads_judged=True,
-        counts_copies=False,
     ),
-    Metric(
+    _of_judged_items(
         "infAP",
         pooled.inferred_ap,
         "Yilmaz & Aslam 2006",
         aliases="inferredap inferredaverageprecision",
         steps=pooled.inferred_ap_steps,
         takes_k=False,
-        reads_judged=True,
         reads_pooled=True,
-        counts_copies=False,
     ),
-    Metric(
+    _of_judged_items(
         "HLU",
         agreement.half_life_utility,
         "Breese et al. 1998",
         aliases="halflifeutility halflife rscore",
         steps=agreement.half_life_utility_steps,
         parameters=(Parameter("halflife", 1.0, INFINITE, example=5),),
-        reads_judged=True,
-        counts_copies=False,
     ),
-    Metric(
+    _of_judged_items(
         "AUC",
         agreement.auc,
         "Hanley & McNeil 1982",
         aliases="rocauc aucroc",
         steps=agreement.auc_steps,
-        reads_judged=True,
-        counts_copies=False,
     ),
-    Metric(
+    _of_judged_items(
         "Judged",
         agreement.judged_share,
         "MacAvaney et al. 2022",
         aliases="judgedshare judgedrate",
         steps=agreement.judged_share_steps,
-        reads_judged=True,
-        counts_copies=False,
     ),
     _of_subtopics(
         "StRecall",
@@ -257,48 +239,31 @@ CATALOGUE: tuple[Metric, ...] = (
         parameters=(_ALPHA, _BETA),
         takes_k=False,
     ),
-    Metric(
+    _of_agreement(
         "Spearman",
         agreement.spearman,
         "Spearman 1904",
         aliases="spearmanr spearmanrho",
-        steps=agreement.agreement_steps,
-        family="agreement",
         low=-1.0,
-        reads_judged=True,
-        describes_list=True,
-        counts_copies=False,
     ),
-    Metric(
+    _of_agreement(
         "Kendall",
         agreement.kendall,
         "Kendall 1945",
         aliases="kendalltau",
-        steps=agreement.agreement_steps,
-        family="agreement",
         low=-1.0,
-        reads_judged=True,
-        describes_list=True,
-        counts_copies=False,
     ),
-    Metric(
+    _of_agreement(
         "FCP",
         agreement.concordant_pairs,
         "Koren & Sill 2011",
         aliases="fractionofconcordantpairs",
-        steps=agreement.agreement_steps,
-        family="agreement",
-        reads_judged=True,
-        describes_list=True,
-        counts_copies=False,
     ),
-    _beyond_accuracy(
+    _of_all_lists(
         "Coverage",
         exposure.coverage,
         "Ge et al. 2010",
         aliases="catalogcoverage cataloguecoverage itemcoverage",
-        is_aggregate=True,
-        counts_copies=False,
     ),
     _beyond_accuracy(
         "UserCoverage",
@@ -329,23 +294,19 @@ CATALOGUE: tuple[Metric, ...] = (
         aliases="longtailshare tailpercentage aplt",
         needs=("train",),
     ),
-    _beyond_accuracy(
+    _of_all_lists(
         "Gini",
         exposure.gini,
         "Fleder & Hosanagar 2009",
         aliases="giniindex ginicoefficient",
-        is_aggregate=True,
-        counts_copies=False,
         higher_is_better=False,
     ),
-    _beyond_accuracy(
+    _of_all_lists(
         "Entropy",
         exposure.entropy,
         "Shannon 1948",
         aliases="shannon shannonentropy",
-        is_aggregate=True,
         high=INFINITE,
-        counts_copies=False,
     ),
     _beyond_accuracy(
         "ILD",
@@ -362,13 +323,11 @@ CATALOGUE: tuple[Metric, ...] = (
         needs=("train",),
         reads_relevant=True,
     ),
-    _beyond_accuracy(
+    _of_all_lists(
         "Personalization",
         exposure.personalization,
         "Zhou et al. 2010",
         aliases="personalisation interlistdiversity",
-        is_aggregate=True,
-        counts_copies=False,
         needs=("k",),
     ),
     _beyond_accuracy(
@@ -398,33 +357,24 @@ CATALOGUE: tuple[Metric, ...] = (
         needs=("groups",),
         reads_relevant=True,
     ),
-    _beyond_accuracy(
+    _of_exposure(
         "EED",
         fairness.disparity,
         "Diaz et al. 2020",
         aliases="expectedexposuredisparity",
-        steps=fairness.exposure_steps,
-        needs=("groups", "k"),
-        reads_relevant=True,
         higher_is_better=False,
     ),
-    _beyond_accuracy(
+    _of_exposure(
         "EER",
         fairness.relevance,
         "Diaz et al. 2020",
         aliases="expectedexposurerelevance",
-        steps=fairness.exposure_steps,
-        needs=("groups", "k"),
-        reads_relevant=True,
     ),
-    _beyond_accuracy(
+    _of_exposure(
         "EEL",
         fairness.loss,
         "Diaz et al. 2020",
         aliases="expectedexposureloss",
-        steps=fairness.exposure_steps,
-        needs=("groups", "k"),
-        reads_relevant=True,
         high=2.0,
         higher_is_better=False,
     ),

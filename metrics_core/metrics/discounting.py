@@ -43,7 +43,7 @@ def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None)
     Raises
     ------
     ValueError
-        If a grade is missing from a gain map, or the gain needs a relevance threshold.
+        If a grade is missing from a gain map.
     """
     if isinstance(gain, Mapping):
         return _mapped_gains(grade, gain["map"])
@@ -53,9 +53,7 @@ def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None)
         return grade
     if gain == "exp2":
         return exp2(grade) - 1.0
-    if threshold is None:
-        msg = "gain exp2_above_threshold needs a number as relevance_threshold, not null"
-        raise ValueError(msg)
+    assert threshold is not None, "refused before"
     return exp2(grade - threshold + 1.0) - 1.0
 
 

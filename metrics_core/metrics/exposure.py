@@ -37,20 +37,9 @@ class Exposure:
     items: Items
 
     def __add__(self, other: "Exposure") -> "Exposure":
-        """Return the exposure of two partitions, which have different users and the same items.
-
-        Raises
-        ------
-        ValueError
-            If their cutoffs or items differ.
-        """
-        if self.k != other.k or self.items.n_items != other.items.n_items:
-            msg = "exposures can be added only if they have the same cutoff and the same items"
-            raise ValueError(msg)
-        shorter, longer = sorted((self.counts, other.counts), key=len)
-        counts = longer.copy()
-        counts[: len(shorter)] += shorter
-        return Exposure(counts, self.n_users + other.n_users, self.k, self.items)
+        """Return the exposure of two partitions: other users, but the same items and cutoff."""
+        n_users = self.n_users + other.n_users
+        return Exposure(self.counts + other.counts, n_users, self.k, self.items)
 
 
 def count_exposure(lists: RankedLists, k: int | None) -> Exposure:

@@ -39,8 +39,6 @@ def attention_fairness(
     doi:10.1145/3308560.3317595
     Raj & Ekstrand (2022), SIGIR, 726-736.  doi:10.1145/3477495.3532018  (comparison of metrics)
     """
-    if lists.items.group is None:
-        return np.full(lists.n_users, np.nan)
     distance = np.zeros(lists.n_users)
     attention = attention_shares(lists, k, discount)
     for a, t in zip(attention, target_shares(lists, fairness_target), strict=True):
@@ -203,8 +201,6 @@ def _sum_over_groups(
     term: Callable[[Floats, Floats], Floats],
 ) -> Floats:
     """Return (n_users,) sum over the groups of term(e, t)."""
-    if lists.items.group is None:
-        return np.full(lists.n_users, np.nan)
     total = np.zeros(lists.n_users)
     for exposure, ideal in exposure_shares(lists, k, discount):
         total += term(exposure, ideal)

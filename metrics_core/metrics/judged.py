@@ -300,13 +300,14 @@ class Judged:
 
     def total(self, values: Floats, k: int | None) -> Floats:
         """Return (n_users,) the sum of a value per hit over the top k, added in rank order."""
-        if self.hit_tied is not None:
-            return sum_by_user(self.hit_user, values * self.chance_within(k), self.n_users)
         top = self.within(k)
         return sum_by_user(self.hit_user[top], values[top], self.n_users)
 
     def exact_total(self, values: Floats, k: int | None) -> Floats:
-        """Return `total` rounded once, so that the order of the hits changes no bit."""
+        """Return `total` rounded once, so that the order of the hits changes no bit.
+
+        It is the expected value over all orders of ties, if these are averaged.
+        """
         if self.hit_tied is not None:
             values = values * self.chance_within(k)
             return UserSums.from_values(self.hit_user, values, self.n_users).total()

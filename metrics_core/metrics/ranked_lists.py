@@ -109,9 +109,7 @@ class Items:
         return [np.ascontiguousarray(features[:, number]) for number in range(features.shape[1])]
 
     def _require_features(self) -> Floats:
-        if self.features is None:
-            msg = "the items have no features"
-            raise ValueError(msg)
+        assert self.features is not None, "refused before"
         return self.features
 
 

@@ -1,6 +1,6 @@
 """Expected values over all orders of items with equal scores; every order is equally likely.
 
-A sum over hits needs only the chance that a hit is in the top k (`Judged.total`).
+A sum over hits needs only the chance that a hit is in the top k (`Judged.exact_total`).
 Average precision, reciprocal rank and Hit also depend on the order of the hits among themselves.
 Here they are summed over the ranks of each group of equal scores.
 

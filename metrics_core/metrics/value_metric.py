@@ -5,11 +5,11 @@ import re
 from typing import Any
 
 from concord.metrics_core.conventions.convention import is_number
-from concord.metrics_core.metrics.label import MAX_K, Label
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
 from concord.metrics_core.results.comparison_parts import OF_VALUES
 
-_CUTOFF = re.compile(r"(?P<stem>.+)@(?P<k>[1-9][0-9]{0,6})", re.DOTALL)
+_CUTOFF = re.compile(r"(?P<stem>.+)@(?P<k>[1-9][0-9]{0,5}|1000000)", re.DOTALL)
 
 
 def values_as_given() -> None:
@@ -20,8 +20,6 @@ def value_label(name: str, *, higher_is_better: bool, bounds: Bounds = UNBOUNDED
     """Return the label of a metric of another tool; `@10` at the end of its name is a cutoff."""
     match = _CUTOFF.fullmatch(name)
     k = int(match["k"]) if match else None
-    if k is not None and k > MAX_K:
-        match = k = None
     low, high = bounds
     metric = Metric(
         match["stem"] if match else name,

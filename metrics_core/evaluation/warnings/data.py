@@ -1,14 +1,13 @@
 """Warnings about the ground truth, the train and ids."""
 
 import math
-from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 
 import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.data.list_batches import length_summary
 from concord.metrics_core.data.tables import scan
 from concord.metrics_core.errors import SettingNames
 from concord.metrics_core.evaluation.config import EvaluationConfig
@@ -100,10 +99,7 @@ class Lengths:
     @classmethod
     def from_counts(cls, counts: Mapping[int, int]) -> "Lengths":
         """Summarise how many users have each number of items."""
-        users = sum(counts.values())
-        if not users:
-            return cls(0, 0, 0, 0)
-        return cls(users, min(counts), _median(counts), max(counts))
+        return cls(sum(counts.values()), *length_summary(counts))
 
     @property
     def is_like_ranked_lists(self) -> bool:
@@ -114,15 +110,6 @@ class Lengths:
         """True if most lists have at most half of `length` items, and lengths differ or are 1."""
         varies = self.longest == 1 or self.shortest < self.longest
         return varies and 2 * self.median <= length
-
-
-def _median(counts: Mapping[int, int]) -> float:
-    """Return the median of values that occur `counts[value]` times."""
-    values = sorted(counts)
-    ends = list(accumulate(counts[value] for value in values))
-    middle = (ends[-1] - 1) // 2, ends[-1] // 2
-    low, high = (values[bisect_right(ends, index)] for index in middle)
-    return (low + high) / 2
 
 
 def swapped_tables_warnings(models: Models, data: EvaluationData) -> Iterator[DataWarning]:

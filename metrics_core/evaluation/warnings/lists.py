@@ -233,8 +233,6 @@ def _heavy_users(data: EvaluationData, conventions: Conventions) -> Iterator[Dat
     if conventions.unit_mean != "requests":
         return
     requests = read_column(data.truth, "user").unique()
-    if requests.is_empty():
-        return
     counts = users_of_units(requests).value_counts()["count"].sort(descending=True)
     n_users = len(counts)
     n_heavy = min(max(n_users // _HEAVY_SHARE, 1), _MAX_HEAVY)

@@ -20,7 +20,7 @@ class World:
     n_items: int
     train: Mapping[str, list[int]]  # user: distinct items
     catalogue: set[int]
-    features: Mapping[int, Vector] | None
+    features: Mapping[int, Vector]
     lists: Mapping[str, list[int]]  # user: items from rank 1 on
     relevant: Mapping[str, set[int]]
 
@@ -88,8 +88,6 @@ def long_tail(world: World, user: str, k: int | None, *, longtail_head: float) -
 
 
 def intra_list_diversity(world: World, user: str, k: int | None, *, ild_distance: str) -> float:
-    if world.features is None:
-        return math.nan
     distance = {"cosine": cosine_distance, "jaccard": _jaccard, "hamming": _hamming}[ild_distance]
     listed = [world.features[item] for item in world.top(user, k)]
     return _mean([distance(a, b) for a, b in combinations(listed, 2)])
@@ -185,8 +183,6 @@ def _categories(features: Vector) -> set[int]:
 
 
 def _distribution(world: World, items: list[int]) -> list[float] | None:
-    if world.features is None:
-        return None
     shares = [
         [value / sum(world.features[item]) for value in world.features[item]]
         for item in items
@@ -210,8 +206,6 @@ def _rise_over_popularity(world: World, user: str, rank: int, item: int) -> floa
 
 
 def _distance_to_history(world: World, user: str, rank: int, item: int) -> float:
-    if world.features is None:
-        return math.nan
     item_features = world.features[item]
     return _mean(
         [cosine_distance(item_features, world.features[old]) for old in world.history(user)]
