@@ -260,11 +260,13 @@ _RULES = {
 }
 
 
-def model_problems(models: Any, argument: str = "models") -> Iterator[Problem]:
+def model_problems(
+    models: Any, argument: str = "models", content: str = "recommendations"
+) -> Iterator[Problem]:
     """Yield what is wrong with a dict of models and their names."""
     if not isinstance(models, Mapping) or not models:
-        problem = "must be a dict that maps a model's name to its recommendations"
-        yield Problem(argument, problem, "write {'als': recommendations, 'ease': recommendations}")
+        problem = f"must be a dict that maps a model's name to its {content}"
+        yield Problem(argument, problem, f"write {{'als': {content}, 'ease': {content}}}")
         return
     for name in models:
         is_name = isinstance(name, str) and name.isprintable() and name.strip()

@@ -82,9 +82,9 @@ def _ties_with_a_best_model(
     It may even be significantly worse: means are over each model's users, a test is over the users
     whom both models have.
     """
-    if not against_best or any(pair.verdict in _NOT_TESTED for pair in against_best):
-        return None
-    if any(pair.difference is None for pair in against_best):
+    if not against_best or any(
+        pair.verdict in _NOT_TESTED or pair.difference is None for pair in against_best
+    ):
         return None
     return any(
         pair.p_adjusted is None or pair.p_adjusted >= alpha or _is_ahead(label, model, pair)

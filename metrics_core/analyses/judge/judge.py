@@ -112,13 +112,8 @@ def judge(
         conventions=parsed.conventions,
         baseline=baseline or (parsed.models[0] if parsed.models else ""),
         primary=parsed.names,
-    ).validated(
-        parsed.models,
-        lists=parsed.lists,
-        tables=parsed.given_tables,
-        problems=parsed.problems,
-        arguments={"primary": "metrics"},
     )
+    config = parsed.validated(config, parsed.models, arguments={"primary": "metrics"})
     results, data = evaluate_models(
         config, parsed.lists, parsed.truths, tables, columns=columns, input=input
     )
