@@ -183,11 +183,6 @@ def _distribution(label: str, a: str, b: str, differences: Floats) -> Distributi
     differences = differences[~np.isnan(differences)]
     nonzero = differences[differences != 0]
     n_zero = len(differences) - len(nonzero)
-    return Distribution(label, a, b, len(differences), n_zero, _percentiles(nonzero))
-
-
-def _percentiles(values: Floats) -> tuple[float, ...]:
-    """Return percentiles that are values of the data, so that they need no rounding."""
-    if not len(values):
-        return ()
-    return tuple(np.percentile(values, PERCENTILES, method="inverted_cdf").tolist())
+    # They are values of the data, so that they need no rounding.
+    values = np.percentile(nonzero, PERCENTILES, method="inverted_cdf") if len(nonzero) else nonzero
+    return Distribution(label, a, b, len(differences), n_zero, tuple(values.tolist()))

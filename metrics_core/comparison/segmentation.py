@@ -143,8 +143,10 @@ def segment_problems(
             problem = f"needs {segmentation.table}, which is missing"
             table = settings.name("background", segmentation.table)
             yield Problem(location, problem, f"give {table}, or remove the entry")
-        is_of_items = isinstance(segmentation, ByPopularity)
-        ends = list(segmentation.shares if is_of_items else segmentation.edges or ())
+        if isinstance(segmentation, ByPopularity):
+            ends = list(segmentation.shares)
+        else:
+            ends = list(segmentation.edges or ())
         if any(low >= high for low, high in pairwise(ends)):
             problem = f"{ends} is not in increasing order"
             yield Problem(location, problem, "write each end once, smallest first")
