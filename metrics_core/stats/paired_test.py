@@ -347,9 +347,9 @@ def _without_p(
     mean_a: float, mean_b: float, difference: float, counts: tuple[int, int, int]
 ) -> PairedTest:
     """Return the means and the shares of users above, equal and below, without a test."""
-    n, (_, equal, _) = sum(counts), counts
-    shares = (count / n if n else math.nan for count in counts)
-    return PairedTest(mean_a, mean_b, difference, n, n - equal, *shares)
+    n = sum(counts)
+    above, equal, below = (count / n if n else math.nan for count in counts)
+    return PairedTest(mean_a, mean_b, difference, n, n - counts[1], above, equal, below)
 
 
 def wilcoxon(a: Floats, b: Floats) -> float:
