@@ -3,7 +3,7 @@
 from typing import Any
 
 from concord.metrics_core.comparison.warnings.acknowledge import CODES
-from concord.metrics_core.conventions.convention import Convention
+from concord.metrics_core.conventions.convention import Convention, Key
 from concord.metrics_core.conventions.registry import CONVENTIONS, PRESET_CONVENTIONS
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.values import SECTIONS_OF_LISTS
@@ -56,7 +56,7 @@ def _convention(convention: Convention) -> dict[str, Any]:
     if convention.keys:
         return described | {
             "type": "object",
-            "properties": {name: key.json_schema() for name, key in convention.keys.items()},
+            "properties": {name: _key(key) for name, key in convention.keys.items()},
             "required": [name for name, key in convention.keys.items() if key.is_required],
             "additionalProperties": False,
         }
@@ -64,3 +64,11 @@ def _convention(convention: Convention) -> dict[str, Any]:
     if not convention.form:
         return described | words
     return described | {"anyOf": [*([words] if words else []), {"not": {"type": "string"}}]}
+
+
+def _key(key: Key) -> dict[str, Any]:
+    """Return the JSON Schema of the values of a key."""
+    words = [{"enum": list(key.words)}] if key.words else []
+    schemas = [key.schema, *words] if key.schema else words
+    schema = {"anyOf": schemas} if len(schemas) > 1 else schemas[0]
+    return {"description": key.form, **schema}

@@ -1,6 +1,6 @@
 """Arguments of `compare`, `audit` and `cases`: parsed, with all problems at once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -109,10 +109,20 @@ class ListArguments:
             conventions=self.conventions,
             replicates=self.replicates,
         )
+        return self.validated(config, self.models, self.folds, arguments)
+
+    def validated(
+        self,
+        config: ComparisonConfig,
+        models: Collection[str],
+        folds: Collection[str] = (),
+        arguments: Mapping[str, str] = NO_ALIASES,
+    ) -> ComparisonConfig:
+        """Return `ComparisonConfig.validated` with the problems of the arguments."""
         return config.validated(
-            self.models,
+            models,
             lists=self.lists,
-            folds=self.folds,
+            folds=folds,
             tables=self.given_tables,
             problems=self.problems,
             arguments=arguments,

@@ -135,7 +135,7 @@ def compare_values(
     >>> comparison.difference("dense", "bm25", "AP").verdict
     'better'
     """
-    raise_problems(_value_problems(values))
+    raise_problems(model_problems(values, "values", "values"))
     tables = load_values(values)
     problems = [
         *_dict_problems(higher_is_better=higher_is_better, bounds=bounds),
@@ -193,14 +193,6 @@ def _model_result(table: pl.DataFrame, config: ComparisonConfig) -> ModelResult:
     summary = summarise_values(table, config.labels, confidence=config.confidence)
     empty = pl.DataFrame()
     return ModelResult(values=table, panel=empty, lists=empty, summary=summary, quality={})
-
-
-def _value_problems(values: Any) -> Iterator[Problem]:
-    if not isinstance(values, Mapping) or not values:
-        problem = "must be a dict that maps a model's name to its users' values"
-        yield Problem("values", problem, "write {'bm25': values, 'dense': values}")
-        return
-    yield from model_problems(values, "values")
 
 
 def _dict_problems(*, higher_is_better: Any, bounds: Any) -> Iterator[Problem]:

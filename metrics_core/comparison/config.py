@@ -150,35 +150,27 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
         InputError
             The configuration is invalid; all problems at once.
         """
-        config_problems = [
-            replace(each, location=arguments.get(each.where, each.location))
-            for each in self.problems(models, lists=lists, folds=folds, tables=tables)
-        ]
-        raise_problems(dict.fromkeys([*problems, *config_problems]))
-        return replace(self, primary=[to_result_spelling(p, self._by_name) for p in self.primary])
-
-    def problems(
-        self,
-        models: Collection[str],
-        *,
-        lists: Collection[str] = (),
-        folds: Collection[str] = (),
-        tables: Collection[str] = (),
-    ) -> Iterator[Problem]:
-        """Yield the problems of the configuration; parameters as for `validated`."""
         skipped = () if self.labels else ("primary",)
-        yield from value_problems({k: v for k, v in vars(self).items() if k not in skipped})
         primary: list[str] = []
         if self.labels and is_list_of_text(self.primary):
             primary = [to_result_spelling(text, self._by_name) for text in self.primary]
-            yield from self._primary_problems(primary)
-        yield from effect_problems(self.min_effect, self._by_name, primary, self.settings)
-        yield from baseline_problems(self.baseline, models)
-        yield from replicate_problems(self.replicates, lists, paired=self.paired_replicates)
-        yield from fold_problems(folds, models, self.replicates, paired=self.paired_replicates)
-        yield from segment_problems(self.segments, tables, self.settings)
-        if self.gate is not None:
-            yield from gate_problems(self.gate, self, self.segments, models)
+        paired, gate = self.paired_replicates, self.gate
+        config_problems = [
+            *value_problems({k: v for k, v in vars(self).items() if k not in skipped}),
+            *self._primary_problems(primary),
+            *effect_problems(self.min_effect, self._by_name, primary, self.settings),
+            *baseline_problems(self.baseline, models),
+            *replicate_problems(self.replicates, lists, paired=paired),
+            *fold_problems(folds, models, self.replicates, paired=paired),
+            *segment_problems(self.segments, tables, self.settings),
+            *(() if gate is None else gate_problems(gate, self, self.segments, models)),
+        ]
+        located = (
+            replace(each, location=arguments.get(each.where, each.location))
+            for each in config_problems
+        )
+        raise_problems(dict.fromkeys([*problems, *located]))
+        return replace(self, primary=primary)
 
     def _primary_problems(self, primary: Sequence[str]) -> Iterator[Problem]:
         for label in dict.fromkeys(primary):
@@ -260,11 +252,13 @@ _RULES = {
 }
 
 
-def model_problems(models: Any, argument: str = "models") -> Iterator[Problem]:
+def model_problems(
+    models: Any, argument: str = "models", content: str = "recommendations"
+) -> Iterator[Problem]:
     """Yield what is wrong with a dict of models and their names."""
     if not isinstance(models, Mapping) or not models:
-        problem = "must be a dict that maps a model's name to its recommendations"
-        yield Problem(argument, problem, "write {'als': recommendations, 'ease': recommendations}")
+        problem = f"must be a dict that maps a model's name to its {content}"
+        yield Problem(argument, problem, f"write {{'als': {content}, 'ease': {content}}}")
         return
     for name in models:
         is_name = isinstance(name, str) and name.isprintable() and name.strip()

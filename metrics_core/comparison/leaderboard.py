@@ -82,9 +82,9 @@ def _ties_with_a_best_model(
     It may even be significantly worse: means are over each model's users, a test is over the users
     whom both models have.
     """
-    if not against_best or any(pair.verdict in _NOT_TESTED for pair in against_best):
-        return None
-    if any(pair.difference is None for pair in against_best):
+    if not against_best or any(
+        pair.verdict in _NOT_TESTED or pair.difference is None for pair in against_best
+    ):
         return None
     return any(
         pair.p_adjusted is None or pair.p_adjusted >= alpha or _is_ahead(label, model, pair)
@@ -183,11 +183,6 @@ def _distribution(label: str, a: str, b: str, differences: Floats) -> Distributi
     differences = differences[~np.isnan(differences)]
     nonzero = differences[differences != 0]
     n_zero = len(differences) - len(nonzero)
-    return Distribution(label, a, b, len(differences), n_zero, _percentiles(nonzero))
-
-
-def _percentiles(values: Floats) -> tuple[float, ...]:
-    """Return percentiles that are values of the data, so that they need no rounding."""
-    if not len(values):
-        return ()
-    return tuple(np.percentile(values, PERCENTILES, method="inverted_cdf").tolist())
+    # They are values of the data, so that they need no rounding.
+    values = np.percentile(nonzero, PERCENTILES, method="inverted_cdf") if len(nonzero) else nonzero
+    return Distribution(label, a, b, len(differences), n_zero, tuple(values.tolist()))

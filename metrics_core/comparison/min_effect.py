@@ -103,10 +103,8 @@ def unevaluated_label_problem(
     location: Location, label: str, labels: Collection[str], settings: SettingNames
 ) -> Problem:
     """Return the problem of a label that is not evaluated, with a similar label."""
-    suggestion, addition = (
-        suggest_label(label, labels),
-        f"add it to {settings.name(*settings.metrics)}",
-    )
+    suggestion = suggest_label(label, labels)
+    addition = f"add it to {settings.name(*settings.metrics)}"
     has_similar = suggestion.endswith("?")
     fix = f"{suggestion} (or {addition})" if has_similar else f"{addition}; {suggestion}"
     return Problem(location, f"{label!r} is not evaluated", fix)

@@ -79,19 +79,16 @@ def _replicate_values(inputs: ComparisonInput, label: Label) -> dict[str, Replic
     If a label has one value over all users, this value counts as that of one user.
     """
     config, aligned = inputs.config, inputs.aligned
+    text = str(label)
     if _is_over_all(label, config):
-        means = {
-            m: [e.mean(str(label)) for e in each.replicate_results]
-            for m, each in inputs.models.items()
-        }
         return {
-            m: ReplicateValues(np.array([[or_nan(v)] for v in model_means]))
-            for m, model_means in means.items()
+            m: ReplicateValues(np.array([[or_nan(e.mean(text))] for e in each.replicate_results]))
+            for m, each in inputs.models.items()
         }
     undefined = label.conventions(config.conventions).undefined
     clusters = aligned.clusters_for(label, config.conventions)
     return {
-        m: ReplicateValues(aligned.by_replicate(m, str(label), undefined), clusters)
+        m: ReplicateValues(aligned.by_replicate(m, text, undefined), clusters)
         for m in inputs.models
     }
 
@@ -183,16 +180,19 @@ class _ReplicatedLabel:
         is_paired = self._is_paired(pair.a, pair.b)
         sources = [a.minus(b)] if is_paired else [each for each in (a, b) if each.n > 1]
         difference = or_nan(pair.difference)
-        error = difference_standard_error(pair, self.config.confidence)
+        users = VarianceEstimate(math.nan, pair.n_users)
+        if is_comparable := pair.verdict != "not_comparable":
+            error = difference_standard_error(pair, self.config.confidence)
+            users = self._user_variance(error, pair.n_users, *sources)
         estimate = ReplicateEstimate(
             difference,
-            self._user_variance(error, pair.n_users, *sources),
+            users,
             tuple(each.variance_of_mean for each in sources),
         )
         low, high = estimate.interval(self.config.confidence)
         reversals = order_reversals(a, b, difference, paired=is_paired)
         is_open = low <= 0 <= high
-        replicated = ReplicatedDifference(
+        return ReplicatedDifference(
             label=pair.label,
             a=pair.a,
             b=pair.b,
@@ -211,23 +211,11 @@ class _ReplicatedLabel:
             share=estimate.replicate_share,
             n_reversed=reversals.count,
             n_pairs=reversals.n_pairs,
-            chance=reversals.probability,
+            chance=reversals.probability if is_comparable else None,
             users_needed=users_needed(estimate, self.config.confidence) if is_open else None,
             replicates_needed=replicates_needed(estimate, self.config.confidence)
             if is_open
             else None,
-        )
-        if pair.verdict != "not_comparable":
-            return replicated
-        return replace(
-            replicated,
-            ci_low=None,
-            ci_high=None,
-            p=None,
-            share=None,
-            chance=None,
-            users_needed=None,
-            replicates_needed=None,
         )
 
     def _user_variance(

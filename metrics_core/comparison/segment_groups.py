@@ -25,6 +25,7 @@ from concord.metrics_core.data.tables import (
     read_frame,
     scan,
     schema_of,
+    share_id_types,
 )
 from concord.metrics_core.errors import SettingNames, refuse
 from concord.metrics_core.evaluation.model_result import Models, results_by_list
@@ -327,8 +328,8 @@ class _ItemGroupEvaluator:
         needs_whole_list = conventions.candidates is not None  # a sampled rank below k counts too
         if not needs_whole_list and self.recall.conventions(conventions).ties != "average":
             lists = lists.filter(f"rank <= {self.k}")  # else items tied with the k-th count too
-        lists.create_view("lists", replace=True)
-        self.connection.view(f"truth_of_{number}").create_view("truth", replace=True)
+        lists.create_view("top_lists", replace=True)
+        share_id_types(self.connection, {"lists": "top_lists", "truth": f"truth_of_{number}"})
         frame, *others = (self._recall(number, group) for number, group in enumerate(GROUPS))
         for other in others:
             frame = frame.join(other, on="user", how="full", coalesce=True)
@@ -363,23 +364,9 @@ class _ItemGroupEvaluator:
             SELECT truth.* FROM truth
             LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
             WHERE {_GROUP_NUMBER} = {number} AND grade >= {threshold or 0.0!r}"""
-        columns = _mixed_type_ids(self.connection)
-        casts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in columns)
         with self.inputs.data.connect([]) as partition:
             for name, query in (("lists", "SELECT * FROM lists"), ("truth", truth_query)):
-                select = f"SELECT * REPLACE ({casts}) FROM ({query})" if casts else query
-                partition.register(name, self.connection.sql(select).to_arrow_table())
+                partition.register(name, self.connection.sql(query).to_arrow_table())
             partition.sql("SELECT user FROM truth").create_view("known")
             values = evaluate_partition(partition, self._task).values
         return values.select(pl.col("user").cast(pl.String), pl.col(str(self.recall)).alias(group))
-
-
-def _mixed_type_ids(connection: DuckDBPyConnection) -> list[str]:
-    """Return the id columns whose types differ between lists and truth."""
-    types = [
-        dict(
-            connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE {name})").fetchall()
-        )
-        for name in ("lists", "truth")
-    ]
-    return [name for name in ("user", "item") if types[0][name] != types[1][name]]

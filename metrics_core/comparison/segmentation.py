@@ -23,16 +23,7 @@ class ByActivity:
 
     edges: tuple[int, ...]
     compare_gaps: bool = False
-
-    @property
-    def table(self) -> str:
-        """Name of the table that it reads."""
-        return "train"
-
-    @property
-    def ends(self) -> Sequence[float]:
-        """Numbers that must increase."""
-        return self.edges
+    table: ClassVar[str] = "train"  # that it reads
 
 
 @dataclass(frozen=True)
@@ -50,16 +41,7 @@ class ByColumn:
     column: str
     edges: tuple[float, ...] | None = None
     compare_gaps: bool = False
-
-    @property
-    def table(self) -> str:
-        """Name of the table that it reads."""
-        return "users"
-
-    @property
-    def ends(self) -> Sequence[float]:
-        """Numbers that must increase."""
-        return self.edges or ()
+    table: ClassVar[str] = "users"
 
 
 @dataclass(frozen=True)
@@ -75,16 +57,7 @@ class ByPopularity:
     by: Literal["truth_item", "recommended_item"]
     shares: tuple[float, float]
     compare_gaps: ClassVar[bool] = False  # only gaps between groups of users can be compared
-
-    @property
-    def table(self) -> str:
-        """Name of the table that it reads."""
-        return "train"
-
-    @property
-    def ends(self) -> Sequence[float]:
-        """Numbers that must increase."""
-        return self.shares
+    table: ClassVar[str] = "train"
 
 
 MAX_COUNT = 10**12  # interactions of a user
@@ -170,7 +143,10 @@ def segment_problems(
             problem = f"needs {segmentation.table}, which is missing"
             table = settings.name("background", segmentation.table)
             yield Problem(location, problem, f"give {table}, or remove the entry")
-        ends = list(segmentation.ends)
+        if isinstance(segmentation, ByPopularity):
+            ends = list(segmentation.shares)
+        else:
+            ends = list(segmentation.edges or ())
         if any(low >= high for low, high in pairwise(ends)):
             problem = f"{ends} is not in increasing order"
             yield Problem(location, problem, "write each end once, smallest first")

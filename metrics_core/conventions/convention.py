@@ -43,13 +43,6 @@ class Key(NamedTuple):
         minimum, maximum = self.schema.get("minimum", -LARGEST), self.schema.get("maximum", LARGEST)
         return bool(value > above and minimum <= value <= maximum)
 
-    def json_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the key's values."""
-        words = [{"enum": list(self.words)}] if self.words else []
-        schemas = [self.schema, *words] if self.schema else words
-        schema = {"anyOf": schemas} if len(schemas) > 1 else schemas[0]
-        return {"description": self.form, **schema}
-
 
 @dataclass(frozen=True)
 class Convention:

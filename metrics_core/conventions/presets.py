@@ -98,12 +98,6 @@ def presets() -> list[str]:
     return list(PRESETS)
 
 
-def describe(name: str) -> str:
-    """Return a sentence that describes a preset."""
-    _refuse_unknown(name)
-    return PRESETS[name].sentence
-
-
 def preset(name: str, **overrides: Any) -> Conventions:
     """Return the conventions of a preset, with changes.
 
@@ -168,7 +162,6 @@ def resolve_conventions(conventions: ConventionsLike | Mapping[str, Any]) -> Con
 
 def defines(name: str, metric: str) -> bool:
     """True if the text or library that a preset stands for defines this metric."""
-    _refuse_unknown(name)
     return not PRESETS[name].metrics or metric in PRESETS[name].metrics.split()
 
 

@@ -113,6 +113,7 @@ def schema_of(kind: type[Any]) -> "dict[str, type[pl.DataType]]":
         float: pl.Float64,
         int: pl.Int64,
         bool: pl.Boolean,
+        Any: pl.String,  # an id
     }
     hints = get_type_hints(kind)
     return {field.name: types[_scalar_type(hints[field.name])] for field in fields(kind)}

@@ -59,17 +59,13 @@ def interval_decimals(intervals: Iterable[WithInterval], values: Iterable[float 
     It is at most four, and at least three for metrics in [-1, 1].
     """
     half = narrowest_half(intervals)
-    decimals = _MAX_DECIMALS if half is None else _two_digits(half)
+    decimals = _MAX_DECIMALS if half is None else 1 - math.floor(math.log10(half))
     return min(max(decimals, _MIN_DECIMALS if in_unit_interval(values) else 0), _MAX_DECIMALS)
 
 
 def in_unit_interval(values: Iterable[float | None]) -> bool:
     """True if all values that exist lie in [-1, 1]."""
     return all(value is None or abs(value) <= 1 for value in values)
-
-
-def _two_digits(value: float) -> int:
-    return 1 - math.floor(math.log10(value))
 
 
 def exact(value: float) -> str:

@@ -123,8 +123,9 @@ def interval_from_sums(
             return NO_INTERVAL
         return equal_values_interval(spread.lowest, n, confidence, bounds)
     if bounded and n < SMALL_SAMPLE:
-        ends = _with_pseudo_values(n, mean, math.fsum(squares), confidence, bounds)
-        return max(ends[0], low), min(ends[1], high)
+        centre, total, variance = pseudo_spread(n, mean, math.fsum(squares), bounds)
+        half = t_quantile(total, confidence) * math.sqrt(variance)
+        return max(centre - half, low), min(centre + half, high)
     half = t_quantile(n, confidence) * math.sqrt(math.fsum(squares) / (n - 1) / n)
     return mean - half, mean + half
 
@@ -145,7 +146,7 @@ def equal_values_interval(
 
 
 def clopper_pearson(hits: int, n: int, confidence: float) -> tuple[float, float]:
-    """Return the Clopper-Pearson interval of the proportion hits / n; NaN for n = 0.
+    """Return the Clopper-Pearson interval of the proportion hits / n.
 
     For X ~ B(n, p), `low` is the p with P(X >= hits) = (1 - confidence) / 2, and `high` is that
     with P(X <= hits) = (1 - confidence) / 2. The coverage is at least nominal for every n. For
@@ -155,23 +156,12 @@ def clopper_pearson(hits: int, n: int, confidence: float) -> tuple[float, float]
     ----------
     Clopper & Pearson (1934), Biometrika 26(4), 404-413.  doi:10.1093/biomet/26.4.404
     """
-    if not n:
-        return NO_INTERVAL
     from scipy.special import betaincinv
 
     tail = (1 - confidence) / 2
     low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
     high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
     return low, high
-
-
-def _with_pseudo_values(
-    n: int, mean: float, squares: float, confidence: float, bounds: Bounds
-) -> tuple[float, float]:
-    """Return mean ± t · s / √n of the n values and of one more value at each bound."""
-    centre, total, variance = pseudo_spread(n, mean, squares, bounds)
-    half = t_quantile(total, confidence) * math.sqrt(variance)
-    return centre - half, centre + half
 
 
 def pseudo_spread(n: int, mean: float, squares: float, bounds: Bounds) -> tuple[float, int, float]:

@@ -232,16 +232,8 @@ def paired_test(a: UserValues, b: UserValues, *, confidence: float) -> PairedTes
         mean_a, mean_b = (
             each.mean if n == each.n_defined else exact_mean(each.values[both]) for each in (a, b)
         )
-    result = PairedTest(
-        mean_a=mean_a,
-        mean_b=mean_b,
-        difference=exact_sum_of_blocks(blocks) / n if n else math.nan,
-        n_users=n,
-        n_nonzero=n_nonzero,
-        above=_share(above, n),
-        equal=_share(n - n_nonzero, n),
-        below=_share(n_nonzero - above, n),
-    )
+    mean_difference = exact_sum_of_blocks(blocks) / n if n else math.nan
+    result = _without_p(mean_a, mean_b, mean_difference, (above, n - n_nonzero, n_nonzero - above))
     if n_nonzero < min_differing_for(1 - confidence):
         return result
     blocks = [block for block in blocks if len(block)]
@@ -274,16 +266,8 @@ def _clustered_test(
     mean_a, mean_b = (
         clusters.ratio(np.where(missing, np.nan, each.values)).value for each in (a, b)
     )
-    result = PairedTest(
-        mean_a=mean_a,
-        mean_b=mean_b,
-        difference=ratio.value if above + below else ratio.value * 0.0,
-        n_users=n,
-        n_nonzero=above + below,
-        above=_share(above, n),
-        equal=_share(n - above - below, n),
-        below=_share(below, n),
-    )
+    mean_difference = ratio.value if above + below else ratio.value * 0.0
+    result = _without_p(mean_a, mean_b, mean_difference, (above, n - above - below, below))
     if result.n_nonzero < min_differing_for(1 - confidence):
         return result
     user_means = sums / ratio.denominator
@@ -359,8 +343,13 @@ def _standard_deviation(blocks: Sequence[Floats], result: PairedTest) -> float:
     return math.sqrt((squares + (n - result.n_nonzero) * mean * mean) / (n - 1))
 
 
-def _share(count: int, n: int) -> float:
-    return count / n if n else math.nan
+def _without_p(
+    mean_a: float, mean_b: float, difference: float, counts: tuple[int, int, int]
+) -> PairedTest:
+    """Return the means and the shares of users above, equal and below, without a test."""
+    n = sum(counts)
+    above, equal, below = (count / n if n else math.nan for count in counts)
+    return PairedTest(mean_a, mean_b, difference, n, n - counts[1], above, equal, below)
 
 
 def wilcoxon(a: Floats, b: Floats) -> float:

@@ -161,7 +161,8 @@ def claim_power(
         return 0.0
     user_part, seed_part = mean_variances(variance, users, seeds)
     if user_part + seed_part == 0:
-        return float(_is_true_without_variance(claim, effect))
+        is_below = claim.below is None or effect < claim.below[0]
+        return float(effect > claim.bound and is_below)
     if seed_part == 0 and claim.below is None and len(claim.above) == 1:
         return _power_of_one_bound(claim, effect, math.sqrt(user_part), users)
     return _power_of_all_bounds(claim, effect, (user_part, users), (seed_part, seeds or MIN_COUNT))
@@ -176,12 +177,6 @@ def mean_variances(
     residual = variance.sd_residual * variance.sd_residual / users
     between_seeds = variance.sd_seeds * variance.sd_seeds
     return variance.sd_users * variance.sd_users / users, (between_seeds + residual) / seeds
-
-
-def _is_true_without_variance(claim: Claim, difference: float) -> bool:
-    """True if the claim holds for a difference without variance."""
-    is_below = claim.below is None or difference < claim.below[0]
-    return difference > claim.bound and is_below
 
 
 def _power_of_one_bound(claim: Claim, effect: float, error: float, users: int) -> float:
@@ -312,10 +307,9 @@ def smallest_effect(
     def has_power(effect: float) -> bool:
         return claim_power(claim, effect, variance, users=users, seeds=seeds) >= power
 
-    high = low + step
-    while not has_power(high):
+    while not has_power(low + step):
         step *= 2
-        high = low + step
+    high = low + step
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         low, high = (low, middle) if has_power(middle) else (middle, high)

@@ -161,9 +161,7 @@ class ReplicateValues:
 
     @cached_property
     def residual_variance(self) -> float:
-        """MS_residual of the model value = user + replicate + residual; 0 if it is unknown."""
-        if self.n < 2 or self.is_nested:  # noqa: PLR2004 - one replicate has no variance
-            return 0.0
+        """MS_residual of the model value = user + replicate + residual; 0 for one user."""
         n_users = len(self._crossed_values[0])
         if n_users < 2:  # noqa: PLR2004
             return 0.0
@@ -186,8 +184,10 @@ class ReplicateValues:
     @cached_property
     def variance_of_means(self) -> float:
         """Sample variance of the means of the replicates; 0 if they are equal up to rounding."""
-        is_equal = difference(max(self.means), min(self.means)) == 0
-        return 0.0 if is_equal else variance(self.means)
+        if difference(max(self.means), min(self.means)) == 0:
+            return 0.0
+        mean = math.fsum(self.means) / self.n
+        return math.fsum((each - mean) * (each - mean) for each in self.means) / (self.n - 1)
 
     @property
     def standard_error(self) -> float:
@@ -209,8 +209,6 @@ class ReplicateValues:
         Crossed: (MS_replicates - MS_residual) / users, by analysis of variance. Nested: the
         variance of the means, which includes that of the users.
         """
-        if self.n < 2:  # noqa: PLR2004
-            return 0.0
         between = self.variance_of_means - self.residual_variance_of_mean
         return 0.0 if between < 0 else between
 
@@ -323,14 +321,6 @@ def mean_of_defined(rows: Sequence[Floats]) -> Floats:
         return mean_of_rows(rows)
     defined = [np.where(nan, 0.0, row) for nan, row in zip(missing, rows, strict=True)]
     return mean_of(defined, len(rows) - np.sum(missing, axis=0))
-
-
-def variance(values: Sequence[float]) -> float:
-    """Return the sample variance; 0 for fewer than two values."""
-    if len(values) < 2:  # noqa: PLR2004
-        return 0.0
-    mean = math.fsum(values) / len(values)
-    return math.fsum((each - mean) * (each - mean) for each in values) / (len(values) - 1)
 
 
 @dataclass(frozen=True)

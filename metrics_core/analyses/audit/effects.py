@@ -78,8 +78,6 @@ def measure_drift(tables: AuditTables) -> Drift:
     query = "SELECT item::VARCHAR AS item, n_train, n_truth FROM item_counts ORDER BY item"
     counts = pl.DataFrame(tables.connection.sql(query).to_arrow_table())
     train, truth = (counts[name].to_numpy() for name in ("n_train", "n_truth"))
-    if not train.any() or not truth.any():
-        return Drift(1.0, (), ())
     terms = divergence(train, truth)
     largest = np.argsort(-terms, kind="stable")[:MAX_EXAMPLES]
     examples = tuple(

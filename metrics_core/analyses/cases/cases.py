@@ -154,13 +154,8 @@ def cases(
         title=title,
         segments=parsed.segments,
         replicates=parsed.replicates,
-    ).validated(
-        [*parsed.lists],
-        lists=parsed.lists,
-        tables=parsed.given_tables,
-        problems=parsed.problems,
-        arguments={"primary": "metrics"},
     )
+    config = parsed.validated(config, [*parsed.lists], arguments={"primary": "metrics"})
     results, data = evaluate_models(
         config,
         parsed.lists,

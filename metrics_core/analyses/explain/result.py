@@ -1,11 +1,11 @@
 """The results of `explain`: how one user's value comes about, under one definition or two."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, frame_of
 from concord.metrics_core.results.rendering import render
 
 if TYPE_CHECKING:
@@ -75,19 +75,10 @@ class Derivation(BaseResult):
 
     def to_frame(self) -> "pl.DataFrame":
         """Return rank, item (as text), grade, relevant and term; one row per rank."""
-        import polars as pl
-
-        schema: dict[str, Any] = {
-            "rank": pl.Int64,
-            "item": pl.String,
-            "grade": pl.Float64,
-            "relevant": pl.Boolean,
-            "term": pl.String,
-        }
-        rows = [
-            vars(row) | {"item": None if row.item is None else str(row.item)} for row in self.listed
-        ]
-        return pl.DataFrame(rows, schema=schema)
+        rows = (
+            replace(row, item=None if row.item is None else str(row.item)) for row in self.listed
+        )
+        return frame_of(ListedItem, rows)
 
     def to_markdown(self) -> str:
         """Return the derivation as Markdown, for a pull request."""

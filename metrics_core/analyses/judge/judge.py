@@ -112,13 +112,9 @@ def judge(
         conventions=parsed.conventions,
         baseline=baseline or (parsed.models[0] if parsed.models else ""),
         primary=parsed.names,
-    ).validated(
-        parsed.models,
-        lists=parsed.lists,
-        tables=parsed.given_tables,
-        problems=parsed.problems,
-        arguments={"primary": "metrics"},
+        paired_replicates=bool(parsed.folds),
     )
+    config = parsed.validated(config, parsed.models, parsed.folds, {"primary": "metrics"})
     results, data = evaluate_models(
         config, parsed.lists, parsed.truths, tables, columns=columns, input=input
     )
@@ -143,8 +139,7 @@ def judge_results(
         ]
     )
     highest = data.highest_grade() if max_grade is None else float(max_grade)
-    if highest is None or highest <= 0:
-        raise refuse("truth", "has no grade above 0", "give the highest grade as `max_grade`")
+    assert highest is not None, "refused before"
     conventions, settings = config.conventions, config.settings
     name = "a judgement up to max_grade"
     raise_problems(err_grade_problems(highest, config.labels, conventions, name, settings))

@@ -116,7 +116,7 @@ def plan(
         return _plan_comparison(source, metrics, effect=effect, power=power)
     if source is not None:
         raise_problems(_unused_problems("per-user values", numbers))
-        raise_problems(model_problems(source, "source"))
+        raise_problems(model_problems(source, "source", "values"))
         raise_problems(baseline_problems(baseline or "", source))
         if len(source) == 1:
             raise _only_baseline_error(baseline or "")

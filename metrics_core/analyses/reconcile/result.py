@@ -46,9 +46,7 @@ class Reconciliation(BaseResult):
             "mean": pl.Float64,
             "matches": pl.Boolean,
             "is_cut": pl.Boolean,
-            "presets": pl.List(pl.String),
-            "presets_with_null": pl.List(pl.String),
-            "changes": pl.List(pl.String),
+            **dict.fromkeys(("presets", "presets_with_null", "changes"), pl.List(pl.String)),
         }
         rows = [
             (

@@ -189,16 +189,13 @@ def _parse_time(value: Any) -> float | None:
     """Return a number unchanged, a date in seconds since 1970 (UTC by default); else None."""
     if (number := _parse_number(value)) is not None:
         return number
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value.strip())
-        except ValueError:
-            return None
-    elif isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day)
-    if not isinstance(value, datetime):
+    if not isinstance(value, str | date):
         return None
-    return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    try:
+        time = datetime.fromisoformat(str(value).strip())
+    except ValueError:
+        return None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def _parse_duration(value: Any) -> float | None:

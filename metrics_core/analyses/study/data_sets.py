@@ -58,7 +58,7 @@ def random_effects(
     Parameters
     ----------
     differences : sequence of float
-        Difference y_d on each data set.
+        Difference y_d on each of at least 3 data sets.
     standard_errors : sequence of float
         Standard error s_d of each difference, above 0; treated as known.
     confidence : float
@@ -68,11 +68,6 @@ def random_effects(
     -------
     RandomEffects
         Estimates and intervals.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 3 data sets.
 
     References
     ----------
@@ -86,8 +81,6 @@ def random_effects(
     doi:10.1111/j.1467-985X.2008.00552.x
     """
     count = len(differences)
-    if count < MIN_DATASETS:
-        raise ValueError(f"random effects need {MIN_DATASETS} data sets or more, got {count}")
     variances = [error * error for error in standard_errors]
     tau2 = paule_mandel(differences, variances)
     weights = [1 / (variance + tau2) for variance in variances]

@@ -26,6 +26,7 @@ from concord.metrics_core.analyses.study.statistics import (
     models_ahead,
     pool_pairs,
 )
+from concord.metrics_core.comparison.config import is_list_of_text
 from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect, to_absolute
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
@@ -166,8 +167,7 @@ def _check_arguments(comparisons: Any, lists: Mapping[str, Any], min_effect: Any
         problem = "must be a dict that maps each data set's name to a Comparison"
         raise refuse("comparisons", problem, "write {'movielens': concord.compare(…), …}")
     for name, value in lists.items():
-        is_list = isinstance(value, Sequence) and not isinstance(value, str)
-        if value is not None and not (is_list and all(isinstance(text, str) for text in value)):
+        if value is not None and not is_list_of_text(value):
             example = "['nDCG@10']" if name == "primary" else "['als', 'ease']"
             raise refuse(name, f"is {format_value(value)}", f"write a list of names: {example}")
     if not is_effect(min_effect):
@@ -308,8 +308,6 @@ def _choose_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> t
             each = "; ".join(f"{name}: {', '.join(c.primary)}" for name, c in comparisons.items())
             raise refuse("primary", f"no label is primary in every data set ({each})", fix)
         return tuple(labels)
-    if not primary:
-        raise refuse("primary", "is empty", fix)
     labels = [*dict.fromkeys(to_result_spelling(text, common) for text in primary)]
     problems = []
     for label in labels:

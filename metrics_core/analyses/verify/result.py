@@ -123,15 +123,10 @@ class Verification(BaseResult):
         import polars as pl
 
         schema: dict[str, Any] = {
-            "model": pl.String,
-            "metric": pl.String,
-            "value": pl.String,
-            "published": pl.Float64,
-            "mean": pl.Float64,
+            **dict.fromkeys(("model", "metric", "value"), pl.String),
+            **dict.fromkeys(("published", "mean"), pl.Float64),
             "agrees": pl.Boolean,
-            "presets": pl.List(pl.String),
-            "presets_with_null": pl.List(pl.String),
-            "changes": pl.List(pl.String),
+            **dict.fromkeys(("presets", "presets_with_null", "changes"), pl.List(pl.String)),
         }
         rows = []
         for each in self.values:

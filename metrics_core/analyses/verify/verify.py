@@ -10,12 +10,13 @@ from functools import partial
 from typing import Any
 
 from concord.metrics_core.analyses.verify.result import Explanation, PublishedMean, Verification
+from concord.metrics_core.comparison.config import model_problems
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.text_rows import TextRows, read_text_rows
-from concord.metrics_core.errors import Problem, raise_problems, refuse
+from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.definition_search import (
     Candidate,
     PrintedNumber,
@@ -102,8 +103,7 @@ def verify(
     2
     """
     conventions = resolve_conventions(conventions)
-    if not isinstance(models, Mapping) or not models:
-        raise refuse("models", "is not a dict of models", "write {'als': recommendations, …}")
+    raise_problems(model_problems(models))
     rows = read_published(table, models, partial(parse_supported, feature="verify"))
     refuse_other_tables(conventions, "verify")
     compute_means, grades = {}, set[float]()

@@ -261,7 +261,7 @@ def test_a_plan_can_be_made_of_it(name: str) -> None:
 
 _FRAME = pl.DataFrame({"user": ["u", "v"], "AP": [0.5, 0.25]})
 REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "no_dict": (_FRAME, {}, "values: must be a dict that maps a model's name to its users' values"),
+    "no_dict": (_FRAME, {}, "values: must be a dict that maps a model's name to its values"),
     "no_models": ({}, {}, "values: must be a dict that maps a model's name"),
     "path": ("values.csv", {}, "values['a']: is a text"),
     "number": (3, {}, "values['a']: int is not a frame, path or dict"),

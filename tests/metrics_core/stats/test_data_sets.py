@@ -90,11 +90,6 @@ def test_tau_squared_solves_its_equation(points: list[tuple[float, float]]) -> N
         assert squares <= len(y) - 1 + 1e-9
 
 
-def test_two_data_sets_are_too_few() -> None:
-    with pytest.raises(ValueError, match="need 3 data sets or more, got 2"):
-        random_effects([0.1, 0.2], [0.1, 0.1], confidence=0.95)
-
-
 def test_ties_have_their_mean_rank() -> None:
     ranks = average_ranks({"a": 0.3, "b": 0.1, "c": 0.3, "d": 0.2}, higher_is_better=True)
 

@@ -273,7 +273,7 @@ INVALID_VALUES: dict[str, tuple[Any, str | None, str]] = {
     "no models": (
         {},
         "a",
-        "source: must be a dict that maps a model's name to its recommendations",
+        "source: must be a dict that maps a model's name to its values",
     ),
     "no baseline": ({"a": FRAME}, None, "baseline: is missing"),
     "no frame": ({"a": 3, "b": FRAME}, "b", "a: int is not a frame"),

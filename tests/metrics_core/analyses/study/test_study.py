@@ -314,7 +314,7 @@ SWAPPED = {"one": EXAMPLE["one"], "two": comparison_of({"a": 0.2, "base": 0.1})}
     ("comparisons", "options", "message"),
     [
         (EXAMPLE, {"primary": ["nDCG@20"]}, "primary: nDCG@20: was not evaluated in one"),
-        (EXAMPLE, {"primary": []}, "primary: is empty\n  fix: name one of nDCG@10"),
+        (EXAMPLE, {"primary": []}, r"primary: is \[\]\n  fix: write a list of names"),
         (EXAMPLE, {"primary": "nDCG@10"}, "primary: is 'nDCG@10'"),
         (EXAMPLE, {"primary": [5]}, r"primary: is \[5\]"),
         (EXAMPLE, {"models": 5}, "models: is 5"),
