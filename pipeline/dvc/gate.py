@@ -78,10 +78,10 @@ def decide_gate(
         If there is no gate or no model to decide on, or if results cannot be compared.
     """
     config = params.comparison_config
-    if config.gate is None:
+    gate = config.gate
+    if gate is None or params.gate is None:
         fix = f"write one, such as `{_example(config)}`"
         raise refuse(f"{PARAMS}: gate", "is missing", fix)
-    gate = config.gate
     if undecided_passes is not None:
         gate = replace(gate, undecided_passes=undecided_passes)
     lists, config = read_evaluations(params, config, gate.labels)
@@ -93,8 +93,7 @@ def decide_gate(
     models = gate.models or tuple(inputs.models)
     with_lists = _reads_lists(config, gate)
     with load_revision(revision, params, config, models, with_lists=with_lists) as previous:
-        new_models = params.gate.new_models if params.gate else None
-        return _against_revision(inputs, gate, models, previous, new_models)
+        return _against_revision(inputs, gate, models, previous, params.gate.new_models)
 
 
 def _example(config: ComparisonConfig) -> str:

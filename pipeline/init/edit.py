@@ -19,7 +19,7 @@ from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import is_concord_project, rerun_command, run_hint
 from concord.pipeline.params.values import has_values
-from concord.pipeline.params.yaml_files import load_yaml, read_yaml
+from concord.pipeline.params.yaml_files import read_yaml
 from concord.pipeline.running.messages import print_text
 from concord.pipeline.running.outputs import atomic_write
 from concord.pipeline.terminal import find_preset
@@ -134,14 +134,17 @@ def pin(name: str) -> None:
         problem = f"{name} has these values already"
         raise refuse(COMMAND_LINE, problem, "name a preset: `concord presets`")
     values = find_preset(name).as_dict()
-    text = _read()
-    current = _load(text).get(SECTION) or {}
+    yaml = read_yaml(PARAMS)
+    current = yaml.content.get(SECTION) or {}
+    if not isinstance(current, dict):
+        problem = f"has no mapping {SECTION}"
+        raise refuse(str(PARAMS), problem, "start from the demo's params.yaml")
     changed = {
         key: value
         for key, value in values.items()
         if key not in current or (current[key] != value and not _is_own_scale(key, current, value))
     }
-    problems = _write(_edit(text, changed)) if changed else []
+    problems = _write(_edit(yaml.text, changed)) if changed else []
     _print_changes(name, current, changed, problems)
 
 
@@ -150,21 +153,6 @@ def _is_own_scale(key: str, current: Mapping[str, Any], value: Any) -> bool:
     present = PRESETS.get(str(current.get("preset")))
     is_presets_null = current[key] is None and present and present.differs.get(key, 1) is None
     return differs_in_scale(key, current[key], value) and not is_presets_null
-
-
-def _read() -> str:
-    if not PARAMS.is_file():
-        problem = "there is no such file in this folder"
-        raise refuse(str(PARAMS), problem, run_hint(PARAMS.parent))
-    return PARAMS.read_text(encoding="utf-8")
-
-
-def _load(text: str) -> dict[str, Any]:
-    content = load_yaml(text, str(PARAMS))
-    if not isinstance(content, dict) or not isinstance(content.get(SECTION) or {}, dict):
-        problem = f"has no mapping {SECTION}"
-        raise refuse(str(PARAMS), problem, "start from the demo's params.yaml")
-    return content
 
 
 def _edit(text: str, changed: Mapping[str, Any]) -> str:

@@ -250,9 +250,6 @@ class ModelFiles:
             metrics=Path(results.metrics) / f"{model}.json",
         )
 
-    def __iter__(self) -> Iterator[Path]:
-        return iter(vars(self).values())
-
 
 def truth_file(params: Params, fold: str | None = None) -> Path:
     """Return the file of the ground truth, or of a fold's ground truth."""

@@ -40,8 +40,6 @@ def explain_disk_errors(path: Path, temporary: Path) -> Iterator[None]:
     """Raise DiskError that names `path` if its temporary file cannot be written."""
     try:
         yield
-    except DiskError:
-        raise
     except Exception as error:  # polars and DuckDB have their own error types
         number = disk_error_number(error)
         if number is not None:
