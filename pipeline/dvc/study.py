@@ -16,7 +16,7 @@ from concord.metrics_core.files import is_address
 from concord.metrics_core.results.base import frame_of
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
-from concord.pipeline.dvc.revision import comparison_at
+from concord.pipeline.dvc.revision import COMPARISON, comparison_at
 from concord.pipeline.params.model import MAX_NAMES, MODEL_NAME, PARAMS, Section
 from concord.pipeline.params.read import schema_problems
 from concord.pipeline.params.repository import rerun_command
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_DATASETS = 100
-_COMPARISON = "comparison.json"
 _START = "write `datasets: {one: ../one, other: ../other}`; see docs/how-to/study.md"
 Text = Annotated[str, Field(min_length=1)]
 
@@ -159,26 +158,21 @@ def read_comparisons(projects: Mapping[str, Project]) -> dict[str, Comparison]:
 
 
 def _read_comparison(project: Project) -> Comparison:
+    folder, fix = Path(project.project), "name the folder of an evaluation"
     if project.rev is not None:
-        return comparison_at(project.rev, Path(project.project))
-    file = _comparison_folder(project) / _COMPARISON
+        return comparison_at(project.rev, folder)
+    if not (folder / PARAMS).is_file():
+        problem = "there is no such file: this folder is not a project of Concord"
+        raise refuse(str(folder / PARAMS), problem, fix)
+    results = value_at(read_yaml(folder / PARAMS).content, "results.comparison")
+    if not isinstance(results, str):
+        raise refuse(str(folder / PARAMS), "has no `results.comparison`", fix)
+    file = folder / results / COMPARISON
     if not file.is_file():
         problem = "there is no such file: this project is not evaluated"
-        command = rerun_command(folder=Path(project.project))
+        command = rerun_command(folder=folder)
         raise refuse(str(file), problem, f"run `{command}` in {project.project}")
     return read_comparison(file)
-
-
-def _comparison_folder(project: Project) -> Path:
-    """Return `results.comparison` of a project's params.yaml; other keys are not checked."""
-    file, fix = Path(project.project) / PARAMS, "name the folder of an evaluation"
-    if not file.is_file():
-        problem = "there is no such file: this folder is not a project of Concord"
-        raise refuse(str(file), problem, fix)
-    folder = value_at(read_yaml(file).content, "results.comparison")
-    if not isinstance(folder, str):
-        raise refuse(str(file), "has no `results.comparison`", fix)
-    return Path(project.project) / folder
 
 
 def run_study(file: str) -> None:

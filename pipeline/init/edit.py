@@ -1,7 +1,7 @@
 """Edit params.yaml and dvc.yaml of a project: upgrades, and the values of a preset."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -144,8 +144,17 @@ def pin(name: str) -> None:
         for key, value in values.items()
         if key not in current or (current[key] != value and not _is_own_scale(key, current, value))
     }
-    problems = _write(_edit(yaml.text, changed)) if changed else []
-    _print_changes(name, current, changed, problems)
+    if not changed:
+        print_text(f"{PARAMS} already has every value of {name}.")
+        return
+    problems = _write(_edit(yaml.text, changed))
+    for key, value in changed.items():
+        before = _text(current[key]) if key in current else "(was missing)"
+        print_text(f"{key}: {before} → {_text(value)}")
+    next_step = "fix these problems" if problems else rerun_command()
+    print_text(f"pinned {name} in {PARAMS}; next: {next_step}")
+    for problem in problems:
+        print_text(str(problem))
 
 
 def _is_own_scale(key: str, current: Mapping[str, Any], value: Any) -> bool:
@@ -179,24 +188,6 @@ def _write(text: str) -> list[Problem]:
         ]
         raise_problems(p for p in problems if params is None or f", {SECTION}." in p.where)
         return problems
-
-
-def _print_changes(
-    name: str,
-    current: Mapping[str, Any],
-    changed: Mapping[str, Any],
-    problems: Sequence[Problem],
-) -> None:
-    if not changed:
-        print_text(f"{PARAMS} already has every value of {name}.")
-        return
-    for key, value in changed.items():
-        old = _text(current[key]) if key in current else "(was missing)"
-        print_text(f"{key}: {old} → {_text(value)}")
-    next_step = "fix these problems" if problems else rerun_command()
-    print_text(f"pinned {name} in {PARAMS}; next: {next_step}")
-    for problem in problems:
-        print_text(str(problem))
 
 
 def _text(value: Any) -> str:

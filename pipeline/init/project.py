@@ -87,8 +87,13 @@ def init(
     root, project = _check_folder(current, folder or DEFAULT_FOLDER, dvc=dvc)
     names = NAMES if dvc else NAMES[:1]
     existing = [project / name for name in names if (project / name).exists()]
-    if existing and not (is_concord_project(project) and (force or dry_run)):
-        raise _exists_error(existing, is_own=is_concord_project(project))
+    is_own = is_concord_project(project)
+    if existing and not (is_own and (force or dry_run)):
+        fix = "`--dir NAME` writes elsewhere"
+        if is_own:
+            ways = "`concord init --upgrade` keeps their settings; `--force` writes them again"
+            fix = f"{ways}; {fix}"
+        raise InputError(Problem(relative(path), "exists already", fix) for path in existing)
     discovery = find_tables(current, project, truth, models, parse_columns(columns))
     content, assumptions = choose(discovery, project, title=current.name)
     entries, mlflow = content["models"], is_mlflow_installed()
@@ -125,9 +130,6 @@ def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
     current, mlflow = Path.cwd().resolve(), is_mlflow_installed()
     nearest = find_evaluation_folder(current) or current / DEFAULT_FOLDER
     project = nearest if folder is None else current / folder
-    if not (project / PARAMS).is_file():
-        fix = "run `concord init`, or name the folder by `--dir`"
-        raise refuse(relative(project / PARAMS), "there is no such file", fix)
     dvc = dvc and has_dvc(project)
     files = upgraded_texts(project, version("concord-eval"), dvc=dvc, mlflow=mlflow)
     template = repository(project) / TEMPLATE
@@ -176,14 +178,6 @@ def _check_folder(current: Path, folder: str, *, dvc: bool) -> tuple[Path, Path]
         problem = "is ignored by git, so DVC does not read it"
         raise refuse(relative(project / "dvc.yaml"), problem, f"{fix_dir}, or change .gitignore")
     return root, project
-
-
-def _exists_error(existing: Sequence[Path], *, is_own: bool) -> InputError:
-    """Return the error for existing files; --force may replace only those of Concord."""
-    fix = "`--dir NAME` writes elsewhere"
-    if is_own:
-        fix = f"`concord init --upgrade` keeps their settings; `--force` writes them again; {fix}"
-    return InputError(Problem(relative(path), "exists already", fix) for path in existing)
 
 
 def _write(files: Mapping[Path, str], *, backup: bool = True) -> None:

@@ -292,23 +292,9 @@ def evaluation_runs(params: Params) -> EvaluationRuns:
         name: model_standing(comparison, name, report if name in run_ids else ())
         for name in params.models
     }
-    ranked = tuple(comparison.ranked_lists)
-    run = _comparison_run(params, models, comparison, (*report, Artifact(file, "")))
-    view = shared_view(comparison, newest_search(params.mlflow.experiment))
-    is_both = params.mlflow.attach == "both"
-    keys = frozenset(metric_key(parse(text)) for text in comparison.primary if is_both)
-    return EvaluationRuns(models, run, standings, ranked, view, keys)
-
-
-def _comparison_run(
-    params: Params,
-    models: tuple[RunContent, ...],
-    comparison: Comparison,
-    files: tuple[Artifact, ...],
-) -> RunContent:
     fingerprints = " ".join(content.fingerprint for content in models)
     points, tags = leaders(comparison)
-    return RunContent(
+    run = RunContent(
         name=COMPARISON,
         points=tuple(point for point in points if math.isfinite(point.value)),
         params={
@@ -324,5 +310,10 @@ def _comparison_run(
             "mlflow.note.content": comparison_note(comparison),
         },
         datasets=(),
-        artifacts=files,
+        artifacts=(*report, Artifact(file, "")),
     )
+    ranked = tuple(comparison.ranked_lists)
+    view = shared_view(comparison, newest_search(params.mlflow.experiment))
+    is_both = params.mlflow.attach == "both"
+    keys = frozenset(metric_key(parse(text)) for text in comparison.primary if is_both)
+    return EvaluationRuns(models, run, standings, ranked, view, keys)

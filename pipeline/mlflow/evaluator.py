@@ -151,14 +151,12 @@ def _users(dataset: Any, column: str | None) -> list[Hashable]:
         others = ", ".join(map(str, rows.columns)) or "no other column than lists and truth"
         raise refuse(location, f"is {column!r}, but the frame has {others}", "name one of these")
     users = [_plain(value) for value in rows[column]]
-    for row, value in enumerate(users, 1):
-        if not isinstance(value, str | int):
-            location = f"data: column {column!r}, row {row}"
-            raise refuse(location, f"{value!r} is not a user id", "write a text or an integer")
     first_rows: dict[Hashable, int] = {}
     for row, value in enumerate(users, 1):
+        location = f"data: column {column!r}, row {row}"
+        if not isinstance(value, str | int):
+            raise refuse(location, f"{value!r} is not a user id", "write a text or an integer")
         if (first := first_rows.setdefault(value, row)) != row:
-            location = f"data: column {column!r}, row {row}"
             problem = f"user {value!r} occurs in row {first} too"
             raise refuse(location, problem, "write one row for each user, with the whole list")
     return users

@@ -39,7 +39,10 @@ def load_yaml(text: str, source: str) -> Any:
     try:
         return YAML(typ="safe", pure=True).load(text)
     except DuplicateKeyError as error:
-        raise _duplicate_key_error(error, source) from None
+        match = re.search(r'duplicate key "(.*?)" with value', str(error.problem), re.DOTALL)
+        problem = f"key {match[1]!r} occurs more than once" if match else "a key occurs twice"
+        location = f"{source}: line {error.problem_mark.line + 1}"
+        raise refuse(location, problem, "keep one of them") from None
     except MarkedYAMLError as error:
         position = error.problem_mark or error.context_mark
         location = f"{source}: line {position.line + 1}" if position else source
@@ -53,13 +56,6 @@ def load_yaml(text: str, source: str) -> Any:
     except (YAMLError, ValueError) as error:  # a number of a million digits is a ValueError
         problem = f"is not valid YAML: {' '.join(str(error).split())[:300]}"
         raise refuse(source, problem, "correct it") from None
-
-
-def _duplicate_key_error(error: DuplicateKeyError, source: str) -> InputError:
-    line = error.problem_mark.line
-    match = re.search(r'duplicate key "(.*?)" with value', str(error.problem), re.DOTALL)
-    problem = f"key {match[1]!r} occurs more than once" if match else "a key occurs more than once"
-    return refuse(f"{source}: line {line + 1}", problem, "keep one of them")
 
 
 def _message(error: MarkedYAMLError) -> str:

@@ -45,7 +45,12 @@ def explain_disk_errors(path: Path, temporary: Path) -> Iterator[None]:
         if number is not None:
             raise DiskError(_disk_full_message(path, temporary, DISK_ERRORS[number])) from None
         if isinstance(error, OSError) and error.errno in PERMISSION_ERRORS:
-            raise DiskError(_permission_message(path, error)) from None
+            message = (
+                f"{path}: cannot be written: {os.strerror(error.errno)}; fix: make it writable for "
+                f"the user who runs `{rerun_command()}`, or name another folder under `results:` "
+                "in params.yaml"
+            )
+            raise DiskError(message) from None
         raise
 
 
@@ -77,14 +82,6 @@ def _disk_full_message(path: Path, temporary: Path, reason: str) -> str:
     return (
         f"{path}: {reason}: {free} are free, {format_bytes(written)} were written and more is "
         f"needed; nothing half-written is left; fix: free space there, then `{rerun_command()}`"
-    )
-
-
-def _permission_message(path: Path, error: OSError) -> str:
-    reason = os.strerror(error.errno or 0)
-    return (
-        f"{path}: cannot be written: {reason}; fix: make it writable for the user who runs "
-        f"`{rerun_command()}`, or name another folder under `results:` in params.yaml"
     )
 
 

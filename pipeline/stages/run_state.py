@@ -196,9 +196,6 @@ class RunState:
                 shutil.rmtree(out)  # files of the last run that this one does not write
         yield
         self._stages[spec.name] = inputs | self._outputs(spec)
-        self._write()
-
-    def _write(self) -> None:
         files = {path: entry for path, entry in self._files.items() if Path(path).exists()}
         write_json(self._path, {"format": _FORMAT, "stages": self._stages, "files": files})
 
