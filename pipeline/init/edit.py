@@ -153,8 +153,8 @@ def pin(name: str) -> None:
         print_text(f"{key}: {before} → {_text(value)}")
     next_step = "fix these problems" if problems else rerun_command()
     print_text(f"pinned {name} in {PARAMS}; next: {next_step}")
-    for problem in problems:
-        print_text(str(problem))
+    for each in problems:
+        print_text(str(each))
 
 
 def _is_own_scale(key: str, current: Mapping[str, Any], value: Any) -> bool:
