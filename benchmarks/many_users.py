@@ -25,7 +25,7 @@ from benchmarks.tabulated import markdown_table
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import per_user_writer, write_json
-from concord.pipeline.stages.compare import compare
+from concord.pipeline.stages.compare import main as compare
 
 PRIMARY = ("nDCG@10", "R@10")
 USERS = (100_000, 1_000_000, 10_000_000)

@@ -13,7 +13,7 @@ from benchmarks.many_users import Shape, make, project
 from benchmarks.measured import FOLDER, replace_section
 from benchmarks.scale import GIB_4, RESULTS, timed
 from benchmarks.tabulated import markdown_table
-from concord.pipeline.stages.compare import compare
+from concord.pipeline.stages.compare import main as compare
 
 USERS, MODELS, TRAININGS = 138_000, 20, 5
 SECONDS = 30

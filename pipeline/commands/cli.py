@@ -115,11 +115,6 @@ def _run_decision(arguments: argparse.Namespace) -> NoReturn:
     """Run a command whose exit code is a decision: no error may look like one."""
     try:
         _run(arguments, error_code=DECISION_ERROR)
-    except SystemExit as end:
-        if isinstance(end.code, str):  # Python would exit with 1
-            print(end.code, file=sys.stderr)
-            sys.exit(DECISION_ERROR)
-        raise
     except Exception as error:
         from concord.metrics_core.errors import printable
 

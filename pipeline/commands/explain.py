@@ -95,9 +95,8 @@ def _derivation(
             words=load_json(quality, f"run `{rerun_command()}`").get("words"),
         )
     except ValueError as error:
-        raise argument_error(
-            error, "name a user of the data and a metric of lists and truth"
-        ) from None
+        fix = "name a user of the data and a metric of lists and truth"
+        raise argument_error(error, fix) from None
 
 
 def _replicate_blocks(

@@ -165,13 +165,12 @@ def _write(
     """Write all files, then move them to their names, the manifest last."""
     from concord.metrics_core.data.hashes import hash_content
     from concord.pipeline.running.outputs import atomic_write, write_json
-    from concord.pipeline.stages.load import ROW_GROUP, write_rows
+    from concord.pipeline.stages.load import write_query
 
     with ExitStack() as files:  # closed in reverse order
         target, *sides = (files.enter_context(atomic_write(folder / name)) for name in FILES)
         for query, path, name in zip(queries.values(), sides, FILES[1:], strict=True):
-            reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
-            write_rows(path, reader.schema, reader)
+            write_query(connection, query, path)
             manifest["files"][name]["sha256"] = hash_content(path).sha256
         write_json(target, manifest)
         (folder / MANIFEST).unlink(missing_ok=True)

@@ -76,30 +76,26 @@ def _print_leaderboard(stage: str) -> None:
 
 def import_main(name: str) -> Callable[..., str]:
     """Return the function of a stage; import only its module."""
-    main: Callable[..., str]
-    match name:
-        case "load-truth" | "load-background" | "load":
-            from concord.pipeline.stages import load
+    if name.startswith("load"):
+        from concord.pipeline.stages import load
 
-            mains: dict[str, Callable[..., str]] = {
-                "load-truth": load.main_truth,
-                "load-background": load.main_background,
-            }
-            main = mains.get(name, load.main)
-        case "evaluate":
-            from concord.pipeline.stages import evaluate
+        mains: dict[str, Callable[..., str]] = {
+            "load-truth": load.main_truth,
+            "load-background": load.main_background,
+        }
+        return mains.get(name, load.main)
+    if name == "evaluate":
+        from concord.pipeline.stages import evaluate
 
-            main = evaluate.main
-        case "compare":
-            from concord.pipeline.stages import compare
+        return evaluate.main
+    if name == "compare":
+        from concord.pipeline.stages import compare
 
-            main = compare.main
-        case "report":
-            from concord.pipeline.stages import report
+        return compare.main
+    if name == "report":
+        from concord.pipeline.stages import report
 
-            main = report.main
-        case _:
-            from concord.pipeline.mlflow import log
+        return report.main
+    from concord.pipeline.mlflow import log
 
-            main = log.main
-    return main
+    return log.main

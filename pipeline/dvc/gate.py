@@ -78,10 +78,10 @@ def decide_gate(
         If there is no gate or no model to decide on, or if results cannot be compared.
     """
     config = params.comparison_config
-    if config.gate is None:
+    gate = config.gate
+    if gate is None or params.gate is None:
         fix = f"write one, such as `{_example(config)}`"
         raise refuse(f"{PARAMS}: gate", "is missing", fix)
-    gate = config.gate
     if undecided_passes is not None:
         gate = replace(gate, undecided_passes=undecided_passes)
     lists, config = read_evaluations(params, config, gate.labels)
@@ -93,8 +93,7 @@ def decide_gate(
     models = gate.models or tuple(inputs.models)
     with_lists = _reads_lists(config, gate)
     with load_revision(revision, params, config, models, with_lists=with_lists) as previous:
-        new_models = params.gate.new_models if params.gate else None
-        return _against_revision(inputs, gate, models, previous, new_models)
+        return _against_revision(inputs, gate, previous, params.gate.new_models)
 
 
 def _example(config: ComparisonConfig) -> str:
@@ -114,14 +113,10 @@ def _against_baseline(inputs: ComparisonInput, gate: Gate) -> Decision:
 
 
 def _against_revision(
-    inputs: ComparisonInput,
-    gate: Gate,
-    models: Sequence[str],
-    previous: RevisionResults,
-    new_models: str | None,
+    inputs: ComparisonInput, gate: Gate, previous: RevisionResults, new_models: str | None
 ) -> GateResult:
-    """Decide on `models` against a revision; `new_models` is the rule for models that it lacks."""
-    config = inputs.config
+    """Decide on models against a revision; `new_models` is the rule for models that it lacks."""
+    config, models = inputs.config, gate.models or tuple(inputs.models)
     mismatch = find_mismatch(config, inputs.models, previous)
     raise_problems(_mismatch_problems(gate, mismatch, inputs.models, previous))
     new = [model for model in models if model not in previous.evaluations]
@@ -245,10 +240,7 @@ def _reads_lists(config: ComparisonConfig, gate: Gate) -> bool:
 
 
 def _mismatch_problems(
-    gate: Gate,
-    mismatch: RevisionMismatch,
-    models: Mapping[str, ModelResult],
-    previous: RevisionResults,
+    gate: Gate, mismatch: RevisionMismatch, models: Models, previous: RevisionResults
 ) -> Iterator[Problem]:
     """Yield reasons why the results of both sides are not comparable."""
     for refusal in mismatch.refusals(gate.labels):

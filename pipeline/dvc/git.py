@@ -14,11 +14,14 @@ from concord.metrics_core.errors import refuse
 def run_git(
     *arguments: str, stdin: str = "", folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run git; texts are UTF-8, and line ends are kept."""
+    """Run git; texts are UTF-8, and line ends are kept. A missing git counts as a failure."""
     command = ["git", *arguments]
-    process = subprocess.run(
-        command, input=stdin.encode(), cwd=folder, capture_output=True, check=False
-    )
+    try:
+        process = subprocess.run(
+            command, input=stdin.encode(), cwd=folder, capture_output=True, check=False
+        )
+    except FileNotFoundError as error:
+        return subprocess.CompletedProcess(command, 127, "", str(error))
     stdout, stderr = (
         output.decode("utf-8", errors="replace") for output in (process.stdout, process.stderr)
     )

@@ -12,7 +12,6 @@ from concord.metrics_core.comparison.input_changes import (
     model_changes,
 )
 from concord.metrics_core.comparison.min_effect import PERCENT
-from concord.metrics_core.comparison.replicate_config import model_names
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
@@ -42,7 +41,7 @@ from concord.pipeline.dvc.lock import LOCK
 from concord.pipeline.dvc.revision import (
     RevisionResults,
     combine_replicates,
-    list_owners,
+    match_models,
     read_list_result,
     renamed_lists,
 )
@@ -145,10 +144,9 @@ def _notes(states: Sequence[State]) -> Iterator[str]:
 
 
 def _revision(previous: State | None, current: State, find: FindFile) -> Revision:
-    compared: StateChanges = (
+    not_compared, same, changed_values = (
         ("", (), ()) if previous is None else compare_states(previous, current, find)
     )
-    not_compared, same, changed_values = compared
     comparison = current.comparison
     return Revision(
         name=current.commit.short,
@@ -193,7 +191,7 @@ def _standings_in_git(primary: Mapping[str, Mapping[str, object]]) -> Iterator[S
     for label, means in primary.items():
         if label.endswith(" verdict"):
             continue
-        parsed = next(_known_labels([label]), None)  # None for a metric of another version
+        parsed = next(_known_label(label), None)  # None for a metric of another version
         for model, mean in means.items():
             word = str(primary.get(f"{label} verdict", {}).get(model))
             yield Standing(
@@ -205,11 +203,10 @@ def _standings_in_git(primary: Mapping[str, Mapping[str, object]]) -> Iterator[S
             )
 
 
-def _known_labels(labels: Sequence[str]) -> Iterator[Label]:
-    """Yield the labels whose metrics still exist."""
-    for text in labels:
-        with suppress(ValueError):
-            yield parse(text)
+def _known_label(text: str) -> Iterator[Label]:
+    """Yield the label if its metric still exists."""
+    with suppress(ValueError):
+        yield parse(text)
 
 
 def input_changes(previous: State, current: State) -> tuple[InputChange, ...]:
@@ -243,7 +240,12 @@ def compare_states(previous: State, current: State, find: FindFile) -> StateChan
     """Compare the models of two states on the primary labels; equal files are not read."""
     if previous.comparison is None or current.comparison is None:
         return current.read_error or "the revision before cannot be read", (), ()
-    renamed = _renamed_models(previous, current)
+    renamed = match_models(
+        current.lock.model_entries,
+        current.lock.comparison_params.replicates,
+        previous.lock.model_entries,
+        previous.lock.comparison_params.replicates,
+    ).former_names
     names = former_names(previous.comparison.models, current.comparison.models, renamed)
     same = tuple(
         model
@@ -278,23 +280,6 @@ def compare_states(previous: State, current: State, find: FindFile) -> StateChan
     comparable = config.without(mismatch.labels)
     compared = () if mismatch.truth else changes(comparable, results, revision)
     return "; ".join(reasons), same, tuple(compared)
-
-
-def _renamed_models(previous: State, current: State) -> dict[str, str]:
-    """Return new model -> vanished model that its lists continue, as in `renamed_lists`."""
-    previous_params, params = previous.lock.comparison_params, current.lock.comparison_params
-    renamed = renamed_lists(current.lock.model_entries, previous.lock.model_entries)
-    previous_models = model_names(previous_params.models, previous_params.replicates)
-    models = model_names(params.models, params.replicates)
-    renamed_models: dict[str, str] = {}
-    for model in models:
-        lists = params.replicates.get(model, {"": model}).values()
-        owners = list_owners(
-            [renamed[n] for n in lists if n in renamed], previous_params.replicates
-        )
-        if model not in previous_models and len(owners) == 1 and owners[0] not in models:
-            renamed_models[model] = owners[0]
-    return renamed_models
 
 
 def _lists(state: State, model: str) -> list[str]:
@@ -341,7 +326,7 @@ def _primary_config(state: State, result: ModelResult) -> ComparisonConfig:
     """
     comparison = state.comparison
     assert comparison is not None, "checked before"
-    labels = {text: label for text in comparison.primary for label in _known_labels([text])}
+    labels = {text: label for text in comparison.primary for label in _known_label(text)}
     effects = {str(label): comparison.metric(text).min_effect for text, label in labels.items()}
     return ComparisonConfig(
         conventions=Conventions.from_mapping(result.summary["conventions"]),

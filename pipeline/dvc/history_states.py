@@ -156,23 +156,17 @@ def read_states(find: FindFile) -> list[State]:
 
 def _read_comparison(find: FindFile, folder_hash: str) -> tuple[Comparison | None, str]:
     """Return the comparison, or None and the reason why it cannot be read."""
-    damaged = "its results in DVC's cache are damaged"
     try:
         md5 = hash_in_folder(find, folder_hash, COMPARISON)
         path = None if md5 is None else find(md5)
+        if path is None:
+            return None, "its results are not in DVC's cache"
+        return read_comparison(path, "evaluate it again with this Concord"), ""
     except InputError as error:
         problem = error.problems[0]
         return None, f"its comparison cannot be read: it {problem.message}; {problem.fix}"
-    except (ValueError, KeyError, TypeError):
-        return None, damaged
-    if path is None:
-        return None, "its results are not in DVC's cache"
-    try:
-        return read_comparison(path), ""
-    except InputError as error:
-        return None, f"its comparison cannot be read: it {error.problems[0].message}"
     except (OSError, ValueError, KeyError, TypeError):
-        return None, damaged
+        return None, "its results in DVC's cache are damaged"
 
 
 def _with_primary(states: Sequence[State]) -> list[State]:

@@ -197,8 +197,8 @@ class RevisionFiles:
             fix = "name a revision in which this folder was a project of Concord"
             raise refuse(self.location, problem, fix) from None
 
-    def fetch(self, path: Path, *, output: Path | None = None) -> Path:
-        """Return a file with the content of a result.
+    def find(self, path: Path, *, output: Path | None = None) -> Path | None:
+        """Return a file with the content of a result; None if the result is missing.
 
         Parameters
         ----------
@@ -210,15 +210,8 @@ class RevisionFiles:
         Raises
         ------
         InputError
-            If the result is missing, or does not match its hash in dvc.lock.
+            If the result does not match its hash in dvc.lock.
         """
-        file = self.find(path, output=output)
-        if file is None:
-            raise InputError([missing_results(self.revision, [path])])
-        return file
-
-    def find(self, path: Path, *, output: Path | None = None) -> Path | None:
-        """Return the same as `fetch`; None if the result is missing."""
         md5 = self.lock.output(output or path)
         try:
             if output is not None:
@@ -424,7 +417,9 @@ def comparison_at(revision: str, folder: Path = Path()) -> Comparison:
         files = RevisionFiles(revision, Path(copies), folder)
         _, folders = files.read_params(["comparison"])
         path = folders["comparison"] / COMPARISON
-        file = files.fetch(path, output=path.parent)
+        file = files.find(path, output=path.parent)
+        if file is None:
+            raise InputError([missing_results(revision, [path])])
         try:
             return read_comparison(file)
         except InputError as error:

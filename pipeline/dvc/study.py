@@ -6,21 +6,21 @@ from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from concord.metrics_core.analyses.study.result import ShrunkDifference, Study, StudyDataset
 from concord.metrics_core.analyses.study.study import study
 from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
-from concord.metrics_core.files import is_address, open_file
+from concord.metrics_core.files import is_address
 from concord.metrics_core.results.base import frame_of
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
-from concord.pipeline.dvc.revision import comparison_at
-from concord.pipeline.params.model import MAX_NAMES, MODEL_NAME, PARAMS
+from concord.pipeline.dvc.revision import COMPARISON, comparison_at
+from concord.pipeline.params.model import MAX_NAMES, MODEL_NAME, PARAMS, Section
 from concord.pipeline.params.read import schema_problems
 from concord.pipeline.params.repository import rerun_command
-from concord.pipeline.params.yaml_files import load_yaml, read_yaml
+from concord.pipeline.params.yaml_files import read_yaml, value_at
 from concord.pipeline.running.messages import print_line
 from concord.pipeline.running.outputs import (
     escape_formulas,
@@ -35,16 +35,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_DATASETS = 100
-_COMPARISON = "comparison.json"
 _START = "write `datasets: {one: ../one, other: ../other}`; see docs/how-to/study.md"
 Text = Annotated[str, Field(min_length=1)]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Project(_Section):
+class Project(Section):
     """An evaluated project: a folder with a params.yaml, and optionally a git revision `rev`."""
 
     project: Text
@@ -56,7 +51,7 @@ class Project(_Section):
         return self.project if self.rev is None else f"{self.project} at {self.rev}"
 
 
-class StudyFile(_Section):
+class StudyFile(Section):
     """Content of study.yaml; paths are relative to its folder."""
 
     title: Text = "Study"
@@ -163,33 +158,21 @@ def read_comparisons(projects: Mapping[str, Project]) -> dict[str, Comparison]:
 
 
 def _read_comparison(project: Project) -> Comparison:
+    folder, fix = Path(project.project), "name the folder of an evaluation"
     if project.rev is not None:
-        return comparison_at(project.rev, Path(project.project))
-    file = _comparison_folder(project) / _COMPARISON
+        return comparison_at(project.rev, folder)
+    if not (folder / PARAMS).is_file():
+        problem = "there is no such file: this folder is not a project of Concord"
+        raise refuse(str(folder / PARAMS), problem, fix)
+    results = value_at(read_yaml(folder / PARAMS).content, "results.comparison")
+    if not isinstance(results, str):
+        raise refuse(str(folder / PARAMS), "has no `results.comparison`", fix)
+    file = folder / results / COMPARISON
     if not file.is_file():
         problem = "there is no such file: this project is not evaluated"
-        command = rerun_command(folder=Path(project.project))
+        command = rerun_command(folder=folder)
         raise refuse(str(file), problem, f"run `{command}` in {project.project}")
     return read_comparison(file)
-
-
-def _comparison_folder(project: Project) -> Path:
-    """Return `results.comparison` of a project's params.yaml; other keys are not checked."""
-    file = Path(project.project) / PARAMS
-    fix = "name the folder of an evaluation"
-    try:
-        with open_file(file, fix, encoding="utf-8") as stream:
-            text = str(stream.read())
-    except (OSError, UnicodeDecodeError):
-        problem = "there is no such file: this folder is not a project of Concord"
-        raise refuse(str(file), problem, fix) from None
-    location = f"{project.source}: {PARAMS}"
-    content: Any = load_yaml(text, location)
-    results = content.get("results") if isinstance(content, dict) else None
-    folder = results.get("comparison") if isinstance(results, dict) else None
-    if not isinstance(folder, str):
-        raise refuse(location, "has no `results.comparison`", fix)
-    return Path(project.project) / folder
 
 
 def run_study(file: str) -> None:

@@ -1,7 +1,7 @@
 """Edit params.yaml and dvc.yaml of a project: upgrades, and the values of a preset."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -19,7 +19,7 @@ from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import is_concord_project, rerun_command, run_hint
 from concord.pipeline.params.values import has_values
-from concord.pipeline.params.yaml_files import load_yaml, read_yaml
+from concord.pipeline.params.yaml_files import read_yaml
 from concord.pipeline.running.messages import print_text
 from concord.pipeline.running.outputs import atomic_write
 from concord.pipeline.terminal import find_preset
@@ -134,15 +134,27 @@ def pin(name: str) -> None:
         problem = f"{name} has these values already"
         raise refuse(COMMAND_LINE, problem, "name a preset: `concord presets`")
     values = find_preset(name).as_dict()
-    text = _read()
-    current = _load(text).get(SECTION) or {}
+    yaml = read_yaml(PARAMS)
+    current = yaml.content.get(SECTION) or {}
+    if not isinstance(current, dict):
+        problem = f"has no mapping {SECTION}"
+        raise refuse(str(PARAMS), problem, "start from the demo's params.yaml")
     changed = {
         key: value
         for key, value in values.items()
         if key not in current or (current[key] != value and not _is_own_scale(key, current, value))
     }
-    problems = _write(_edit(text, changed)) if changed else []
-    _print_changes(name, current, changed, problems)
+    if not changed:
+        print_text(f"{PARAMS} already has every value of {name}.")
+        return
+    problems = _write(_edit(yaml.text, changed))
+    for key, value in changed.items():
+        before = _text(current[key]) if key in current else "(was missing)"
+        print_text(f"{key}: {before} → {_text(value)}")
+    next_step = "fix these problems" if problems else rerun_command()
+    print_text(f"pinned {name} in {PARAMS}; next: {next_step}")
+    for each in problems:
+        print_text(str(each))
 
 
 def _is_own_scale(key: str, current: Mapping[str, Any], value: Any) -> bool:
@@ -150,21 +162,6 @@ def _is_own_scale(key: str, current: Mapping[str, Any], value: Any) -> bool:
     present = PRESETS.get(str(current.get("preset")))
     is_presets_null = current[key] is None and present and present.differs.get(key, 1) is None
     return differs_in_scale(key, current[key], value) and not is_presets_null
-
-
-def _read() -> str:
-    if not PARAMS.is_file():
-        problem = "there is no such file in this folder"
-        raise refuse(str(PARAMS), problem, run_hint(PARAMS.parent))
-    return PARAMS.read_text(encoding="utf-8")
-
-
-def _load(text: str) -> dict[str, Any]:
-    content = load_yaml(text, str(PARAMS))
-    if not isinstance(content, dict) or not isinstance(content.get(SECTION) or {}, dict):
-        problem = f"has no mapping {SECTION}"
-        raise refuse(str(PARAMS), problem, "start from the demo's params.yaml")
-    return content
 
 
 def _edit(text: str, changed: Mapping[str, Any]) -> str:
@@ -191,24 +188,6 @@ def _write(text: str) -> list[Problem]:
         ]
         raise_problems(p for p in problems if params is None or f", {SECTION}." in p.where)
         return problems
-
-
-def _print_changes(
-    name: str,
-    current: Mapping[str, Any],
-    changed: Mapping[str, Any],
-    problems: Sequence[Problem],
-) -> None:
-    if not changed:
-        print_text(f"{PARAMS} already has every value of {name}.")
-        return
-    for key, value in changed.items():
-        old = _text(current[key]) if key in current else "(was missing)"
-        print_text(f"{key}: {old} → {_text(value)}")
-    next_step = "fix these problems" if problems else rerun_command()
-    print_text(f"pinned {name} in {PARAMS}; next: {next_step}")
-    for problem in problems:
-        print_text(str(problem))
 
 
 def _text(value: Any) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from subprocess import CompletedProcess
 
 from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
 from concord.pipeline.commands.parser import COMMAND_LINE
@@ -88,8 +87,13 @@ def init(
     root, project = _check_folder(current, folder or DEFAULT_FOLDER, dvc=dvc)
     names = NAMES if dvc else NAMES[:1]
     existing = [project / name for name in names if (project / name).exists()]
-    if existing and not (is_concord_project(project) and (force or dry_run)):
-        raise _exists_error(existing, is_own=is_concord_project(project))
+    is_own = is_concord_project(project)
+    if existing and not (is_own and (force or dry_run)):
+        fix = "`--dir NAME` writes elsewhere"
+        if is_own:
+            ways = "`concord init --upgrade` keeps their settings; `--force` writes them again"
+            fix = f"{ways}; {fix}"
+        raise InputError(Problem(relative(path), "exists already", fix) for path in existing)
     discovery = find_tables(current, project, truth, models, parse_columns(columns))
     content, assumptions = choose(discovery, project, title=current.name)
     entries, mlflow = content["models"], is_mlflow_installed()
@@ -105,7 +109,8 @@ def init(
     print_discovery(discovery, assumptions, entries)
     _print_changes(files) if dry_run else _write(files)
     params = project / PARAMS
-    places = _fill_in_problems(Path(relative(params)), files[params])
+    path, text = Path(relative(params)), files[params]
+    places = [*YamlFile(path, text, load_yaml(text, str(path))).fill_in_problems()]
     if places or not dry_run:
         _print_next_step(project, places, dvc=dvc, mlflow=mlflow)
     return len(places)
@@ -125,9 +130,6 @@ def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
     current, mlflow = Path.cwd().resolve(), is_mlflow_installed()
     nearest = find_evaluation_folder(current) or current / DEFAULT_FOLDER
     project = nearest if folder is None else current / folder
-    if not (project / PARAMS).is_file():
-        fix = "run `concord init`, or name the folder by `--dir`"
-        raise refuse(relative(project / PARAMS), "there is no such file", fix)
     dvc = dvc and has_dvc(project)
     files = upgraded_texts(project, version("concord-eval"), dvc=dvc, mlflow=mlflow)
     template = repository(project) / TEMPLATE
@@ -171,18 +173,11 @@ def _check_folder(current: Path, folder: str, *, dvc: bool) -> tuple[Path, Path]
         raise refuse(relative(project), "is a folder of git or DVC", fix_dir)
     if file := next((path for path in (project, *project.parents) if path.is_file()), None):
         raise refuse(relative(file), "is a file", "name a folder by --dir")
-    if dvc and _run_git(root, "check-ignore", "-q", str(project / "dvc.yaml")).returncode == 0:
+    ignored = run_git("check-ignore", "-q", str(project / "dvc.yaml"), folder=root)
+    if dvc and ignored.returncode == 0:
         problem = "is ignored by git, so DVC does not read it"
         raise refuse(relative(project / "dvc.yaml"), problem, f"{fix_dir}, or change .gitignore")
     return root, project
-
-
-def _exists_error(existing: Sequence[Path], *, is_own: bool) -> InputError:
-    """Return the error for existing files; --force may replace only those of Concord."""
-    fix = "`--dir NAME` writes elsewhere"
-    if is_own:
-        fix = f"`concord init --upgrade` keeps their settings; `--force` writes them again; {fix}"
-    return InputError(Problem(relative(path), "exists already", fix) for path in existing)
 
 
 def _write(files: Mapping[Path, str], *, backup: bool = True) -> None:
@@ -206,26 +201,13 @@ def _free_name(path: Path) -> Path:
 
 
 def _is_in_git(folder: Path) -> bool:
-    return _run_git(folder, "rev-parse").returncode == 0
+    return run_git("rev-parse", folder=folder).returncode == 0
 
 
 def _is_changed(path: Path) -> bool:
     """True if the file differs from git's, or git does not know it."""
-    status = _run_git(path.parent, "status", "--porcelain", "--ignored", "--", path.name)
+    status = run_git("status", "--porcelain", "--ignored", "--", path.name, folder=path.parent)
     return path.exists() and bool(status.stdout.strip())
-
-
-def _run_git(folder: Path, *command: str) -> CompletedProcess[str]:
-    """Run git; a missing git counts as a failure."""
-    try:
-        return run_git(*command, folder=folder)
-    except FileNotFoundError:
-        return CompletedProcess(command, 127, "", "")
-
-
-def _fill_in_problems(path: Path, text: str) -> list[Problem]:
-    """Return the values of the text of params.yaml that are to be filled in."""
-    return [*YamlFile(path, text, load_yaml(text, str(path))).fill_in_problems()]
 
 
 def _print_changes(files: Mapping[Path, str]) -> None:

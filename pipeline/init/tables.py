@@ -177,8 +177,6 @@ def longest_list(file: TableFile, unit: Sequence[str]) -> int | None:
 
 def value_range(file: TableFile, column: str) -> tuple[float, float] | None:
     """Return the smallest and the largest number of a column; None if the rows are not read."""
-    if column in file.list_columns:
-        return None
     value = pl.col(column).cast(pl.Float64, strict=False)
     finite = value.filter(value.is_finite())
     row = _select_row(file, finite.min().alias("low"), finite.max().alias("high"))

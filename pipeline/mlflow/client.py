@@ -90,12 +90,6 @@ def _kind_of_status(status: int) -> Failure:
     return BUSY if status in _BUSY_STATUSES else FAILED
 
 
-def _database_failure(causes: list[BaseException]) -> tuple[Failure, BaseException]:
-    """Return the kind of a database's failure, and the error with the message to show."""
-    code = getattr(causes[-1], "sqlite_errorcode", None)
-    return IN_USE if code == sqlite3.SQLITE_BUSY else UNUSABLE, causes[-1]
-
-
 def _causes(error: BaseException) -> list[BaseException]:
     """Return the error, and the errors that led to it."""
     causes = [error]
@@ -191,8 +185,11 @@ class Tracking:
 
     def error(self, error: BaseException) -> TrackingError:
         """Return an error of one line: the address, what went wrong and what to do."""
-        classify = _server_failure if self.is_server else _database_failure
-        failure, cause = classify(_causes(error))
+        causes = _causes(error)
+        is_busy = getattr(causes[-1], "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+        failure, cause = IN_USE if is_busy else UNUSABLE, causes[-1]
+        if self.is_server:
+            failure, cause = _server_failure(causes)
         return self.failed(failure, str(cause) or type(cause).__name__)
 
     def failed(self, failure: Failure, details: str) -> TrackingError:
@@ -296,7 +293,7 @@ def open_client(tracking: Tracking) -> Iterator[MlflowClient]:
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     with without_garbage_collection():
-        from mlflow import MlflowClient, MlflowException
+        from mlflow import MlflowClient
 
     gc.freeze()  # garbage collection then skips all of MLflow
     try:
@@ -304,10 +301,8 @@ def open_client(tracking: Tracking) -> Iterator[MlflowClient]:
         yield MlflowClient(tracking_uri=tracking.resolved_uri)
     except (TrackingError, MemoryError):
         raise
-    except (MlflowException, ImportError, OSError) as error:
-        raise tracking.error(error) from None
     except Exception as error:
-        if not _raised_in_mlflow(error):
+        if not (isinstance(error, OSError) or _raised_in_mlflow(error)):
             raise
         raise tracking.error(error) from None
     finally:

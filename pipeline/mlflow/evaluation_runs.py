@@ -8,6 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import content_id, load_json
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison import Comparison
@@ -17,7 +18,6 @@ from concord.pipeline.mlflow.newest import PLACE_TAG, newest_search, shared_view
 from concord.pipeline.mlflow.run_content import (
     CONVENTIONS,
     Artifact,
-    Json,
     JsonMapping,
     Point,
     RunContent,
@@ -25,17 +25,15 @@ from concord.pipeline.mlflow.run_content import (
     TrainingRun,
     conventions_text,
     data_files,
-    difference_key,
-    existing_file,
-    leader_key,
     metric_key,
     metric_points,
-    p_key,
+    stem_at_k,
     tag_key,
 )
 from concord.pipeline.mlflow.training_runs import TRAINING_RUN, training_run_ids
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.paths import ModelFiles
+from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.running.outputs import rerun_fix
 from concord.reports.text.display_words import display_words
 from concord.reports.text.numbers import (
@@ -51,7 +49,7 @@ _DIGITS = 4  # of the note's numbers
 MAX_NOTE = 7000  # characters; MLflow truncates a tag at 8,000 silently
 
 
-def model_note(users: JsonMapping, *, of_requests: bool = False) -> str:
+def _model_note(users: JsonMapping, of_requests: bool) -> str:
     """Return the description of a model's run, without its comparison, which may change."""
     missing = users.get("without_list")
     without = f", {missing:,} of them without a list" if missing else ""
@@ -126,33 +124,25 @@ def model_run(
     summary = load_json(files.summary, rerun_fix())
     means = {parse(label): value for label, value in load_json(files.metrics, rerun_fix()).items()}
     points = metric_points(means, summary["metrics"], params.primary)
+    attach = "metrics" if params.mlflow.attach == "metrics" else "child"  # the same for `both`
+    conventions = summary["conventions"]
+    texts = {} if params.has_values else {CONVENTIONS: conventions_text(conventions)}
     return RunContent(
         name=model,
         points=tuple(point for point in points if math.isfinite(point.value)),
         params=_params(params, model),
         tags={
             "concord.kind": "model",
-            **_tags(summary),
+            "concord.conventions": summary["fingerprint"],
+            "concord.version": summary["versions"]["concord-eval"],
             **({TRAINING_RUN: training_run} if training_run else {}),
-            "mlflow.note.content": model_note(
-                summary["users"], of_requests="unit_mean" in summary["conventions"]
-            ),
+            "mlflow.note.content": _model_note(summary["users"], "unit_mean" in conventions),
         },
         datasets=data_files(summary["inputs"], quality, model),
         artifacts=(Artifact(files.metrics, "metrics"),),
-        texts={
-            **(
-                {} if params.has_values else {CONVENTIONS: conventions_text(summary["conventions"])}
-            ),
-            INPUTS: _inputs_text(summary["inputs"]),
-        },
-        training=_training(params, training_run) if training_run else None,
+        texts=texts | {INPUTS: _inputs_text(summary["inputs"])},
+        training=TrainingRun(training_run, attach) if training_run else None,
     )
-
-
-def _training(params: Params, run_id: str) -> TrainingRun:
-    """Return the training run; with `both`, the model's own run is that of `child`."""
-    return TrainingRun(run_id, "metrics" if params.mlflow.attach == "metrics" else "child")
 
 
 def _params(params: Params, model: str) -> dict[str, str]:
@@ -177,13 +167,6 @@ def _comparison_params(params: Params) -> dict[str, str]:
     }
 
 
-def _tags(summary: Json) -> dict[str, str]:
-    return {
-        "concord.conventions": summary["fingerprint"],
-        "concord.version": summary["versions"]["concord-eval"],
-    }
-
-
 def _inputs_text(inputs: Mapping[str, JsonMapping]) -> str:
     """Return path and SHA-256 (or the ETag of an object store) of each input as JSON."""
     hashes = {
@@ -204,7 +187,8 @@ def model_standing(
     model = comparison.lists[lists]
     for text in comparison.primary:
         label, pair = parse(text), comparison.difference(model, comparison.baseline, text)
-        points[difference_key(label)], points[p_key(label)] = _difference_and_p(pair)
+        stem = stem_at_k(label)
+        points[f"difference/{stem}"], points[f"p_adjusted/{stem}"] = _difference_and_p(pair)
         tags[tag_key("verdict", label)] = _verdict(comparison, model, pair)
     rank = comparison.ranked.index(model) + 1
     tags |= {
@@ -227,14 +211,15 @@ def leaders(comparison: Comparison) -> tuple[list[Point], dict[str, str]]:
         pair = comparison.difference(leader, comparison.baseline, text)
         difference, p_adjusted = _difference_and_p(pair)
         mean = or_nan(comparison.score(leader, text).mean)
-        values = {"": mean, "difference": difference, "p_adjusted": p_adjusted}
+        values = {"": mean, "difference_": difference, "p_adjusted_": p_adjusted}
         tags[tag_key("leader", label)] = leader
         tags[tag_key("verdict", label)] = _verdict(comparison, leader, pair)
         if replicated := comparison.retrained(leader, comparison.baseline, text):
-            values["trained_low"] = or_nan(replicated.ci_low)
-            values["trained_high"] = or_nan(replicated.ci_high)
+            values["trained_low_"] = or_nan(replicated.ci_low)
+            values["trained_high_"] = or_nan(replicated.ci_high)
             tags[tag_key("trained_verdict", label)] = replicated.verdict
-        points += [Point(leader_key(label, part), value, 0) for part, value in values.items()]
+        stem = stem_at_k(label)
+        points += [Point(f"leader/{part}{stem}", value, 0) for part, value in values.items()]
     return points, tags
 
 
@@ -298,31 +283,18 @@ def evaluation_runs(params: Params) -> EvaluationRuns:
         model_run(params, model, comparison.quality, run_ids.get(model)) for model in params.models
     )
     page = Path(params.results.report)
-    report = tuple(
-        Artifact(existing_file(page / name), "") for name in ("report.html", "report.md")
-    )
+    report = (Artifact(page / "report.html", ""), Artifact(page / "report.md", ""))
+    for page_file, _ in report:
+        if not page_file.is_file():
+            fix = f"run `{rerun_command()}`, which writes it"
+            raise refuse(str(page_file), "there is no such file", fix)
     standings = {
         name: model_standing(comparison, name, report if name in run_ids else ())
         for name in params.models
     }
-    files = (*report, Artifact(file, ""))
-    ranked = tuple(comparison.ranked_lists)
-    run = _comparison_run(params, models, comparison, files)
-    view = shared_view(comparison, newest_search(params.mlflow.experiment))
-    is_both = params.mlflow.attach == "both"
-    keys = frozenset(metric_key(parse(text)) for text in comparison.primary if is_both)
-    return EvaluationRuns(models, run, standings, ranked, view, keys)
-
-
-def _comparison_run(
-    params: Params,
-    models: tuple[RunContent, ...],
-    comparison: Comparison,
-    files: tuple[Artifact, ...],
-) -> RunContent:
     fingerprints = " ".join(content.fingerprint for content in models)
     points, tags = leaders(comparison)
-    return RunContent(
+    run = RunContent(
         name=COMPARISON,
         points=tuple(point for point in points if math.isfinite(point.value)),
         params={
@@ -338,5 +310,10 @@ def _comparison_run(
             "mlflow.note.content": comparison_note(comparison),
         },
         datasets=(),
-        artifacts=files,
+        artifacts=(*report, Artifact(file, "")),
     )
+    ranked = tuple(comparison.ranked_lists)
+    view = shared_view(comparison, newest_search(params.mlflow.experiment))
+    is_both = params.mlflow.attach == "both"
+    keys = frozenset(metric_key(parse(text)) for text in comparison.primary if is_both)
+    return EvaluationRuns(models, run, standings, ranked, view, keys)

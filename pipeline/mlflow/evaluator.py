@@ -10,14 +10,13 @@ import json
 import math
 import tempfile
 import time
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from mlflow import MlflowClient
-from mlflow.entities import Metric, RunTag
 from mlflow.models.evaluation import EvaluationResult, ModelEvaluator
 from mlflow.models.evaluation.artifacts import (
     JsonEvaluationArtifact,
@@ -29,7 +28,7 @@ from concord.metrics_core.comparison.compare import compare
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import resolve_conventions
 from concord.metrics_core.data.argument_types import PolicyOptions
-from concord.metrics_core.errors import MAX_PROBLEMS, Problem, raise_problems, refuse
+from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.definition_search import refuse_other_tables
 from concord.metrics_core.evaluation.evaluate import evaluate
 from concord.metrics_core.metrics.label import parse
@@ -40,6 +39,7 @@ from concord.pipeline.mlflow.run_content import (
     conventions_text,
     metric_points,
 )
+from concord.pipeline.mlflow.runs import log_batch
 from concord.pipeline.running.messages import LOG
 
 Cells = dict[Hashable, Any]
@@ -54,10 +54,10 @@ class EvaluatorConfig:
 
     Attributes
     ----------
-    metrics : list of str
-        Names of metrics.
     conventions : Conventions
         Conventions of the metrics.
+    metrics : sequence of str
+        Names of metrics.
     user : str or None
         Column with user ids; None: the number of the row, from 1.
     per_user : bool
@@ -66,8 +66,8 @@ class EvaluatorConfig:
         Whether to log a report.
     """
 
-    metrics: list[str]
     conventions: Conventions
+    metrics: Sequence[str] = DEFAULT_METRICS
     user: str | None = None
     per_user: bool = False
     report: bool = True
@@ -92,22 +92,15 @@ def parse_config(config: Mapping[str, Any]) -> EvaluatorConfig:
             raise refuse(f"{_CONFIG}: {name!r}", f"is {config[name]!r}", "write True or False")
     conventions = config.get("conventions", {})
     if not isinstance(conventions, Mapping):
-        fix = (
-            "write a dict of the conventions that differ from the preset, such as {'gain': 'exp2'}"
-        )
+        fix = "write a dict of those that differ from the preset, such as {'gain': 'exp2'}"
         raise refuse(f"{_CONFIG}: 'conventions'", f"is {conventions!r}", fix)
     user = config.get("user")
     if not (user is None or isinstance(user, str)):
         raise refuse(f"{_CONFIG}: 'user'", f"is {user!r}", "write the name of one column")
     resolved = _conventions(config.get("preset", "standard"), conventions)
     refuse_other_tables(resolved, "mlflow.models.evaluate")
-    return EvaluatorConfig(
-        metrics=config.get("metrics", list(DEFAULT_METRICS)),
-        conventions=resolved,
-        user=user,
-        per_user=config.get("per_user", False),
-        report=config.get("report", True),
-    )
+    others = {name: config[name] for name in config.keys() - {"preset", "conventions"}}
+    return EvaluatorConfig(resolved, **others)
 
 
 def _conventions(preset: Any, conventions: Mapping[str, Any]) -> Conventions:
@@ -158,14 +151,12 @@ def _users(dataset: Any, column: str | None) -> list[Hashable]:
         others = ", ".join(map(str, rows.columns)) or "no other column than lists and truth"
         raise refuse(location, f"is {column!r}, but the frame has {others}", "name one of these")
     users = [_plain(value) for value in rows[column]]
-    for row, value in enumerate(users, 1):
-        if not isinstance(value, str | int):
-            location = f"data: column {column!r}, row {row}"
-            raise refuse(location, f"{value!r} is not a user id", "write a text or an integer")
     first_rows: dict[Hashable, int] = {}
     for row, value in enumerate(users, 1):
+        location = f"data: column {column!r}, row {row}"
+        if not isinstance(value, str | int):
+            raise refuse(location, f"{value!r} is not a user id", "write a text or an integer")
         if (first := first_rows.setdefault(value, row)) != row:
-            location = f"data: column {column!r}, row {row}"
             problem = f"user {value!r} occurs in row {first} too"
             raise refuse(location, problem, "write one row for each user, with the whole list")
     return users
@@ -184,8 +175,6 @@ def _cells(column: Any, name: str, users: list[Hashable], *, grades: bool) -> Ce
             kinds = "a list, or a dict of item and grade" if grades else "a list, best item first"
             fix = f"write {kinds}; an empty one for a user without items"
             problems.append(Problem(f"data: column {name!r}, row {row}", problem, fix))
-            if len(problems) == MAX_PROBLEMS:
-                break
     raise_problems(problems)
     return cells
 
@@ -251,14 +240,12 @@ class ConcordEvaluator(ModelEvaluator):
     def evaluate(
         self,
         *,
-        model_type: str,
         dataset: Any,
         run_id: str,
         evaluator_config: Mapping[str, Any] | None,
         model: Any = None,
         extra_metrics: Any = None,
         custom_artifacts: Any = None,
-        predictions: Any = None,
         **kwargs: Any,
     ) -> EvaluationResult:
         """Log the evaluation on the run, and return what was logged.
@@ -296,17 +283,12 @@ def _points(result: Evaluation) -> Iterator[Point]:
 
 
 def _log(client: MlflowClient, run_id: str, result: Evaluation, points: list[Point]) -> None:
-    now = int(time.time() * 1000)
     tags = {
         "concord.kind": "evaluation",
         "concord.conventions": result.conventions.fingerprint,
         "concord.preset": result.conventions.preset,
     }
-    client.log_batch(
-        run_id,
-        metrics=[Metric(key, float(value), now, step) for key, value, step in points],
-        tags=[RunTag(key, value) for key, value in tags.items()],
-    )
+    log_batch(client, run_id, points, int(time.time() * 1000), tags)
 
 
 def _log_artifacts(

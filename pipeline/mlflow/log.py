@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.files import load_json
@@ -35,7 +35,6 @@ from concord.pipeline.mlflow.runs import (
     Runs,
     fill,
     is_finished,
-    log_standing,
     source_tags,
 )
 from concord.pipeline.mlflow.training_runs import (
@@ -56,29 +55,13 @@ Json = dict[str, Any]
 STAGE = "log"
 
 
-class RunIds(NamedTuple):
-    """Ids of the runs of the comparison and of each model."""
-
-    comparison: str
-    models: Mapping[str, str]
-
-
-def _write_run_ids(params: Params, run_ids: RunIds) -> None:
-    """Write the ids of the runs; they differ by machine, so DVC does not track the file."""
-    ids = {"comparison": run_ids.comparison, "runs": dict(run_ids.models)}
-    write_json(Path(params.results.mlflow) / "runs.json", {**_store_content(params), **ids})
-
-
 def _write_receipt(params: Params, runs: EvaluationRuns, error: TrackingError | None) -> None:
     """Write what was logged, or why nothing was; the content is the same on every machine."""
     outcome: Json = {"logged": True}
     if error is not None:
         outcome = {"logged": False, "reason": error.reason, "fix": f"run `{LOG_AGAIN}`"}
-    fingerprints = {
-        "comparison": runs.comparison.fingerprint,
-        "fingerprints": runs.fingerprints,
-    }
-    content = {**_store_content(params), **outcome, **fingerprints}
+    hashes = {"comparison": runs.comparison.fingerprint, "fingerprints": runs.fingerprints}
+    content = {**_store_content(params), **outcome, **hashes}
     write_json(Path(params.results.mlflow) / "receipt.json", content)
 
 
@@ -87,24 +70,7 @@ def _store_content(params: Params) -> Json:
     return {"tracking_uri": uri, "experiment": params.mlflow.experiment}
 
 
-def read_receipt(params: Params) -> Json | None:
-    """Return the receipt; None if nothing was logged yet, or the file is not a receipt."""
-    file = Path(params.results.mlflow) / "receipt.json"
-    if not file.is_file():
-        return None
-    try:
-        content = load_json(file, LOG_AGAIN)
-    except InputError:  # truncated, or with a merge conflict
-        return None
-    return content if {"logged", "tracking_uri", "comparison"} <= set(content) else None
-
-
 def main(params: Params) -> str:
-    prepare_folders(params.results, params.results.mlflow)
-    return log(params)
-
-
-def log(params: Params) -> str:
     """Log what MLflow lacks, and write the receipt that DVC tracks; return counts as text.
 
     Raises
@@ -114,6 +80,7 @@ def log(params: Params) -> str:
     TrackingError
         If MLflow cannot be reached or refuses a request, and `mlflow.required` is true.
     """
+    prepare_folders(params.results, params.results.mlflow)
     evaluation = evaluation_runs(params)
     try:
         _log_all(params, evaluation)
@@ -154,23 +121,35 @@ def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False
         experiment = experiment_id(client, params.mlflow.experiment, tracking)
         runs = Runs(client, tags, refill=refill)
         with runs.end_if_interrupted():
-            run_ids = _log_runs(runs, RunLocation(experiment), evaluation, training)
-        rows = dict(run_ids.models)  # the runs that have a model's primary metrics
+            comparison, run_ids = _log_runs(runs, RunLocation(experiment), evaluation, training)
+        rows = dict(run_ids)  # the runs that have a model's primary metrics
         if evaluation.on_training:
             rows |= {model: run.info.run_id for model, run in training.items()}
-        newest = {run_ids.comparison, *rows.values()}
+        newest = {comparison, *rows.values()}
         tag_newest(client, params.mlflow.experiment, experiment, newest)
         if client.get_experiment(experiment).tags.get(VIEW_TAG) != evaluation.view:
             client.set_experiment_tag(experiment, VIEW_TAG, evaluation.view)
     print_line(f"view it: {tracking.view_hint(view_path(experiment))}")
-    _write_run_ids(params, run_ids)
+    ids = {
+        "comparison": comparison,
+        "runs": run_ids,
+    }  # they differ by machine: DVC has no such file
+    write_json(Path(params.results.mlflow) / "runs.json", {**_store_content(params), **ids})
     _write_receipt(params, evaluation, None)
 
 
 def _log_runs(
     runs: Runs, location: RunLocation, evaluation: EvaluationRuns, training: Mapping[str, Run]
-) -> RunIds:
-    """Log all runs, the best model and the comparison last: MLflow shows the newest first."""
+) -> tuple[str, dict[str, str]]:
+    """Log all runs, the best model and the comparison last: MLflow shows the newest first.
+
+    Returns
+    -------
+    comparison : str
+        Id of the comparison's run.
+    run_ids : dict
+        Model -> id of its run.
+    """
     contents = {content.name: content for content in evaluation.models}
     logged = {
         model: _log_model(runs, location, contents[model], training.get(model))
@@ -184,17 +163,11 @@ def _log_runs(
             runs.client.set_tag(comparison.info.run_id, tag, run_id)
     comparison_id = _finish(runs, comparison, evaluation.comparison)
     for model, run_id in run_ids.items():
-        log_standing(
-            runs.client,
-            run_id,
-            contents[model],
-            evaluation.standings[model],
-            comparison_id,
-            refill=runs.refill,
-        )
+        standing = evaluation.standings[model]
+        runs.log_standing(run_id, contents[model], standing, comparison_id)
     for model, run in training.items() if evaluation.on_training else ():
         log_primary_metrics(runs.client, run, contents[model], evaluation.on_training)
-    return RunIds(comparison_id, run_ids)
+    return comparison_id, run_ids
 
 
 def _log_model(runs: Runs, location: RunLocation, content: RunContent, training: Run | None) -> str:
@@ -225,12 +198,13 @@ def _finish(runs: Runs, run: Run, content: RunContent) -> str:
 
 def log_status(params: Params) -> str:
     """Return whether the results were logged, and how to find them."""
-    receipt = read_receipt(params)
-    if receipt is None:
+    try:
+        receipt = load_json(Path(params.results.mlflow) / "receipt.json", LOG_AGAIN)
+    except InputError:  # missing, truncated, or with a merge conflict
         return f"not logged: run `{rerun_command()}`, or `{LOG_AGAIN}` if it failed there"
     server = f"MLflow at {receipt['tracking_uri']}"
-    if not receipt.get("logged"):
-        return f"not logged: {server} {receipt.get('reason', '')}; run `{LOG_AGAIN}`"
+    if not receipt["logged"]:
+        return f"not logged: {server} {receipt['reason']}; run `{LOG_AGAIN}`"
     if receipt["comparison"] != evaluation_runs(params).comparison.fingerprint:
         problem = "the results here differ from those that were logged"
         return f"not logged: {problem}; run `{rerun_command()}`"

@@ -12,10 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from concord.metrics_core.errors import refuse
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.results.comparison_parts import or_nan
-from concord.pipeline.params.repository import rerun_command
 
 CONVENTIONS = "conventions.yaml"  # artifact of a model's run
 JsonMapping = Mapping[str, Any]
@@ -23,32 +21,12 @@ JsonMapping = Mapping[str, Any]
 
 def metric_key(label: Label) -> str:
     """Return `accuracy/rbp.p-0.8_at_20` for `RBP(p=0.8)@20`."""
-    return f"{label.metric.family}/{_stem_at_k(label)}"
-
-
-def interval_key(label: Label, part: str) -> str:
-    """Return `interval/ndcg_at_10_ci_low` for `nDCG@10` and `ci_low`."""
-    return f"interval/{_stem_at_k(label)}_{part}"
-
-
-def difference_key(label: Label) -> str:
-    """Return `difference/ndcg_at_10` for `nDCG@10`: the difference to the baseline."""
-    return f"difference/{_stem_at_k(label)}"
-
-
-def p_key(label: Label) -> str:
-    """Return `p_adjusted/ndcg_at_10` for `nDCG@10`."""
-    return f"p_adjusted/{_stem_at_k(label)}"
-
-
-def leader_key(label: Label, part: str = "") -> str:
-    """Return `leader/ndcg_at_10` for `nDCG@10`, or `leader/difference_ndcg_at_10`."""
-    return f"leader/{part}{'_' if part else ''}{_stem_at_k(label)}"
+    return f"{label.metric.family}/{stem_at_k(label)}"
 
 
 def tag_key(kind: str, label: Label) -> str:
     """Return `concord.verdict.ndcg_at_10` for `nDCG@10`."""
-    return f"concord.{kind}.{_stem_at_k(label)}"
+    return f"concord.{kind}.{stem_at_k(label)}"
 
 
 def curve_key(label: Label) -> str:
@@ -56,7 +34,8 @@ def curve_key(label: Label) -> str:
     return f"by_k/{_stem(label)}"
 
 
-def _stem_at_k(label: Label) -> str:
+def stem_at_k(label: Label) -> str:
+    """Return `ndcg_at_10` for `nDCG@10`."""
     return _stem(label) if label.k is None else f"{_stem(label)}_at_{label.k}"
 
 
@@ -137,14 +116,6 @@ def fingerprint_of(content: Json) -> str:
     """Return the SHA-256 of a content as JSON."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def existing_file(file: Path) -> Path:
-    """Return the file; raise InputError if it is missing."""
-    if not file.is_file():
-        fix = f"run `{rerun_command()}`, which writes it"
-        raise refuse(str(file), "there is no such file", fix)
-    return file
 
 
 @dataclass(frozen=True)
@@ -254,8 +225,9 @@ def metric_points(
         if label.k is not None and counts[curve_key(label)] > 1:
             yield Point(curve_key(label), float(or_nan(mean)), label.k)
     for text in labels:
+        key = f"interval/{stem_at_k(parse(text))}"
         for part in ("ci_low", "ci_high", "n_undefined"):
-            yield Point(interval_key(parse(text), part), float(or_nan(summaries[text][part])), 0)
+            yield Point(f"{key}_{part}", float(or_nan(summaries[text][part])), 0)
 
 
 def conventions_text(conventions: Mapping[str, Any]) -> str:

@@ -6,7 +6,6 @@ import getpass
 import json
 import math
 import os
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ import numpy as np
 from concord.metrics_core.files import is_remote, parse_address
 from concord.pipeline.dvc.git import run_git
 from concord.pipeline.mlflow.client import disable_retries
-from concord.pipeline.mlflow.run_content import Artifact, RunContent, Standing
+from concord.pipeline.mlflow.run_content import Artifact, Point, RunContent, Standing
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -51,8 +50,6 @@ def source_tags(generated: Iterable[str]) -> dict[str, str]:
 
 def _git_output(*arguments: str) -> str | None:
     """Return git's output; None without git, a repository or a commit."""
-    if shutil.which("git") is None:
-        return None
     process = run_git(*arguments)
     return process.stdout.strip() if process.returncode == 0 else None
 
@@ -60,6 +57,8 @@ def _git_output(*arguments: str) -> str | None:
 FINGERPRINT = "concord.fingerprint"
 PARENT = "mlflow.parentRunId"
 FOLDER = "concord"  # of artifacts, in a training run
+COMPARISON = "concord.comparison"  # tag: id of the comparison's run
+STANDING = "concord.standing"  # tag: fingerprint of the standing, and time of its points
 
 
 class RunLocation(NamedTuple):
@@ -107,6 +106,30 @@ class Runs:
                 for run_id in self._open:
                     self.client.set_terminated(run_id, status)
             raise
+
+    def log_standing(
+        self, run_id: str, content: RunContent, standing: Standing, comparison_id: str
+    ) -> None:
+        """Log how a model compares; nothing if the run has it and `refill` is false.
+
+        A value that the run shows already is not logged again, so that one comparison has one point
+        even after an interrupted attempt. An invalid point is followed by NaN: MLflow deletes none.
+        """
+        data = self.client.get_run(run_id).data
+        tag = data.tags.get(STANDING, "")
+        logged = (tag.partition(" ")[0], data.tags.get(COMPARISON))
+        if logged == (standing.fingerprint, comparison_id) and not self.refill:
+            return
+        timestamp = next_timestamp(tag, standing.fingerprint)
+        changed = [
+            Point(key, value, 0)
+            for key, value in standing.points.items()
+            if not np.array_equal(data.metrics.get(key, math.nan), value, equal_nan=True)
+        ]
+        is_training = content.training is not None and content.training.run_id == run_id
+        log_artifacts(self.client, run_id, standing.artifacts, folder=FOLDER if is_training else "")
+        state = {COMPARISON: comparison_id, STANDING: f"{standing.fingerprint} {timestamp}"}
+        log_batch(self.client, run_id, changed, timestamp, {**standing.tags, **state})
 
     def _find(self, content: RunContent, location: RunLocation) -> Run | None:
         query = f"tags.`{FINGERPRINT}` = '{content.fingerprint}'"
@@ -159,6 +182,20 @@ def fill(client: MlflowClient, run: Run, content: RunContent) -> None:
     log_artifacts(client, run_id, content.artifacts, content.texts)
 
 
+def log_batch(
+    client: MlflowClient,
+    run_id: str,
+    points: Iterable[Point],
+    timestamp: int,
+    tags: Mapping[str, str],
+) -> None:
+    """Log points of this time, and tags, by one request."""
+    from mlflow.entities import Metric, RunTag
+
+    metrics = [Metric(key, value, timestamp, step) for key, value, step in points]
+    client.log_batch(run_id, metrics, tags=[RunTag(*tag) for tag in tags.items()])
+
+
 def dataset_inputs(content: RunContent) -> list[DatasetInput]:
     """Return the data sets of a run as MLflow logs them."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
@@ -167,14 +204,10 @@ def dataset_inputs(content: RunContent) -> list[DatasetInput]:
     inputs = []
     for name, path, md5, *schema_and_profile in content.datasets:
         source = json.dumps({"uri": path})
-        dataset = Dataset(name, md5, _source_type(path), source, *schema_and_profile)
+        store = parse_address(path).store if is_remote(path) else "local"
+        dataset = Dataset(name, md5, store, source, *schema_and_profile)
         inputs.append(DatasetInput(dataset, context))
     return inputs
-
-
-def _source_type(path: str) -> str:
-    """Return MLflow's name for the store of a data set."""
-    return parse_address(path).store if is_remote(path) else "local"
 
 
 def log_artifacts(
@@ -191,46 +224,6 @@ def log_artifacts(
         client.log_artifact(run_id, str(file), path or None)
     for name, text in (texts or {}).items():
         client.log_text(run_id, text, "/".join(filter(None, (folder, name))))
-
-
-COMPARISON = "concord.comparison"  # tag: id of the comparison's run
-STANDING = "concord.standing"  # tag: fingerprint of the standing, and time of its points
-
-
-def log_standing(
-    client: MlflowClient,
-    run_id: str,
-    content: RunContent,
-    standing: Standing,
-    comparison_id: str,
-    *,
-    refill: bool = False,
-) -> None:
-    """Log how a model compares; nothing if the run has it and `refill` is false.
-
-    A value that the run shows already is not logged again, so that one comparison has one point
-    even after an interrupted attempt. An invalid point is followed by NaN: MLflow deletes none.
-    """
-    from mlflow.entities import Metric, RunTag
-
-    data = client.get_run(run_id).data
-    logged, _, _ = data.tags.get(STANDING, "").partition(" ")
-    if (logged, data.tags.get(COMPARISON)) == (standing.fingerprint, comparison_id) and not refill:
-        return
-    timestamp = next_timestamp(data.tags.get(STANDING, ""), standing.fingerprint)
-    changed = {
-        key: value
-        for key, value in standing.points.items()
-        if not np.array_equal(data.metrics.get(key, math.nan), value, equal_nan=True)
-    }
-    is_training = content.training is not None and content.training.run_id == run_id
-    log_artifacts(client, run_id, standing.artifacts, folder=FOLDER if is_training else "")
-    state = {COMPARISON: comparison_id, STANDING: f"{standing.fingerprint} {timestamp}"}
-    client.log_batch(
-        run_id,
-        metrics=[Metric(key, value, timestamp, 0) for key, value in changed.items()],
-        tags=[RunTag(name, value) for name, value in {**standing.tags, **state}.items()],
-    )
 
 
 def next_timestamp(tag: str, fingerprint: str) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,10 @@ from concord.pipeline.mlflow.runs import (
     FOLDER,
     dataset_inputs,
     log_artifacts,
+    log_batch,
     next_timestamp,
 )
+from concord.pipeline.params.checks import shared_run_problems
 from concord.pipeline.params.model import PARAMS, Params, RunIdFile
 from concord.pipeline.params.paths import check_inside
 from concord.pipeline.params.yaml_files import value_at
@@ -50,13 +53,11 @@ def training_run_ids(params: Params) -> dict[str, str]:
         if source is None:
             continue
         try:
-            run_id = source if isinstance(source, str) else _read_id(params, model, source)
+            run_ids[model] = source if isinstance(source, str) else _read_id(params, model, source)
         except InputError as error:
             problems += error.problems
-            continue
-        if params.mlflow.attach != "child":
-            problems += _shared_id_problems(model, run_id, run_ids)
-        run_ids[model] = run_id
+    for problem in shared_run_problems(params, run_ids):
+        problems.append(replace(problem, location=f"{PARAMS}: {problem.where}"))
     raise_problems(problems)
     return run_ids
 
@@ -112,15 +113,6 @@ def _check_id(value: Any, location: str) -> str:
     return run_id
 
 
-def _shared_id_problems(model: str, run_id: str, run_ids: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield a problem if two models share a run: metrics of one would hide the other's."""
-    for other, other_id in run_ids.items():
-        if other_id == run_id:
-            problem = f"{run_id!r} is the training run of {other} too"
-            fix = "name another run, or set `mlflow.attach: child`"
-            yield Problem(f"{PARAMS}: models.{model}.training_run_id", problem, fix)
-
-
 EVALUATION = "concord.evaluated"  # tag: fingerprint and time of the last evaluation
 _UNKNOWN_RUN = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"}
 
@@ -166,8 +158,6 @@ def log_on_training_run(
     bool
         True if it was logged.
     """
-    from mlflow.entities import Metric, RunTag
-
     run_id, tags = training.info.run_id, training.data.tags
     if tags.get(FINGERPRINT) == content.fingerprint and not refill:
         return False
@@ -177,11 +167,7 @@ def log_on_training_run(
         **{name: tag for name, tag in content.tags.items() if not name.startswith("mlflow.")},
     }
     client.set_tag(run_id, EVALUATION, f"{content.fingerprint} {timestamp}")
-    client.log_batch(
-        run_id,
-        metrics=[Metric(key, value, timestamp, step) for key, value, step in content.points],
-        tags=[RunTag(name, value) for name, value in new_tags.items()],
-    )
+    log_batch(client, run_id, content.points, timestamp, new_tags)
     client.log_inputs(run_id, dataset_inputs(content))
     log_artifacts(client, run_id, content.artifacts, content.texts, folder=FOLDER)
     client.set_tag(run_id, FINGERPRINT, content.fingerprint)
@@ -192,20 +178,17 @@ def log_primary_metrics(
     client: MlflowClient, training: Run, content: RunContent, keys: Collection[str]
 ) -> None:
     """Log means of primary metrics that a training run lacks, beside its parameters."""
-    from mlflow.entities import Metric
-
     run_id, data = training.info.run_id, training.data
-    values = {
-        key: value
-        for key, value, _ in content.points
-        if key in keys and data.metrics.get(key) != value
-    }
-    if not values:
+    points = [
+        point
+        for point in content.points
+        if point.key in keys and data.metrics.get(point.key) != point.value
+    ]
+    if not points:
         return
     timestamp = next_timestamp(data.tags.get(EVALUATION, ""), content.fingerprint)
-    client.set_tag(run_id, EVALUATION, f"{content.fingerprint} {timestamp}")
-    metrics = [Metric(key, value, timestamp, 0) for key, value in values.items()]
-    client.log_batch(run_id, metrics=metrics)
+    evaluation = {EVALUATION: f"{content.fingerprint} {timestamp}"}
+    log_batch(client, run_id, points, timestamp, evaluation)
 
 
 def active_run(client: MlflowClient, run_id: str) -> Run | None:

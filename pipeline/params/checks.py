@@ -79,21 +79,6 @@ def is_model_name(name: Any) -> bool:
     return is_name and name.lower() not in RESERVED_NAMES
 
 
-def nested_problems(models: Any) -> Iterator[Problem]:
-    """Yield entries of `models` that hold replicates: DVC makes one stage for each entry."""
-    for name, entry in models.items() if isinstance(models, dict) else []:
-        if isinstance(entry, dict) and REPLICATES in entry:
-            problem = (
-                f"has the key `{REPLICATES}`, "
-                "and each entry of `models` is the lists of one replicate"
-            )
-            fix = (
-                f"write `{name}-1: {{path: …}}`, `{name}-2: {{path: …}}`, "
-                f"and `comparison.{REPLICATES}: {{{name}: {name}-*}}`"
-            )
-            yield Problem(("models", name), problem, fix)
-
-
 def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> Iterator[Problem]:
     """Yield problems with values of sections that have no problem yet."""
     invalid = {problem.location[:2] for problem in known if isinstance(problem.location, tuple)}
@@ -118,13 +103,15 @@ def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> It
 
 def params_problems(params: Params) -> list[Problem]:
     """Return problems with the values of a file that fits the schema."""
+    ids = {name: entry.training_run_id for name, entry in params.models.items()}
+    known_ids = {name: run_id for name, run_id in ids.items() if isinstance(run_id, str)}
+    model_problems = [*shared_run_problems(params, known_ids), *_rename_problems(params)]
     if params.has_values:
         conventions = params.parsed_conventions
         return [
             *value_params_problems(params),
             *_with_keys(problems_of(params.build_config, params.labels, conventions)),
-            *_training_problems(params),
-            *_rename_problems(params),
+            *model_problems,
         ]
     metrics, ks = params.evaluation.metrics, params.evaluation.ks
     labels = list(dict.fromkeys(_known_labels(metrics, ks)))
@@ -140,8 +127,7 @@ def params_problems(params: Params) -> list[Problem]:
         *_with_keys(problems_of(params.build_config, labels, conventions)),
         *_fold_problems(params),
         *_case_problems(params),
-        *_training_problems(params),
-        *_rename_problems(params),
+        *model_problems,
     ]
     return problems or [*_uncomputable_problems(params)]
 
@@ -150,9 +136,7 @@ def _with_keys(problems: Iterable[Problem]) -> Iterator[Problem]:
     """Yield problems with a comparison's configuration, located at their keys in params.yaml."""
     for problem in problems:
         keys = problem.location if isinstance(problem.location, tuple) else (problem.location,)
-        if keys[0] == "metrics":
-            keys = ("evaluation", *keys)
-        elif keys[0] not in Params.model_fields:
+        if keys[0] not in Params.model_fields:
             keys = ("comparison", *keys)
         yield replace(problem, location=keys)
 
@@ -349,13 +333,13 @@ def _rename_problems(params: Params) -> Iterator[Problem]:
         owners.setdefault(entry.was, name)
 
 
-def _training_problems(params: Params) -> Iterator[Problem]:
-    """Yield training runs that two models share: metrics of one would overwrite the other's."""
+def shared_run_problems(params: Params, run_ids: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield models that share a training run: metrics of one would overwrite the other's.
+
+    `run_ids` are those of the models; ids in files are known only once the files are read.
+    """
     owners: dict[str, str] = {}
-    for name, model in params.models.items():
-        run_id = model.training_run_id
-        if not isinstance(run_id, str):
-            continue  # ids in files are known only once the files are read
+    for name, run_id in run_ids.items():
         if params.mlflow.attach != "child" and run_id in owners:
             problem = f"{run_id!r} is the training run of {owners[run_id]} too"
             fix = "name another run, or set `mlflow.attach: child`"

@@ -50,7 +50,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import word_problems
 from concord.metrics_core.data.units import unit_problems
-from concord.metrics_core.errors import SettingNames, as_params_line, refuse
+from concord.metrics_core.errors import SettingNames, as_params_line
 from concord.metrics_core.files import count_items, load_json
 from concord.metrics_core.metrics.label import (
     MAX_K,
@@ -77,7 +77,9 @@ Edge = Annotated[float, Field(ge=-MAX_END, le=MAX_END, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
+    """Section of a YAML file; unknown keys are refused."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
@@ -92,7 +94,7 @@ def _number_as_text(value: Any) -> Any:
 ModelName = Annotated[str, Field(pattern=MODEL_NAME)]
 
 
-class TruthFile(_Section):
+class TruthFile(Section):
     """File of the ground truth.
 
     If each fold has its own ground truth, `folds` maps its number to a file in the folder `path`.
@@ -127,7 +129,7 @@ _LISTS, _VALUES = "<lists>", "<values>"
 TAGS = (_TEXT, _FILE, _PATTERN, _BY_NUMBER, _LISTS, _VALUES)
 
 
-class RunIdFile(_Section):
+class RunIdFile(Section):
     """File with the id of an MLflow run: plain text, or JSON that holds the id at `key`."""
 
     file: Annotated[str, Field(min_length=1)]
@@ -140,7 +142,7 @@ RunId = Annotated[
 ]
 
 
-class ListsFile(_Section):
+class ListsFile(Section):
     """File of a model's recommendations.
 
     `fold`: the fold whose ground truth applies. `was`: the model's name at revisions that lack
@@ -156,7 +158,7 @@ class ListsFile(_Section):
     training_run_id: RunId | None = None
 
 
-class ValuesFile(_Section):
+class ValuesFile(Section):
     """File of values per user of another tool: a column of users, and one for each of `metrics`.
 
     `columns`: name in the file of `user` and of metrics. `was`: the model's name at revisions that
@@ -187,7 +189,7 @@ def is_values_entry(entry: Any) -> bool:
     return isinstance(entry, ValuesFile) or (isinstance(entry, dict) and "values" in entry)
 
 
-class ValueMetric(_Section):
+class ValueMetric(Section):
     """Metric that another tool computed; `bounds`: the lowest and the highest possible value."""
 
     higher_is_better: bool
@@ -207,7 +209,7 @@ class ValueMetric(_Section):
         return UNBOUNDED if self.bounds is None else (self.bounds[0], self.bounds[1])
 
 
-class BackgroundFile(_Section):
+class BackgroundFile(Section):
     """File of side data.
 
     In the catalogue, `columns` may also name numbers that own metrics read, such as a price.
@@ -218,7 +220,7 @@ class BackgroundFile(_Section):
     columns: dict[str, str] = {}
 
 
-class ByActivity(_Section):
+class ByActivity(Section):
     """Groups of users by their number of interactions in train; `edges` are upper bounds."""
 
     by: Literal["activity"]
@@ -226,7 +228,7 @@ class ByActivity(_Section):
     compare_gaps: bool = False
 
 
-class ByColumn(_Section):
+class ByColumn(Section):
     """Groups of users by a column of `background.users`; with `edges`, by ranges of a number."""
 
     by: Literal["user"]
@@ -235,7 +237,7 @@ class ByColumn(_Section):
     compare_gaps: bool = False
 
 
-class ByPopularity(_Section):
+class ByPopularity(Section):
     """Groups of items by popularity in train: the head, the middle and the tail.
 
     `shares`: the head has the first share of the interactions, head and middle have the second.
@@ -248,7 +250,7 @@ class ByPopularity(_Section):
 Segments = Annotated[ByActivity | ByColumn | ByPopularity, Field(discriminator="by")]
 
 
-class Data(_Section):
+class Data(Section):
     """Columns of the data.
 
     `columns`: names of the user and item column in every table that does not set its own.
@@ -293,7 +295,7 @@ class Data(_Section):
         return words
 
 
-class Input(_Section):
+class Input(Section):
     """Unusual values that input files may hold; `error` refuses the file."""
 
     rank_base: Literal[0, 1]
@@ -305,7 +307,7 @@ class Input(_Section):
     allow_outside: bool
 
 
-class Evaluation(_Section):
+class Evaluation(Section):
     metrics: list[str] = Field(min_length=1, max_length=MAX_NAMES)
     ks: list[Cutoff] = Field(min_length=1, max_length=MAX_NAMES)
     engine: Literal["duckdb", "polars", "spark"]
@@ -323,7 +325,7 @@ Replicates = Annotated[
 _NO_OPTIONS = {"replicates", "cases"}  # keys of `comparison` that are no `ComparisonOptions`
 
 
-class Comparison(_Section):
+class Comparison(Section):
     """Options of the comparison.
 
     `replicates`: maps a model to its replicates in `models`: a pattern such as `als-*`, or
@@ -368,7 +370,7 @@ class Comparison(_Section):
 Margins = dict[str, SkipValidation[Margin]]
 
 
-class Gate(_Section):
+class Gate(Section):
     """Rules of `concord gate`.
 
     A margin is a number, a share of the reference's mean, or min_effect.
@@ -386,7 +388,7 @@ class Gate(_Section):
     new_models: Literal["baseline", "ignore"] | None = None
 
 
-class Acknowledge(_Section):
+class Acknowledge(Section):
     """Why a warning is accepted.
 
     `up_to`: the largest extent that is accepted, a share such as 25% or a count.
@@ -396,11 +398,11 @@ class Acknowledge(_Section):
     up_to: SkipValidation[str | int | None] = None
 
 
-class Report(_Section):
+class Report(Section):
     title: str
 
 
-class MLflow(_Section):
+class MLflow(Section):
     """Where results are logged.
 
     `attach`: how a model with a training run is logged: in a run below the training run (`child`),
@@ -413,7 +415,7 @@ class MLflow(_Section):
     attach: Literal["both", "child", "metrics"]
 
 
-class Results(_Section):
+class Results(Section):
     """Folders of generated files; dvc.yaml reads the same keys."""
 
     data: str
@@ -428,7 +430,7 @@ class Results(_Section):
     mlflow: str
 
 
-class Params(_Section):
+class Params(Section):
     """Content of params.yaml.
 
     `concord`: the version that wrote dvc.yaml and this file; other versions refuse them.
@@ -524,13 +526,7 @@ class Params(_Section):
 
     @property
     def labels(self) -> list[Label]:
-        """Each metric at every cutoff; each of `metrics` if another tool computed the values.
-
-        Raises
-        ------
-        InputError
-            If a metric is unknown or occurs twice.
-        """
+        """Each metric at every cutoff; each of `metrics` if another tool computed the values."""
         if self.has_values:
             return [
                 value_label(
@@ -540,11 +536,7 @@ class Params(_Section):
                 )
                 for name, metric in self.metrics.items()
             ]
-        try:
-            return expand(self.evaluation.metrics, self.evaluation.ks)
-        except ValueError as error:
-            where = f"{PARAMS}: evaluation.metrics"
-            raise refuse(where, str(error), "correct the label") from None
+        return expand(self.evaluation.metrics, self.evaluation.ks)
 
     @property
     def primary(self) -> list[str]:

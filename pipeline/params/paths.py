@@ -35,17 +35,13 @@ def check_inside(key: str, path: "AnyPath", *, allow_outside: bool, part: str = 
     """
     if allow_outside:
         return
-    if not isinstance(path, Path):
-        problem = "is in an object store, which is read with the credentials of whoever runs this"
-        fix = (
-            "set `input.allow_outside: true` if that is intended, "
-            f"or copy it into the repository and name it in `{key}.{part}`"
-        )
-        raise refuse(str(path), problem, fix)
     fix = (
         f"copy it into the repository and name it in `{key}.{part}`, "
         "or set `input.allow_outside: true`"
     )
+    if not isinstance(path, Path):
+        problem = "is in an object store, which is read with the credentials of whoever runs this"
+        raise refuse(str(path), problem, fix)
     raise_problems(
         Problem(str(file), f"is outside the repository{_link_hint(file)}", fix)
         for file in (path, *_links(path))
@@ -249,9 +245,6 @@ class ModelFiles:
             summary=Path(results.summary) / f"{model}.json",
             metrics=Path(results.metrics) / f"{model}.json",
         )
-
-    def __iter__(self) -> Iterator[Path]:
-        return iter(vars(self).values())
 
 
 def truth_file(params: Params, fold: str | None = None) -> Path:

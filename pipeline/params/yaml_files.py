@@ -34,11 +34,15 @@ def load_yaml(text: str, source: str) -> Any:
         If the text is not YAML, or is larger than a file of parameters may be.
     """
     if len(text) > MAX_BYTES:
-        raise _too_large_error(source)
+        fix = "keep data in separate files, and name them"
+        raise refuse(source, f"is larger than {MAX_BYTES:,} bytes", fix)
     try:
         return YAML(typ="safe", pure=True).load(text)
     except DuplicateKeyError as error:
-        raise _duplicate_key_error(error, source) from None
+        match = re.search(r'duplicate key "(.*?)" with value', str(error.problem), re.DOTALL)
+        problem = f"key {match[1]!r} occurs more than once" if match else "a key occurs twice"
+        location = f"{source}: line {error.problem_mark.line + 1}"
+        raise refuse(location, problem, "keep one of them") from None
     except MarkedYAMLError as error:
         position = error.problem_mark or error.context_mark
         location = f"{source}: line {position.line + 1}" if position else source
@@ -54,22 +58,10 @@ def load_yaml(text: str, source: str) -> Any:
         raise refuse(source, problem, "correct it") from None
 
 
-def _duplicate_key_error(error: DuplicateKeyError, source: str) -> InputError:
-    line = error.problem_mark.line
-    match = re.search(r'duplicate key "(.*?)" with value', str(error.problem), re.DOTALL)
-    problem = f"key {match[1]!r} occurs more than once" if match else "a key occurs more than once"
-    return refuse(f"{source}: line {line + 1}", problem, "keep one of them")
-
-
 def _message(error: MarkedYAMLError) -> str:
     """Return the message of the parser without its excerpt of the file."""
     words = " ".join(part for part in (error.context, error.problem) if part)
     return " ".join(words.split())
-
-
-def _too_large_error(source: str) -> InputError:
-    fix = "keep data in separate files, and name them"
-    return refuse(source, f"is larger than {MAX_BYTES:,} bytes", fix)
 
 
 @dataclass(frozen=True)
@@ -145,8 +137,6 @@ def read_yaml(path: Path, *, start: str = "start from the demo's params.yaml") -
     if not path.is_file():
         problem = "there is no such file in this folder"
         raise refuse(str(path), problem, run_hint(path.parent))
-    if path.stat().st_size > MAX_BYTES:
-        raise _too_large_error(str(path))
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

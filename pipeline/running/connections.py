@@ -21,25 +21,9 @@ SPILL_VARIABLE = "CONCORD_SPILL"
 _SIZE = re.compile(
     r"[1-9]\d{0,8}(\.\d+)? ?[KMG]i?B|[1-9]\d{0,5}(\.\d+)? ?Ti?B", re.ASCII
 )  # below 2^63 bytes
+_THREADS = re.compile(r"0*[1-9]\d{0,2}", re.ASCII)
 _DEFAULT_MEMORY = "1GB"
 MAX_THREADS = 512  # DuckDB hangs if the machine cannot run more
-
-
-def thread_settings() -> dict[str, int]:
-    """Return DuckDB's setting for the number of threads; empty for all cores.
-
-    Raises
-    ------
-    InputError
-        If CONCORD_THREADS is not a whole number from 1 to 512.
-    """
-    value = os.environ.get(THREADS_VARIABLE, "")
-    if not value:
-        return {}
-    if not re.fullmatch(r"0*[1-9]\d{0,2}", value, re.ASCII) or int(value) > MAX_THREADS:
-        fix = f"set it to a whole number from 1 to {MAX_THREADS}, or unset it to use all cores"
-        raise refuse(f"environment variable {THREADS_VARIABLE}", f"is {value!r}", fix)
-    return {"threads": int(value)}
 
 
 def size_limit(variable: str) -> str | None:
@@ -58,10 +42,20 @@ def size_limit(variable: str) -> str | None:
 
 
 def duckdb_settings(folder: str) -> dict[str, str | bool | int | float | list[str]]:
-    """Return DuckDB's settings for threads, memory, and temporary files in the folder."""
+    """Return DuckDB's settings for threads, memory, and temporary files in the folder.
+
+    Raises
+    ------
+    InputError
+        If CONCORD_THREADS is not a whole number from 1 to 512, or a limit is not a size.
+    """
     maximum = size_limit(SPILL_VARIABLE)
+    threads = os.environ.get(THREADS_VARIABLE) or None  # all cores
+    if threads and not (_THREADS.fullmatch(threads) and int(threads) <= MAX_THREADS):
+        fix = f"set it to a whole number from 1 to {MAX_THREADS}, or unset it to use all cores"
+        raise refuse(f"environment variable {THREADS_VARIABLE}", f"is {threads!r}", fix)
     return {
-        **thread_settings(),
+        **({"threads": int(threads)} if threads else {}),
         "temp_directory": folder,
         "memory_limit": size_limit(MEMORY_VARIABLE) or _DEFAULT_MEMORY,
         **({"max_temp_directory_size": maximum} if maximum else {}),

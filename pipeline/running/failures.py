@@ -40,14 +40,17 @@ def explain_disk_errors(path: Path, temporary: Path) -> Iterator[None]:
     """Raise DiskError that names `path` if its temporary file cannot be written."""
     try:
         yield
-    except DiskError:
-        raise
     except Exception as error:  # polars and DuckDB have their own error types
         number = disk_error_number(error)
         if number is not None:
             raise DiskError(_disk_full_message(path, temporary, DISK_ERRORS[number])) from None
         if isinstance(error, OSError) and error.errno in PERMISSION_ERRORS:
-            raise DiskError(_permission_message(path, error)) from None
+            message = (
+                f"{path}: cannot be written: {os.strerror(error.errno)}; fix: make it writable for "
+                f"the user who runs `{rerun_command()}`, or name another folder under `results:` "
+                "in params.yaml"
+            )
+            raise DiskError(message) from None
         raise
 
 
@@ -79,14 +82,6 @@ def _disk_full_message(path: Path, temporary: Path, reason: str) -> str:
     return (
         f"{path}: {reason}: {free} are free, {format_bytes(written)} were written and more is "
         f"needed; nothing half-written is left; fix: free space there, then `{rerun_command()}`"
-    )
-
-
-def _permission_message(path: Path, error: OSError) -> str:
-    reason = os.strerror(error.errno or 0)
-    return (
-        f"{path}: cannot be written: {reason}; fix: make it writable for the user who runs "
-        f"`{rerun_command()}`, or name another folder under `results:` in params.yaml"
     )
 
 

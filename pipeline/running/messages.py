@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from concord.metrics_core.errors import printable
@@ -165,9 +164,7 @@ class Progress:
         self._draw()
         return self
 
-    def __exit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._is_shown:
             self._write("\r\x1b[K")
 

@@ -31,11 +31,6 @@ _TEMPORARY = re.compile(r"\..+\.(\d{1,9})\.part")
 _SPILL = f"concord-duckdb-{socket.gethostname()}-"  # hosts may share a folder but not processes
 
 
-def temporary_path(path: Path) -> Path:
-    """Return the temporary file that this process writes before it becomes `path`."""
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
-
-
 def remove_stale_files(folder: Path) -> None:
     """Remove half-written files of processes that have ended."""
     for file in folder.glob(".*.part"):
@@ -97,22 +92,18 @@ def atomic_write(path: Path) -> Iterator[Path]:
         with explain_disk_errors(path, path):
             yield path
         return
-    temporary = temporary_path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with explain_disk_errors(path, temporary):
             path.parent.mkdir(parents=True, exist_ok=True)
             yield temporary
-            flush_to_disk(temporary)
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
             temporary.replace(path)
             LOG.debug("wrote %s", path)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-
-
-def flush_to_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def is_stream(path: Path) -> bool:
@@ -186,7 +177,7 @@ def remove_models(params: Params) -> None:
         if re.fullmatch(MODEL_NAME, path.stem) and _read_json(path).get("model") == path.stem
     }
     for model in sorted(models - set(params.models)):
-        _remove_results(model, *ModelFiles.of_model(folders, model))
+        _remove_results(model, *vars(ModelFiles.of_model(folders, model)).values())
 
 
 def remove_background(params: Params) -> None:

@@ -27,12 +27,8 @@ UNESCAPED = {"curves"}  # `dvc plots` reads it
 
 
 def main(params: Params) -> str:
-    prepare_folders(params.results, params.results.comparison)
-    return compare(params)
-
-
-def compare(params: Params) -> str:
     """Write comparison.json, and each of its tables as CSV and parquet; return counts as text."""
+    prepare_folders(params.results, params.results.comparison)
     config = params.comparison_config
     gate_labels = config.gate.labels if config.gate else ()
     lists, config = read_evaluations(params, config, [*config.primary, *gate_labels])

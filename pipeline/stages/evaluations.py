@@ -83,24 +83,17 @@ def read_evaluations(
         )
         for model, paths in files.items()
     }
-    departures = {
-        model: _departures(
-            params.resolved_conventions, files[model].per_user, result, config.labels
-        )
-        for model, result in results.items()
-    }
-    problems = [
-        problem
-        for model, result in results.items()
-        for problem in (
-            *_departure_problems(files[model].per_user, model, departures[model], required),
-            *_missing_labels(params, files[model].per_user, model, result, config.labels),
-        )
-    ]
+    problems: list[Problem] = []
+    excluded: dict[str, str] = {}
+    for model, result in results.items():
+        file = files[model].per_user
+        departures = _departures(params.resolved_conventions, file, result, config.labels)
+        problems += _departure_problems(file, model, departures, required)
+        problems += _missing_labels(params, file, model, result, config.labels)
+        excluded |= departures
     raise_problems([*problems, *_truth_problems(results)])
     if params.has_values:
         results = with_missing_users(results)
-    excluded = {label: reason for labels in departures.values() for label, reason in labels.items()}
     for reason, names in group_by_reason(excluded).items():
         message = "warning: left out: %s, evaluated with %s; run `%s`"
         LOG.warning(message, names, reason, rerun_command())

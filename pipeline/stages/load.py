@@ -47,7 +47,7 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile, ValuesFile
-from concord.pipeline.params.paths import ModelFiles, check_inside
+from concord.pipeline.params.paths import ModelFiles, check_inside, truth_file, truth_quality_file
 from concord.pipeline.params.read import check_metric_file, refuse_values
 from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.running.connections import isolated_connection
@@ -119,9 +119,9 @@ MAX_PENDING = 8  # row groups
 
 
 def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
+    """Write the rows of a query to parquet."""
     reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
-    with atomic_write(path) as temporary:
-        write_rows(temporary, reader.schema, reader)
+    write_rows(path, reader.schema, reader)
 
 
 @contextmanager
@@ -208,12 +208,6 @@ def additional_files(params: Params) -> list[InputTable]:
     return [replace(table, columns={}).with_unit(params.data.unit) for table in tables]
 
 
-def background_file(params: Params, name: str) -> InputTable:
-    """Return a table of side data; raises as `lists_file`."""
-    entry = params.background[name]  # type: ignore[index]
-    return _table(params, f"background.{name}", entry, BACKGROUND[name])
-
-
 def read_conventions(params: Params) -> Conventions:
     """Return the conventions, with the pairs that `data.exclude` names; raises as `lists_file`."""
     conventions, file = params.parsed_conventions, params.excluded_file
@@ -281,26 +275,7 @@ def _load_values(
     connection: DuckDBPyConnection, params: Params, model: str, entry: ValuesFile
 ) -> str:
     """Write a model's values and data quality, or neither; return counts as text."""
-    from concord.metrics_core.data.value_files import read_value_file
-
-    table, files = _values_table(params, model, entry), ModelFiles.of_model(params.results, model)
-    bounds = {name: metric.range for name, metric in params.metrics.items()}
-    with refuse_changes(table.path):
-        values, quality = read_value_file(connection, table, bounds, progress=count_rows)
-    write_parquet(files.lists, values)
-    write_json(files.quality, {"model": model, **quality})
-    return size_text(quality)
-
-
-def _values_table(params: Params, model: str, entry: ValuesFile) -> InputTable:
-    """Return the table of a model's values.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty or outside the repository, or if its format is unknown.
-    """
-    from concord.metrics_core.data.value_files import USER
+    from concord.metrics_core.data.value_files import USER, read_value_file
 
     key, path = f"models.{model}", parse_path(entry.values)
     settings = SettingNames(("models", model), as_params_line, path="values")
@@ -308,7 +283,14 @@ def _values_table(params: Params, model: str, entry: ValuesFile) -> InputTable:
     check_path(path, settings)
     form = detect_format(path, entry.format, settings)
     columns = {name: entry.columns.get(name, name) for name in (USER, *params.metrics)}
-    return InputTable(str(path), form, (USER,), tuple(params.metrics), columns, settings)
+    table = InputTable(str(path), form, (USER,), tuple(params.metrics), columns, settings)
+    files = ModelFiles.of_model(params.results, model)
+    bounds = {name: metric.range for name, metric in params.metrics.items()}
+    with refuse_changes(table.path):
+        values, quality = read_value_file(connection, table, bounds, progress=count_rows)
+    write_parquet(files.lists, values)
+    write_json(files.quality, {"model": model, **quality})
+    return size_text(quality)
 
 
 def main_background(params: Params, name: str) -> str:
@@ -321,11 +303,13 @@ def load_background(connection: DuckDBPyConnection, params: Params, name: str) -
     """Write a table of side data and its data quality, or neither; return counts as text."""
     if name == "metrics":
         return _load_metrics(params)
-    table = background_file(params, name)
+    entry = params.background[name]  # type: ignore[index]
+    table = _table(params, f"background.{name}", entry, BACKGROUND[name])
     with refuse_changes(table.path):
         side_data = LOADERS[name](connection, table, progress=count_rows)
     data = Path(params.results.data)
-    write_query(connection, side_data.query, data / f"{name}.parquet")
+    with atomic_write(data / f"{name}.parquet") as temporary:
+        write_query(connection, side_data.query, temporary)
     write_json(data / f"{name}.json", side_data.quality)
     return size_text(side_data.quality)
 
@@ -347,7 +331,7 @@ def _load_metrics(params: Params) -> str:
 def main_truth(params: Params) -> str:
     refuse_values(params)
     prepare_folders(params.results, params.results.data, params.results.quality)
-    target = Path(params.results.data) / "truth.parquet"
+    target = truth_file(params)
     if target.is_dir() or params.data.truth.folds:  # other folds, or none, were there before
         remove_path(target)
     with isolated_connection() as connection:
@@ -356,28 +340,26 @@ def main_truth(params: Params) -> str:
 
 def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
     """Write the ground truth and its data quality, or neither; return counts as text."""
-    target = Path(params.results.data) / "truth.parquet"
     conventions = read_conventions(params)
-    with_position = needs_file_order(conventions)
     folds: dict[str, dict[str, Any]] = {}
     additional = additional_files(params)
     for fold, table in truth_files(params).items():
-        path = target if fold == NO_FOLD else target / f"{fold}.parquet"
         with ExitStack() as stack:
             for each in additional:
                 stack.enter_context(refuse_changes(each.path))
+            path = truth_file(params, fold or None)  # NO_FOLD is empty
             sink = stack.enter_context(file_sink(path, table.path))
             loaded = load_ground_truth(
                 connection,
                 table,
                 input_policies(params),
                 sink,
-                with_place=with_position,
+                with_place=needs_file_order(conventions),
                 additional=additional,
                 exclude=conventions.exclude,
                 progress=count_rows,
             )
             folds[fold] = loaded.describe()
     quality = folds[NO_FOLD] if NO_FOLD in folds else describe_folds(folds)
-    write_json(Path(params.results.quality) / "truth.json", quality)
+    write_json(truth_quality_file(params), quality)
     return size_text(quality)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from itertools import product, starmap
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,6 @@ class StageSpec:
         """Name in DVC, such as `load@als`."""
         return "@".join(self.words)
 
-    def reads_from(self, other: "StageSpec") -> bool:
-        """True if it reads an output of another stage."""
-        return any(_overlap(file, out) for file in self.files for out in other.outs)
-
 
 def stage_specs(content: Mapping[str, Any]) -> list[StageSpec]:
     """Return all stages, in an order in which they can run.
@@ -100,8 +97,9 @@ def select_stages(specs: Sequence[StageSpec], names: Collection[str]) -> list[St
             raise refuse(COMMAND_LINE, f"{name!r} is not a stage", suggest(name, known))
     selected: list[StageSpec] = []
     for spec in reversed(specs):
+        read = {file for other in selected for file in other.files}
         is_named = not names or spec.name in names or spec.words[0] in names
-        if is_named or any(other.reads_from(spec) for other in selected):
+        if is_named or any(starmap(_overlap, product(read, spec.outs))):
             selected.append(spec)
     return selected[::-1]
 
@@ -198,9 +196,6 @@ class RunState:
                 shutil.rmtree(out)  # files of the last run that this one does not write
         yield
         self._stages[spec.name] = inputs | self._outputs(spec)
-        self._write()
-
-    def _write(self) -> None:
         files = {path: entry for path, entry in self._files.items() if Path(path).exists()}
         write_json(self._path, {"format": _FORMAT, "stages": self._stages, "files": files})
 

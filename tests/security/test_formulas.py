@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from concord.pipeline.running.outputs import escape_formulas
-from concord.pipeline.stages.compare import compare
+from concord.pipeline.stages.compare import main as compare
 from tests.pipeline.stages.compare_project import params_of, write_evaluation
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "=1\n+2"]

@@ -8,7 +8,6 @@ import pytest
 
 from concord.metrics_core.data.text_rows import read_text_rows
 from concord.metrics_core.metrics import custom_metric
-from concord.pipeline.dvc.study import Project, read_comparisons
 from concord.pipeline.init.choices import run_id_file
 from concord.pipeline.init.edit import read_text
 from concord.pipeline.init.tables import Table, TableFile, inspect_file, named_table
@@ -22,10 +21,6 @@ SPECIAL: dict[str, Callable[[Path], None]] = {
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "published means": ("table.csv", lambda path: read_text_rows(path, "table", "")),
     "own metrics": ("own.py", custom_metric.load_metrics),
-    "a project of a study": (
-        "params.yaml",
-        lambda path: read_comparisons({"shop": Project(project=str(path.parent))}),
-    ),
     "a table for init": ("test.csv", lambda path: named_table(path, "truth", {})),
     "a file that init would replace": ("params.yaml", read_text),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.log import main as log
 from tests.pipeline.mlflow.log_project import params_of, write_project
 from tests.pipeline.mlflow.mlflow_server import FaultyProxy, mlflow_server
 from tests.pipeline.mlflow.stores import Logged

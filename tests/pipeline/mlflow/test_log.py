@@ -15,7 +15,7 @@ from mlflow.entities import Run
 
 from concord.pipeline.mlflow.client import Tracking, experiment_id, open_client
 from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
-from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.log import main as log
 from concord.pipeline.mlflow.runs import RunLocation, Runs
 from concord.pipeline.running.outputs import write_json
 from tests.pipeline.mlflow.log_project import MEANS, params_of, write_project

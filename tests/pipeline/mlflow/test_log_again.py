@@ -16,7 +16,8 @@ from mlflow.entities import Run
 
 from concord.pipeline.commands import log as log_command
 from concord.pipeline.mlflow.client import TrackingError
-from concord.pipeline.mlflow.log import log, log_again
+from concord.pipeline.mlflow.log import log_again
+from concord.pipeline.mlflow.log import main as log
 from tests.pipeline.mlflow.log_project import free_port, params_of, start_log, write_project
 from tests.pipeline.mlflow.mlflow_server import BATCH, Fault, FaultyProxy
 from tests.pipeline.mlflow.stores import assert_logged_once, points, runs_of, statuses

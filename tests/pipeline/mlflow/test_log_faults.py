@@ -13,7 +13,7 @@ from mlflow import MlflowClient
 
 from concord.pipeline.mlflow.client import RETRIES, TIMEOUT, TrackingError
 from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
-from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.log import main as log
 from concord.pipeline.mlflow.newest import newest_search
 from tests.pipeline.mlflow.log_project import free_port, params_of, write_project
 from tests.pipeline.mlflow.mlflow_server import (

@@ -10,7 +10,7 @@ import pytest
 from mlflow import MlflowClient
 
 from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
-from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.log import main as log
 from concord.pipeline.mlflow.newest import newest_search
 from concord.pipeline.mlflow.training_runs import log_on_training_run, training_run_ids
 from concord.pipeline.params.model import Params

@@ -16,7 +16,7 @@ from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.label import is_pooled, parse
 from concord.pipeline.params.model import Comparison, Params, Results
 from concord.pipeline.running.outputs import per_user_writer, write_json, write_parquet
-from concord.pipeline.stages.compare import compare
+from concord.pipeline.stages.compare import main as compare
 from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
 from tests.pipeline.params.params_content import params_content
 

@@ -16,7 +16,7 @@ from concord.pipeline.params.model import Params
 from concord.pipeline.running.messages import Progress
 from concord.pipeline.running.outputs import write_json, write_text
 from concord.pipeline.stages import compare as stage
-from concord.pipeline.stages.compare import compare
+from concord.pipeline.stages.compare import main as compare
 from tests.pipeline.refusals import refusal_of
 from tests.pipeline.stages.compare_project import (
     TRUTH,
@@ -228,7 +228,7 @@ def test_all_missing_results_are_named_at_once(tmp_path: Path) -> None:
         str(tmp_path / "summary/ease.json"),
         str(tmp_path / "per_user/als.parquet"),
     ]
-    assert not (tmp_path / "comparison").exists()
+    assert not [*(tmp_path / "comparison").iterdir()]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from concord.metrics_core.results.stored import read_cases
 from concord.pipeline.params.model import BackgroundFile, Comparison, Params
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.outputs import per_user_writer, write_json
-from concord.pipeline.stages.compare import compare
+from concord.pipeline.stages.compare import main as compare
 from concord.pipeline.stages.evaluate import evaluate
 from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.stages.compare_project import (
