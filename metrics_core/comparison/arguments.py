@@ -87,11 +87,6 @@ class ListArguments:
         """Folds with a ground truth of their own."""
         return {*self.truths} - {NO_FOLD} if self.lists else set()
 
-    @property
-    def given_tables(self) -> list[str]:
-        """Names of the side data that is given."""
-        return [name for name, table in self.tables.items() if table is not None]
-
     def config(
         self, options: ComparisonOptions, arguments: Mapping[str, str] = NO_ALIASES
     ) -> ComparisonConfig:
@@ -123,7 +118,7 @@ class ListArguments:
             models,
             lists=self.lists,
             folds=folds,
-            tables=self.given_tables,
+            tables=[name for name, table in self.tables.items() if table is not None],
             problems=self.problems,
             arguments=arguments,
         )

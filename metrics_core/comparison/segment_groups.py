@@ -262,9 +262,12 @@ def group_items(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> 
     values: dict[str, Mapping[str, Floats]] = {
         group: {
             model: mean_of_defined(
-                [aligned[name][group].fill_null(np.nan).to_numpy() for name in names]
+                [
+                    aligned[name][group].fill_null(np.nan).to_numpy()
+                    for name in result.trainings or [model]
+                ]
             )
-            for model, names in _list_names(inputs.models).items()
+            for model, result in inputs.models.items()
         }
         for group in GROUPS
     }
@@ -276,11 +279,6 @@ def group_items(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> 
     text = f"Share@{k}" if label is None else str(label)
     bounds = (0.0, 1.0) if label is None else label.bounds(inputs.config.conventions)
     return GroupValues(text, label, occurring, inputs.aligned.clusters, bounds)
-
-
-def _list_names(models: Models) -> dict[str, list[str]]:
-    """Return model -> names of its lists."""
-    return {model: list(result.trainings or [model]) for model, result in models.items()}
 
 
 def _occurs(values: Floats, *, shares: bool) -> bool:

@@ -265,6 +265,9 @@ def read_cells(file: InputTable) -> tuple[pl.DataFrame, dict[str, str], list[str
         return pl.DataFrame(table), unusable, names
     except InputError:
         raise
+    except pa.ArrowTypeError as error:
+        message = f"has parts of different types ({str(error).splitlines()[0][:200]})"
+        raise refuse(file.name, message, SAME_TYPES) from None
     except (*_UNREADABLE, OSError, ValueError, RecursionError) as error:
         raise InputError(read_problems(file.path, error)) from None
 

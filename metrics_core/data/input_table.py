@@ -115,11 +115,6 @@ class InputTable:
         """Return the location of a problem of one of our columns."""
         return f"{self.name}: column {self.original_name(name)!r}"
 
-    @property
-    def unit_columns(self) -> tuple[str, ...]:
-        """Columns that identify a session, the user's first."""
-        return ("user", *self.unit.values())
-
     def with_unit(self, unit: Sequence[str]) -> "InputTable":
         """Return the table with rows that belong to sessions, identified by the columns of `unit`.
 

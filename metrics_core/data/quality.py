@@ -34,7 +34,7 @@ def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
         "items": items,
         "user_type": "text" if source.is_text("user") else "integer",
         "item_type": "text" if source.is_text("item") else "integer",
-        **({"unit": list(source.file.unit_columns)} if source.file.unit else {}),
+        **({"unit": ["user", *source.file.unit.values()]} if source.file.unit else {}),
     }
 
 

@@ -101,7 +101,8 @@ def describe(audit: Audit) -> Iterator[Block]:
     if audit.not_performed:
         yield ""
         names = join_names([check.name for check in audit.not_performed])
-        yield f"Not checked, as {_NO_TIMES}: {names}. {_capitalised(audit.times_fix)}."
+        fix = audit.times_fix[0].upper() + audit.times_fix[1:]
+        yield f"Not checked, as {_NO_TIMES}: {names}. {fix}."
     yield ""
     yield from (f"Note: {note}" for note in _notes(audit))
 
@@ -156,10 +157,6 @@ def _finding_lines(audit: Audit, check: AuditCheck) -> Iterator[str]:
         yield f"do: {fix}"
     yield from (f"e.g. {example}" for example in _examples(check))
     yield f"see: {_SOURCES[check.name]}"
-
-
-def _capitalised(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def _sentence_and_fix(check: AuditCheck) -> tuple[str, str]:

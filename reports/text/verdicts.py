@@ -53,16 +53,16 @@ def _reversed_segments(comparison: Comparison) -> Iterator[str]:
 
 def _cautions(comparison: Comparison) -> Iterator[str]:
     pairs = comparison.primary_pairs
-    few = [_with_count(pair) for pair in pairs if pair.caution]
+    few = [
+        f"{pair.a} against {pair.b} on {pair.label} ({format_count(pair.n_nonzero, 'user')})"
+        for pair in pairs
+        if pair.caution
+    ]
     if few:
         yield (
             f"Take with caution, as fewer than {MIN_T_TEST_USERS} users have different values: "
             f"{join_names(few)}."
         )
-
-
-def _with_count(pair: Difference) -> str:
-    return f"{pair.a} against {pair.b} on {pair.label} ({format_count(pair.n_nonzero, 'user')})"
 
 
 def _different_users(comparison: Comparison) -> Iterator[str]:

@@ -66,11 +66,6 @@ UNKNOWN_FIX = (
         ("stage evalute als", "'evalute' is not a stage", "did you mean 'evaluate'?"),
         ("stage report als", "stage report takes no argument", "run `concord stage report`"),
         ("metrics P@5", "`concord metrics` does not know P@5", "write `concord metrics`"),
-        (
-            "diff HEAD --metrc P@5",
-            "`concord diff` has no option --metrc",
-            "did you mean '--metric'?",
-        ),
         ("diff HEAD --metr P@5", "`concord diff` has no option --metr", "did you mean '--metric'?"),
         ("--quet", "`concord` has no option --quet", "did you mean '--quiet'?"),
         (

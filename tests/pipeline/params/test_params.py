@@ -11,7 +11,7 @@ from concord.metrics_core.comparison.config import ComparisonOptions
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.gate import Gate
 from concord.pipeline.params.model import Comparison
-from concord.pipeline.params.read import check_params, read_params
+from concord.pipeline.params.read import read_params
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT
 
@@ -271,13 +271,6 @@ def test_values_to_fill_in_are_named_one_by_one_with_their_comments(tmp_path: Pa
         "evaluation.metrics.0: is FILL_IN | write a value in its place",
         "report.title: is FILL_IN | write a value in its place",
     ]
-
-
-def test_demo_has_no_problem() -> None:
-    params, refusal = check_params(ROOT / "params.yaml")
-
-    assert params is not None
-    assert refusal is None
 
 
 LINES = {line.strip(): number for number, line in enumerate(DEMO.splitlines(), start=1)}
