@@ -77,10 +77,10 @@ def _pattern(name: str) -> re.Pattern[str]:
     """Return what names the analysis: imports, its public names, calls, its command."""
     module = rf"(?:metrics_core[./]analyses|reports|pipeline[./]commands)[./]{name}\b"
     command = name.replace("_", "-")
-    listed = rf'^\s+{name},?$|"analyses\.{name}\.|"{command}": {name},'
     imported = rf"from concord\.reports import {name}\b"
     called = rf"\b(?:cc|concord)\.{name}\b|\bconcord {command}\b|`{name}`"
     public = re.findall(rf'"(\w+)": "analyses\.{name}\.', PUBLIC_NAMES.read_text(encoding="utf-8"))
+    listed = rf'^\s+({name},|{"|".join(public)})$|"analyses\.{name}\.|"{command}": {name},'
     types = "".join(rf"|\b{each}\b" for each in public if re.search("[a-z][A-Z]", each))
     return re.compile(f"{module}|{listed}|{imported}|{called}{types}")
 
@@ -98,7 +98,7 @@ def _lines_that_name(name: str, *folders: str) -> list[tuple[str, int, str]]:
     return [
         (file, number, line.strip())
         for file in _tracked(*folders)
-        if Path(file).suffix in {".j2", ".md", ".py", ".toml", ".yaml"}
+        if Path(file).suffix in {".j2", ".md", ".py", ".toml", ".txt", ".yaml"}
         and not file.startswith(_own(name))
         for number, line in enumerate((ROOT / file).read_text(encoding="utf-8").splitlines(), 1)
         if pattern.search(line)
@@ -117,7 +117,6 @@ def test_only_this_code_names_an_analysis(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for own in _own(sys.argv[1]):
-        print(*_tracked(own), sep="\n")
+    print(*_tracked(*_own(sys.argv[1])), sep="\n")
     for file, number, line in _lines_that_name(sys.argv[1]):
         print(f"{file}:{number}: {line}")

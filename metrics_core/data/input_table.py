@@ -17,6 +17,7 @@ from concord.metrics_core.data.column_names import (
     normalise_name,
     possible_columns,
 )
+from concord.metrics_core.data.formats import DELIMITERS
 from concord.metrics_core.data.paths import AnyPath, parse_path
 from concord.metrics_core.errors import Problem, SettingNames, raise_problems
 
@@ -236,7 +237,7 @@ def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
                 fix = f"{hint}add it where the table is made, or change {unit}"
             elif file.is_additional:
                 fix = "call the columns user, item and grade where the table is made"
-            elif file.format in ("csv", "tsv") and any(map(_NUMBER.fullmatch, names)):
+            elif file.format in DELIMITERS and any(map(_NUMBER.fullmatch, names)):
                 fix = f"if the first line is data, add a header line. {hint or 'Else '}{column_fix}"
             message = f"is missing; the columns are: {', '.join(names)}"
             problems.append(Problem(file.location(name), message, fix))

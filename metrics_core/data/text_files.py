@@ -27,7 +27,7 @@ from concord.metrics_core.errors import MAX_PROBLEMS, InputError, Problem, refus
 
 MAX_ROW_BYTES = 1 << 22  # of CSV; also the bytes that are read at a time
 MAX_LINE_BYTES = 1 << 24  # the same for files that are read line by line
-_DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _MAX_EXCERPT = 300  # characters of a line in a message
 _BOM = b"\xef\xbb\xbf"
 _NO_DELIMITER = "\x01"  # a control character that no line of JSON or TREC may contain
@@ -197,9 +197,9 @@ def read_header(file: InputTable, delimiter: str) -> list[str]:
         message = f"the name of a column is longer than {csv.field_size_limit():,} characters"
         fix = "start the file with one line of column names"
         raise refuse(location, message, fix) from None
-    others = (char for char in _DELIMITER_NAMES if char != delimiter and char in line)
+    others = (char for char in DELIMITER_NAMES if char != delimiter and char in line)
     if len(names) == 1 and (other := next(others, None)):
-        actual, expected = _DELIMITER_NAMES[other], _DELIMITER_NAMES[delimiter]
+        actual, expected = DELIMITER_NAMES[other], DELIMITER_NAMES[delimiter]
         message = f"the columns are separated by {actual}, not by {expected}: {excerpt}"
         fixes = [f"separate them by {expected}"]
         fixes += [
