@@ -27,10 +27,7 @@ OUTSIDE: dict[str, set[str]] = {  # other code that names it, by analysis
         "reports/page.py",
     },
     "check_metric": {"metrics_core/metrics/custom_metric.py"},
-    "explain": {
-        "metrics_core/evaluation/inputs.py",
-        "reports/reconcile/text.py",
-    },
+    "explain": {"metrics_core/evaluation/inputs.py", "reports/reconcile/text.py"},
     "judge": {
         "benchmarks/simulated_judges.py",
         "benchmarks/simulated_judging.py",
@@ -56,10 +53,7 @@ OUTSIDE: dict[str, set[str]] = {  # other code that names it, by analysis
         "metrics_core/data/arguments.py",
         "pipeline/commands/completion.py",
     },
-    "study": {
-        "benchmarks/simulated_studies.py",
-        "pipeline/dvc/study.py",
-    },
+    "study": {"benchmarks/simulated_studies.py", "pipeline/dvc/study.py"},
     "verify": set(),
 }
 

@@ -13,6 +13,7 @@ from concord.metrics_core.metrics.catalogue import (
     normalise,
 )
 from concord.metrics_core.metrics.label import expand, is_pooled, parse
+from tests.metrics_core.metrics import reference
 
 
 @pytest.mark.parametrize(
@@ -175,3 +176,8 @@ def test_pooled_means_are_known() -> None:
 
 def test_every_row_has_a_formula_and_a_source() -> None:
     assert all(metric.formula.startswith(metric.name) and metric.source for metric in CATALOGUE)
+
+
+def test_every_metric_of_lists_and_truth_has_a_reference() -> None:
+    of_lists = {m.name for m in CATALOGUE if m.family != "beyond" and not m.reads_subtopics}
+    assert set(reference.METRICS) == of_lists
