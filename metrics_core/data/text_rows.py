@@ -78,6 +78,8 @@ def _read_csv(path: Path, columns_fix: str) -> TextRows:
         with open_file(path, "name a CSV file", encoding="utf-8-sig") as file:
             lines = csv.reader(file, strict=True)
             rows = [(lines.line_num, row) for row in lines if any(map(str.strip, row))]
+    except FileNotFoundError:
+        raise refuse(location, "there is no such file", "name a CSV file") from None
     except OSError as error:
         raise refuse(location, f"cannot be read: {error.strerror}", "name a CSV file") from None
     except (UnicodeDecodeError, csv.Error) as error:
