@@ -221,5 +221,5 @@ def preset_problems(name: Any) -> list[Problem]:
 
 
 def _refuse_unknown(name: str) -> None:
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise refuse(_PRESET, f"{name!r} is not a preset", suggest(name, set(PRESETS)))

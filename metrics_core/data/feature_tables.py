@@ -38,7 +38,6 @@ _LIST_FIXES = {
     "vector": "write a list of finite numbers, of the same length for every item; "
     "leave it empty for an item without a vector",
 }
-_UNREADABLE = (pl.exceptions.PolarsError, pa.ArrowException)
 _GROUP_FIX = "write one text for each item; leave it empty for an item without a group"
 
 
@@ -268,7 +267,7 @@ def read_cells(file: InputTable) -> tuple[pl.DataFrame, dict[str, str], list[str
     except pa.ArrowTypeError as error:
         message = f"has parts of different types ({str(error).splitlines()[0][:200]})"
         raise refuse(file.name, message, SAME_TYPES) from None
-    except (*_UNREADABLE, OSError, ValueError, RecursionError) as error:
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
         raise InputError(read_problems(file.path, error)) from None
 
 
@@ -303,7 +302,10 @@ def _parse_object(line: bytes, location: str) -> dict[str, Any]:
             raise refuse(location, "has a duplicate key", "fix the line, or remove it")
         return values
 
-    return dict(json.loads(line.decode("utf-8-sig"), object_pairs_hook=unique_keys))
+    try:
+        return dict(json.loads(line.decode("utf-8-sig"), object_pairs_hook=unique_keys))
+    except RecursionError:
+        raise refuse(location, "is nested too deeply", "write values without nesting") from None
 
 
 def _kinds(value: Any) -> set[str]:

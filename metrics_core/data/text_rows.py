@@ -82,9 +82,10 @@ def _read_csv(path: Path, columns_fix: str) -> TextRows:
         raise refuse(location, "there is no such file", "name a CSV file") from None
     except OSError as error:
         raise refuse(location, f"cannot be read: {error.strerror}", "name a CSV file") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        message = f"is not valid CSV in UTF-8: {error}"
-        raise refuse(location, message, "save the file as CSV in UTF-8") from None
+    except UnicodeDecodeError:
+        raise refuse(location, "is not UTF-8", "save the file as CSV in UTF-8") from None
+    except csv.Error as error:
+        raise refuse(location, f"is not valid CSV: {error}", "check its quotes") from None
     if not rows:
         raise refuse(location, "is empty", columns_fix)
     (_, header), *data_rows = rows

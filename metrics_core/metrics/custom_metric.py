@@ -136,11 +136,11 @@ def metric(
     """
 
     def register(function: Function) -> Function:
-        raise_problems(_problems(function, low=low, high=high, columns=columns))
+        raise_problems(_problems(function, low=low, high=high, columns=columns, source=source))
         registered = Metric(
             function.__name__,
             _checked(function, float(low), float(high)),
-            str(source) or "your own",
+            source or "your own",
             low=float(low),
             high=float(high),
             family=FAMILY,
@@ -297,7 +297,9 @@ def _as_input_error(locate: Callable[[BaseException], str]) -> Iterator[None]:
         raise refuse(locate(error), f"raises {_error_text(error)}", fix) from error
 
 
-def _problems(function: Function, *, low: Any, high: Any, columns: Any) -> Iterator[Problem]:
+def _problems(
+    function: Function, *, low: Any, high: Any, columns: Any, source: Any
+) -> Iterator[Problem]:
     name = getattr(function, "__name__", repr(function))
     location = f"metric {name}"
     if not inspect.isfunction(inspect.unwrap(function)):
@@ -329,6 +331,8 @@ def _problems(function: Function, *, low: Any, high: Any, columns: Any) -> Itera
     ):
         fix = "write a list of names of letters, digits and _, as in columns=['price']"
         yield Problem(location, f"its columns are {columns!r}", fix)
+    if not isinstance(source, str):
+        yield Problem(location, f"its source is {source!r}", "write it as text")
     yield from _signature_problems(function, location)
 
 

@@ -1,11 +1,12 @@
 """Metric: a row of the catalogue or a user-defined function, and the steps of its derivation."""
 
+import ast
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from concord.metrics_core.conventions.convention import Scope
 from concord.metrics_core.conventions.conventions import Conventions
@@ -233,4 +234,11 @@ class Metric:
     @property
     def formula(self) -> str:
         """First line of the function's docstring."""
-        return (inspect.getdoc(self.function) or "").partition("\n")[0].rstrip(".")
+        text = inspect.getdoc(self.function) or _source_docstring(self.function)
+        return text.splitlines()[0].rstrip(".")
+
+
+def _source_docstring(function: Callable[..., Any]) -> str:
+    """Return the docstring from the source: PYTHONOPTIMIZE=2 removes it from the function."""
+    (definition,) = ast.parse(inspect.getsource(function)).body
+    return ast.get_docstring(cast(ast.FunctionDef, definition)) or ""

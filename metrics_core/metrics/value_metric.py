@@ -9,7 +9,7 @@ from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
 from concord.metrics_core.results.comparison_parts import OF_VALUES
 
-_CUTOFF = re.compile(r"(?P<stem>.+)@(?P<k>[1-9][0-9]{0,5}|1000000)", re.DOTALL)
+_CUTOFF = re.compile(r"(?P<stem>.+)@(?P<k>[1-9][0-9]{0,5}|1000000)", re.DOTALL)  # up to MAX_K
 
 
 def values_as_given() -> None:

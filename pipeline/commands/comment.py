@@ -16,7 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output", type=FilePath, metavar="FILE", help="write to this file and print the decision"
     )
     parser.add_argument("--commit", metavar="SHA", help="commit to name in the last line")
-    parser.add_argument("--report", metavar="URL", help="address of the report, to link to")
+    parser.add_argument(
+        "--report", type=_web_address, metavar="URL", help="address of the report, to link to"
+    )
     parser.add_argument(
         "--undecided",
         choices=("pass", "fail"),
@@ -24,6 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="result if guardrails are undecided (default: `gate.undecided`)",
     )
     add_force(parser)
+
+
+def _web_address(text: str) -> str:
+    if not text.startswith(("https://", "http://")):
+        message = f"{text!r} is not a web address: write it with https://"
+        raise argparse.ArgumentTypeError(message)
+    return text
 
 
 def run(arguments: argparse.Namespace) -> int:

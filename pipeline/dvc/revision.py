@@ -2,6 +2,7 @@
 
 import hashlib
 import os.path
+import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -250,6 +251,8 @@ def _rerun(revision: str) -> str:
 def unknown_revision(revision: str, location: str = COMMAND_LINE) -> InputError:
     """Return the error for a revision that git does not know."""
     problem = f"{revision!r} is not a revision of a git repository here"
+    if shutil.which("git") is None:
+        return refuse(location, f"git, which reads {revision!r}, is not installed", "install git")
     fix = "name a commit, a branch or a tag: `git log --oneline`, `git tag`"
     return refuse(location, problem, fix)
 

@@ -130,10 +130,7 @@ def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False
         if client.get_experiment(experiment).tags.get(VIEW_TAG) != evaluation.view:
             client.set_experiment_tag(experiment, VIEW_TAG, evaluation.view)
     print_line(f"view it: {tracking.view_hint(view_path(experiment))}")
-    ids = {
-        "comparison": comparison,
-        "runs": run_ids,
-    }  # they differ by machine: DVC has no such file
+    ids = {"comparison": comparison, "runs": run_ids}  # they differ by machine: not in DVC
     write_json(Path(params.results.mlflow) / "runs.json", {**_store_content(params), **ids})
     _write_receipt(params, evaluation, None)
 
@@ -201,10 +198,12 @@ def log_status(params: Params) -> str:
     try:
         receipt = load_json(Path(params.results.mlflow) / "receipt.json", LOG_AGAIN)
     except InputError:  # missing, truncated, or with a merge conflict
+        receipt = {}
+    if not {"logged", "tracking_uri", "comparison"} <= set(receipt):
         return f"not logged: run `{rerun_command()}`, or `{LOG_AGAIN}` if it failed there"
     server = f"MLflow at {receipt['tracking_uri']}"
     if not receipt["logged"]:
-        return f"not logged: {server} {receipt['reason']}; run `{LOG_AGAIN}`"
+        return f"not logged: {server} {receipt.get('reason', '')}; run `{LOG_AGAIN}`"
     if receipt["comparison"] != evaluation_runs(params).comparison.fingerprint:
         problem = "the results here differ from those that were logged"
         return f"not logged: {problem}; run `{rerun_command()}`"

@@ -79,6 +79,21 @@ def is_model_name(name: Any) -> bool:
     return is_name and name.lower() not in RESERVED_NAMES
 
 
+def nested_problems(models: Any) -> Iterator[Problem]:
+    """Yield entries of `models` that hold replicates: DVC makes one stage for each entry."""
+    for name, entry in models.items() if isinstance(models, dict) else []:
+        if isinstance(entry, dict) and REPLICATES in entry:
+            problem = (
+                f"has the key `{REPLICATES}`, "
+                "and each entry of `models` is the lists of one replicate"
+            )
+            fix = (
+                f"write `{name}-1: {{path: …}}`, `{name}-2: {{path: …}}`, "
+                f"and `comparison.{REPLICATES}: {{{name}: {name}-*}}`"
+            )
+            yield Problem(("models", name), problem, fix)
+
+
 def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> Iterator[Problem]:
     """Yield problems with values of sections that have no problem yet."""
     invalid = {problem.location[:2] for problem in known if isinstance(problem.location, tuple)}

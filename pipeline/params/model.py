@@ -50,7 +50,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import word_problems
 from concord.metrics_core.data.units import unit_problems
-from concord.metrics_core.errors import SettingNames, as_params_line
+from concord.metrics_core.errors import InputError, SettingNames, as_params_line
 from concord.metrics_core.files import count_items, load_json
 from concord.metrics_core.metrics.label import (
     MAX_K,
@@ -517,7 +517,13 @@ class Params(Section):
             file = Path(self.results.data) / f"{role}.json"
             return count_items(load_json(file, f"run `{rerun_command()}`"))
 
-        return conventions.with_catalogue_size(count)
+        try:
+            return conventions.with_catalogue_size(count)
+        except InputError as error:
+            (problem,) = error.problems
+            if isinstance(problem.location, tuple):  # not a file that is missing
+                problem = replace(problem, location=f"{PARAMS}: {problem.where}")
+            raise InputError([problem]) from None
 
     @property
     def has_values(self) -> bool:

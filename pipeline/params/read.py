@@ -15,6 +15,7 @@ from concord.metrics_core.metrics.custom_metric import load_metrics, set_metric_
 from concord.metrics_core.metrics.label import set_value_labels
 from concord.pipeline.params.checks import (
     model_name_problems,
+    nested_problems,
     params_problems,
     section_problems,
 )
@@ -77,8 +78,10 @@ def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]
         return None, yaml.error(version_problems)
     if places := [*yaml.fill_in_problems()]:
         return None, yaml.error(places)
+    models = yaml.content.get("models")
     problems = [
-        *model_name_problems(yaml.content.get("models")),
+        *model_name_problems(models),
+        *nested_problems(models),
         *misplaced_sections(yaml.content),
     ]
     of_values = has_values(yaml.content)

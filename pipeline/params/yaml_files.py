@@ -138,7 +138,8 @@ def read_yaml(path: Path, *, start: str = "start from the demo's params.yaml") -
         problem = "there is no such file in this folder"
         raise refuse(str(path), problem, run_hint(path.parent))
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(MAX_BYTES + 1)
     except UnicodeDecodeError as error:
         problem = f"byte {error.start:,} is not UTF-8"
         raise refuse(str(path), problem, "save the file as UTF-8") from None

@@ -160,10 +160,8 @@ def test_verify_succeeds_if_every_mean_agrees(project: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ("verify", "missing.csv"),
-            "missing.csv: there is no such file",
-        ),
+        (("verify", "missing.csv"), "missing.csv: there is no such file"),
+        (("comment", "--report", "javascript:alert(1)"), "is not a web address"),
         (
             ("reconcile", "abc", "--metric", "P@5", "--model", MODEL),
             "'abc' is not a number: write the number",

@@ -168,6 +168,9 @@ def test_again_logs_missing_results_once(
     params, database = params_of(write_project(project, required=False)), project / "mlflow.db"
     receipt = project / "results/mlflow/receipt.json"
     print_status()
+    receipt.parent.mkdir(exist_ok=True)
+    receipt.write_text("{}")
+    print_status()
     database.write_text("rows, columns and other things that are no database\n")
     log(params)
     print_status()
@@ -185,7 +188,7 @@ def test_again_logs_missing_results_once(
 
     assert not_logged["logged"] is False
     assert lines == [
-        "not logged: run `concord run`, or `concord log --again` if it failed there",
+        *["not logged: run `concord run`, or `concord log --again` if it failed there"] * 2,
         f"not logged: MLflow at sqlite:///mlflow.db {not_logged['reason']}; run `concord log "
         "--again`",
         "logged: 2 models, experiment demo, MLflow at sqlite:///mlflow.db",

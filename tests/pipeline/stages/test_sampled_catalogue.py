@@ -40,6 +40,7 @@ def test_the_size_of_a_table_gives_the_bytes_of_the_number(tmp_path: Path) -> No
     refused = attempt(project, "concord", "stage", "evaluate", "a")
     assert (refused.returncode, refused.stderr) == (
         2,
-        "conventions.candidates.negatives: 30 are not less than the 30 items of the catalogue\n"
+        "params.yaml: conventions.candidates.negatives: 30 are not less than the 30 items of the "
+        "catalogue\n"
         "  fix: name how many items were ranked in all\n",
     )
