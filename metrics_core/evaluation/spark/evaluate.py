@@ -142,8 +142,8 @@ class SparkInputs:
             self.sides.append(spark_table(table, frame, self.policies.rank_base))
             if name != "users" and not self.sides[-1].origins.rows:
                 self._refuse_empty(self.sides[-1])
-        except InputError:
-            self._refuse_before(name)
+        except InputError as error:
+            self._refuse_before(name, error)
             raise
 
     def _frame(self, name: str, data: Any) -> "DataFrame":
@@ -169,11 +169,15 @@ class SparkInputs:
         with in_memory() as connection:
             read_source(connection, side.table, may_be_empty=may_be_empty)
 
-    def _refuse_before(self, name: str) -> None:
-        """Raise the problems of the other tables, which come first."""
-        before = [side for side in self.sides if side.name != name]
-        if before:
-            self._validate(before)
+    def _refuse_before(self, name: str, error: InputError) -> None:
+        """Raise the problems of the other tables, which come first; the lists' with the table's."""
+        if before := [side for side in self.sides if side.name != name]:
+            try:
+                self._validate(before)
+            except InputError as earlier:
+                of_lists = all(each.where.startswith("recs") for each in earlier.problems)
+                own = error.problems if of_lists else ()
+                raise InputError([*earlier.problems, *own]) from None
 
     def add_items(self, items: Any) -> None:
         """Add the catalogue; raises as `add`."""
