@@ -17,7 +17,6 @@ from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import sort_by_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.data.tables import file_paths
 from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import (
     EvaluationData,
@@ -102,27 +101,15 @@ def read_evaluations(
 
 
 def evaluation_data(params: Params) -> EvaluationData:
-    """Return the data that all models were evaluated on, as the load stages wrote it.
-
-    Raises
-    ------
-    InputError
-        If a table is missing.
-    """
+    """Return the data that all models were evaluated on, as the load stages wrote it."""
     if params.has_values:
         return no_lists_data()
     folds = {fold: truth_file(params, fold) for fold in sort_by_number(params.data.truth.folds)}
-    truth = next(iter(folds.values()), truth_file(params))
-    side_data = {role: side_data_file(params, role) for role in ("train", "items", "users")}
-    tables = [table for table in (truth, *folds.values(), *side_data.values()) if table is not None]
-    raise_problems(
-        Problem(str(path), "there is no such file", f"run `{rerun_command()}`")
-        for path in dict.fromkeys(file_paths(tables))
-        if not path.is_file()
-    )
     return EvaluationData(
-        truth=truth,
-        **side_data,
+        truth=next(iter(folds.values()), truth_file(params)),
+        train=side_data_file(params, "train"),
+        items=side_data_file(params, "items"),
+        users=side_data_file(params, "users"),
         truth_quality=load_json(truth_quality_file(params), rerun_fix()),
         connect=read_only_connection,
         folds=folds,
