@@ -111,6 +111,7 @@ def test_only_this_code_names_an_analysis(name: str) -> None:
 
 
 if __name__ == "__main__":
-    print(*_tracked(*_own(sys.argv[1])), sep="\n")
-    for file, number, line in _lines_that_name(sys.argv[1]):
-        print(f"{file}:{number}: {line}")
+    for analysis in sys.argv[1:]:
+        print(*_tracked(*_own(analysis)), sep="\n")
+        for file, number, line in _lines_that_name(analysis):
+            print(f"{file}:{number}: {line}")

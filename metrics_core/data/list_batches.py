@@ -153,7 +153,7 @@ class ListStatistics:
 
 
 def length_summary(lengths: Mapping[int, int]) -> tuple[int, float, int]:
-    """Return minimum, median and maximum of lengths of which each occurs so often."""
+    """Return minimum, median and maximum length; `lengths` maps a length to its count."""
     if not lengths:
         return 0, 0, 0
     values = sorted(lengths)

@@ -252,7 +252,7 @@ def unknown_revision(revision: str, location: str = COMMAND_LINE) -> InputError:
     """Return the error for a revision that git does not know."""
     problem = f"{revision!r} is not a revision of a git repository here"
     if shutil.which("git") is None:
-        return refuse(location, f"git, which reads {revision!r}, is not installed", "install git")
+        return refuse(location, f"git is not installed, so {revision!r} is unknown", "install git")
     fix = "name a commit, a branch or a tag: `git log --oneline`, `git tag`"
     return refuse(location, problem, fix)
 

@@ -520,10 +520,12 @@ class Params(Section):
         try:
             return conventions.with_catalogue_size(count)
         except InputError as error:
-            (problem,) = error.problems
-            if isinstance(problem.location, tuple):  # not a file that is missing
-                problem = replace(problem, location=f"{PARAMS}: {problem.where}")
-            raise InputError([problem]) from None
+            raise InputError(
+                replace(each, location=f"{PARAMS}: {each.where}")
+                if isinstance(each.location, tuple)
+                else each  # a file that is missing
+                for each in error.problems
+            ) from None
 
     @property
     def has_values(self) -> bool:

@@ -170,7 +170,7 @@ class SparkInputs:
             read_source(connection, side.table, may_be_empty=may_be_empty)
 
     def _refuse_before(self, name: str, error: InputError) -> None:
-        """Raise the problems of the other tables, which come first; the lists' with the table's."""
+        """Raise the problems of earlier tables; those of the lists come with the table's own."""
         if before := [side for side in self.sides if side.name != name]:
             try:
                 self._validate(before)
