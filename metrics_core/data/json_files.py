@@ -133,7 +133,7 @@ def _items(documents: Any) -> Sequence[Any]:
 def _checked(file: InputTable, query: str, documents: Any) -> Any:
     """Return the documents of a query with true and false as text; raise if they are invalid.
 
-    The documents may be a list only if one of its ids is invalid.
+    Of a batch of lists, one is invalid, so that the objects made here are not used.
     """
     items = _items(documents)
     values = getattr(documents, "values", [None] * len(items))
