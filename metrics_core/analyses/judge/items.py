@@ -67,7 +67,7 @@ def read_queries(
     Parameters
     ----------
     lists : dict
-        Model -> user, item and rank.
+        Model -> user, item and rank; a copy has no item, as it can only be a miss.
     truth : DataFrame
         user, item and grade; an item with a negative grade is unjudged.
     users : Series
@@ -85,8 +85,8 @@ def read_queries(
     lengths = np.zeros((len(queries), len(lists)), dtype=np.int64)
     np.add.at(lengths, (listed["number"].to_numpy(), listed["model"].to_numpy()), 1)
     judged = truth.select(*_IDS, "grade")
-    listed = listed.join(judged, on=_IDS, how="left").sort("number", "item", "model", "rank")
-    listed = listed.unique(["number", "item", "model"], keep="first", maintain_order=True)
+    listed = listed.drop_nulls("item").join(judged, on=_IDS, how="left")
+    listed = listed.sort("number", "item", "model")
     tables = (
         listed.filter(pl.col("grade").is_not_null()),
         listed.filter(pl.col("grade").is_null()),

@@ -37,6 +37,8 @@ class MeanBounds:
         Numbers that no mean of a contrast is below or above.
     is_exact : (n_rows,) array of bool
         True if some judgements attain each of the two.
+    judged : (n_models,) array
+        Mean share of the listed items that are judged, over queries with a list.
     """
 
     rule: Rule
@@ -46,16 +48,7 @@ class MeanBounds:
     low: Floats
     high: Floats
     is_exact: Bools
-
-    @property
-    def judged(self) -> Floats:
-        """(n_models,) mean share of the listed items that are judged, over queries with a list."""
-        lengths = np.array([_lengths(lists, self.rule.k) for lists in self.lists])
-        unjudged = np.array([(lists.ranks > 0).sum(axis=1) for lists in self.lists])
-        n_listed = (lengths > 0).sum(axis=0)
-        shares = 1.0 - unjudged / np.maximum(lengths, 1)
-        total = np.where(lengths > 0, shares, 0.0).sum(axis=0)
-        return np.asarray(total / np.maximum(n_listed, 1))
+    judged: Floats
 
     @property
     def residual(self) -> Floats | None:
@@ -173,7 +166,8 @@ def mean_bounds(
     exact = [query.is_exact for query in bounds if query is not None]
     is_exact = np.all([np.ones(len(contrasts), dtype=bool), *exact], axis=0)
     is_exact &= (margin == 0) | (low == high)
-    return MeanBounds(rule, lists, bounds, contrasts, low, high, is_exact)
+    judged = _mean_judged(queries, rule.k)
+    return MeanBounds(rule, lists, bounds, contrasts, low, high, is_exact, judged)
 
 
 def _rounded_highest(high: Floats, of_queries: Floats, margins: Floats, maximum: Floats) -> Floats:
@@ -200,6 +194,18 @@ def _lowest_mean(certain: Floats, optional: Floats) -> Floats:
     counts = len(certain) + np.arange(len(sums))
     n_least = 0 if len(certain) else 1
     return np.asarray((sums[n_least:] / counts[n_least:, None]).min(axis=0))
+
+
+def _mean_judged(queries: Sequence[QueryLists], k: int | None) -> Floats:
+    """Return (n_models,) mean share of the listed items that are judged, over queries with a list.
+
+    A copy is listed and not judged, as in Judged@k.
+    """
+    lengths = np.array([_lengths(lists, k) for lists in queries])
+    top = (lists.hit_model[lists.hit_rank <= (k or np.inf)] for lists in queries)
+    n_judged = np.array([np.bincount(models, minlength=lengths.shape[1]) for models in top])
+    n_listed = np.maximum((lengths > 0).sum(axis=0), 1)
+    return np.asarray((n_judged / np.maximum(lengths, 1)).sum(axis=0) / n_listed)
 
 
 def _lengths(lists: QueryLists, k: int | None) -> Ints:

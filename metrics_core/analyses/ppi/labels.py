@@ -136,7 +136,8 @@ def refuse_gaps(
     people, judge = (frame.select(as_text) for frame in (labels.people, labels.judge))
     places = "all documents" if depth is None else f"the first {depth} documents"
     for model, result in results.items():
-        lists = read_frame(result.lists).with_columns(as_text).sort("user", "rank", "item")
+        lists = read_frame(result.lists).drop_nulls("item")  # a copy is a miss without a grade
+        lists = lists.with_columns(as_text).sort("user", "rank", "item")
         top = lists if depth is None else lists.filter(pl.col("rank") <= depth)
         sampled = top.join(people, on="user", how="semi")
         for who, queries, listed, graded in (

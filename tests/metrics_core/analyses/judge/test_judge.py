@@ -2,8 +2,10 @@
 
 import random
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -69,7 +71,7 @@ Lists = dict[str, dict[str, list[str]]]
 Truth = dict[str, dict[str, int]]
 
 
-def random_case(seed: int) -> tuple[Lists, Truth]:
+def random_case(seed: int, *, has_copies: bool = False) -> tuple[Lists, Truth]:
     """Return three models' lists and ground truth of two queries with few unjudged items."""
     draw = random.Random(seed)
     models: Lists = {"a": {}, "b": {}, "c": {}}
@@ -82,6 +84,8 @@ def random_case(seed: int) -> tuple[Lists, Truth]:
         for lists in models.values():
             if length := draw.choice((0, 2, 4, 4, 4, 4)):
                 lists[query] = draw.sample(pool, length)
+                if has_copies:
+                    lists[query].insert(draw.randint(1, length), lists[query][0])
     for lists in models.values():
         lists.setdefault("q1", ["d0"])  # a model has at least one list
     truth["q1"]["d9"] = 2  # a mean has at least one query
@@ -129,6 +133,32 @@ def test_bounds_are_the_extremes_over_all_judgements(name: str, seed: int, depth
     check_bounds(name, seed, depth)
 
 
+COPIES: dict[str, Any] = {
+    "first": {"duplicates": "first"},
+    "drop": {"duplicates": "drop"},
+    "both": {"duplicates": "drop", "overrides": {"P": {"duplicates": "first"}}},
+}
+
+
+@pytest.mark.parametrize("policy", COPIES)
+@pytest.mark.parametrize("name", DEFINITIONS)
+@pytest.mark.parametrize("depth", LABELS)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 2))])
+def test_bounds_are_the_extremes_if_lists_hold_copies(
+    name: str, policy: str, depth: int, seed: int
+) -> None:
+    check_bounds(name, seed, depth, COPIES[policy], has_copies=True)
+
+
+def test_lists_without_copies_have_the_same_bounds_under_each_policy() -> None:
+    models, truth = random_case(0)
+    first, *others = (
+        cc.judge(models, truth, metrics=LABELS[3], conventions=cc.preset("standard", duplicates=d))
+        for d in ("error", "keep", "first", "drop")
+    )
+    assert all(other == first for other in others)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_bounds_of_many_unjudged_items_hold_all_judgements(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -145,10 +175,17 @@ def test_grades_between_those_of_judged_items_change_no_bound(
     check_bounds("standard", 0, 3)
 
 
-def check_bounds(name: str, seed: int, depth: int) -> tuple[ScoreBounds, ...]:
+def check_bounds(
+    name: str,
+    seed: int,
+    depth: int,
+    policy: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    has_copies: bool = False,
+) -> tuple[ScoreBounds, ...]:
     """Compare the bounds of a random case with all judgements; return those of differences."""
-    models, truth = random_case(seed)
-    conventions: Any = {"preset": "standard", **DEFINITIONS[name]}
+    models, truth = random_case(seed, has_copies=has_copies)
+    conventions: Any = {"preset": "standard", **DEFINITIONS[name], **policy}
     labels = [each for each in LABELS[depth] if each != "RR@3" or name != "as long as the list"]
     result = cc.judge(models, truth, metrics=labels, max_grade=max(GRADES), conventions=conventions)
     values = all_values(models, truth, labels, depth, conventions=conventions)
@@ -237,6 +274,24 @@ def test_nothing_is_open_if_no_item_counts() -> None:
     result = cc.judge(runs, truth, metrics=metrics, max_grade=2, conventions=conventions)
     (pair,) = result.differences
     assert (pair.low, pair.high, pair.is_exact, result.next) == (0.0, 0.0, True, ())
+
+
+def test_a_copy_is_a_miss_and_not_an_unjudged_item() -> None:
+    run, truth = {"q": ["x", "x"]}, {"q": {"x": 0, "r": 1}}
+    for policy, judged in (("first", 1 / 2), ("drop", 1)):  # as Judged@3
+        conventions: Any = {"preset": "standard", "duplicates": policy}
+        options: Any = {"metrics": ["P@3", "Judged@3"], "conventions": conventions}
+        result = cc.judge({"a": run}, truth, **options | {"metrics": ["P@3"]})
+        (score,) = result.scores
+        assert (score.low, score.high, score.is_exact) == (0.0, 0.0, True)
+        assert (result.n_unjudged, result.next) == (0, ())
+        assert score.judged == judged == cc.evaluate(run, truth, **options)["Judged@3"]
+
+
+def test_copies_that_count_are_refused() -> None:
+    conventions: Any = {"preset": "standard", "duplicates": "keep"}
+    with pytest.raises(cc.InputError, match="a: has lists that hold an item twice"):
+        cc.judge({"a": {"q1": ["x", "x"]}}, QRELS, metrics=["P@3"], conventions=conventions)
 
 
 def test_items_of_the_pool_without_a_judgement_are_unjudged() -> None:

@@ -66,6 +66,15 @@ def test_agreement_leaves_out_the_document_that_is_the_query() -> None:
     assert result.agreement.n_documents == 5
 
 
+def test_a_copy_needs_no_grade() -> None:
+    conventions = {**ZERO, "duplicates": "first"}
+    models = {model: dict.fromkeys(lists, ["a", "a", "b"]) for model, lists in SMALL_MODELS.items()}
+
+    ab, _ = estimated(models, small_truth(), conventions=conventions, metrics=["P@2"]).means
+
+    assert ab.people == pytest.approx((1 / 2 + 0 + 0) / 3)  # q1 has a hit at rank 1
+
+
 @pytest.mark.parametrize("sampled", [20, 60])
 def test_estimates_equal_plain_python_on_the_values_of_evaluate(sampled: int) -> None:
     models, truth = drawn(np.random.default_rng(3), 200, sampled, noise=0.3)
