@@ -68,7 +68,7 @@ def test_agreement_leaves_out_the_document_that_is_the_query() -> None:
 
 def test_a_copy_needs_no_grade() -> None:
     conventions = {**ZERO, "duplicates": "first"}
-    models = {model: dict.fromkeys(lists, ["a", "a", "b"]) for model, lists in SMALL_MODELS.items()}
+    models = {model: {q: ["a", "a", "b"] for q in lists} for model, lists in SMALL_MODELS.items()}
 
     ab, _ = estimated(models, small_truth(), conventions=conventions, metrics=["P@2"]).means
 
