@@ -3,8 +3,12 @@
 import ast
 import hashlib
 import inspect
+import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from importlib.machinery import ModuleSpec
+from importlib.util import resolve_name
+from pathlib import Path
 from typing import Any, TypeGuard
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -26,6 +30,42 @@ def code_digest(source: bytes | str, name: str) -> str:
             del node.body[0]
     _remove_other_metrics(module, name)
     return hashlib.sha256(repr(_structure(module)).encode()).hexdigest()
+
+
+def file_digest(source: bytes, name: str) -> str:
+    """Return the digest of a metric's code and of the user's modules that its file imports."""
+    modules: dict[str, str] = {}
+    pending = [(source, "")]
+    while pending:
+        for module in _imported(*pending.pop()):
+            spec = getattr(sys.modules.get(module), "__spec__", None)
+            if spec is None or module in modules or _is_installed(spec):
+                continue
+            content = Path(str(spec.origin)).read_bytes()
+            modules[module] = code_digest(content, "")
+            pending.append((content, spec.parent or ""))
+    own = code_digest(source, name)
+    digests = repr((own, sorted(modules.items())))
+    return hashlib.sha256(digests.encode()).hexdigest() if modules else own
+
+
+def _imported(source: bytes, package: str) -> Iterator[str]:
+    """Yield the names of the modules that code may import, with the packages around them."""
+    for node in ast.walk(ast.parse(source)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and (package or not node.level):
+            base = resolve_name("." * node.level + (node.module or ""), package)
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
+
+
+def _is_installed(spec: ModuleSpec) -> bool:
+    """True for the modules of Python, of installed packages and of Concord."""
+    root, file = spec.name.partition(".")[0], Path(spec.origin or "")
+    is_own = file.suffix == ".py" and not {"site-packages", "dist-packages"} & {*file.parts}
+    return not is_own or root == "concord" or root in sys.stdlib_module_names
 
 
 def function_digest(function: Callable[..., Any]) -> str:

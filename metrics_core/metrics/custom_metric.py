@@ -28,7 +28,7 @@ from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.metrics_core.metrics.catalogue import find_metric
-from concord.metrics_core.metrics.code_digest import code_digest, function_digest
+from concord.metrics_core.metrics.code_digest import file_digest, function_digest
 from concord.metrics_core.metrics.judged import Floats, Judged
 from concord.metrics_core.metrics.metric import Metric
 
@@ -70,13 +70,10 @@ class Registry:
         Metrics by name.
     loaded : dict of Path to str
         Digest of the content of each loaded file.
-    project_file : Path, optional
-        File that is searched for unknown metrics.
     """
 
     metrics: dict[str, OwnMetric] = field(default_factory=dict)
     loaded: dict[Path, str] = field(default_factory=dict)
-    project_file: Path | None = None
 
 
 _registry = Registry()
@@ -157,11 +154,6 @@ def metric(
     return register
 
 
-def set_metric_file(file: Path | None) -> None:
-    """Set the file that is searched for unknown metrics; None for no file."""
-    _registry.project_file = file
-
-
 def find_own_metric(name: str) -> Metric | None:
     """Return the user-defined metric of this name, or None."""
     entry = _find(name)
@@ -196,13 +188,13 @@ def load_metrics(file: Path) -> tuple[str, ...]:
         }
         others = set(_registry.metrics)
         try:
-            _run(path, digest)
+            _run(path, content)
         except BaseException:
             _registry.metrics = before
             raise
         for name, entry in _registry.metrics.items():
             if entry is not before.get(name) or name not in others:
-                code = code_digest(content, name)
+                code = file_digest(content, name)
                 _registry.metrics[name] = replace(entry, origin=str(path), digest=code)
         _registry.loaded[path] = digest
     names = tuple(name for name, entry in _registry.metrics.items() if entry.origin == str(path))
@@ -212,9 +204,12 @@ def load_metrics(file: Path) -> tuple[str, ...]:
     return names
 
 
+def loaded_digest(file: Path) -> str | None:
+    """Return the SHA-256 of the content that `load_metrics` ran; None for other files."""
+    return _registry.loaded.get(file.resolve())
+
+
 def _find(name: str) -> OwnMetric | None:
-    if name not in _registry.metrics and _registry.project_file is not None:
-        load_metrics(_registry.project_file)
     if name not in _registry.metrics and find_metric(name) is None:
         for entry in _entry_points(_package_folders()).select(name=name):
             _install(entry)
@@ -256,17 +251,21 @@ def _read(file: Path) -> bytes:
         raise refuse(str(file), f"cannot be read: {error.strerror}", fix) from None
 
 
-class _Uncached(SourceFileLoader):
-    """Loader that compiles the current content of a file and writes no bytecode."""
+class _ContentLoader(SourceFileLoader):
+    """Loader that compiles the content that was read from a file, and writes no bytecode."""
+
+    def __init__(self, name: str, path: str, content: bytes) -> None:
+        super().__init__(name, path)
+        self._content = content
 
     def get_code(self, fullname: str) -> CodeType | None:
-        return self.source_to_code(self.get_data(self.path), self.path)
+        return self.source_to_code(self._content, self.path)
 
 
-def _run(file: Path, digest: str) -> ModuleType:
+def _run(file: Path, content: bytes) -> ModuleType:
     """Run a file as a module that cannot be imported, so that functions are pickled by value."""
-    name = f"concord_own_{digest[:12]}"
-    spec = spec_from_loader(name, _Uncached(name, str(file)))
+    name = f"concord_own_{_digest(content)[:12]}"
+    spec = spec_from_loader(name, _ContentLoader(name, str(file), content))
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)

@@ -27,17 +27,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the stages that have changed, and print the leaderboard."""
-    from concord.metrics_core.errors import format_count
+    from concord.metrics_core.errors import format_count, refuse
     from concord.pipeline.commands.leaderboard import after_repro
     from concord.pipeline.params.model import PARAMS
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.params.yaml_files import read_yaml
     from concord.pipeline.running.messages import LOG, print_unless_quiet
     from concord.pipeline.stages.run_state import select_stages, stage_specs
 
-    params = read_params()
-    specs = select_stages(stage_specs(read_yaml(PARAMS).content), arguments.stages)
-    changed = _run_stages(params, specs, force=arguments.force)
+    results = read_params().results
+    with _only_run(Path(results.comparison).parent):
+        params = read_params()  # again: the file, or own metrics, may have changed meanwhile
+        if params.results != results:
+            raise refuse(f"{PARAMS}: results", "has changed meanwhile", "run it again")
+        specs = select_stages(stage_specs(params.content), arguments.stages)
+        changed = _run_stages(params, specs, force=arguments.force)
     LOG.info("ran %s of %s", len(changed) or "none", format_count(len(specs), "stage"))
     if {"report", "log"} & {*changed}:
         print_unless_quiet(after_repro)
@@ -47,26 +50,26 @@ def _run_stages(params: "Params", specs: Sequence["StageSpec"], *, force: bool) 
     """Run the stages that have changed, or all; return their names."""
     from concord.pipeline.commands.stage import import_main
     from concord.pipeline.running.messages import LOG
-    from concord.pipeline.running.outputs import remove_background, remove_models
+    from concord.pipeline.running.outputs import refuse_special, remove_background, remove_models
     from concord.pipeline.running.signals import without_garbage_collection
     from concord.pipeline.running.stage import run_timed
     from concord.pipeline.stages.run_state import STATE, RunState
 
-    folder, changed = Path(params.results.comparison).parent, []
-    with _only_run(folder):
-        remove_models(params)  # now, since a stage must not change what it depends on
-        remove_background(params)
-        state = RunState(folder / STATE)
-        for spec in specs:
-            if state.is_current(spec) and not force:
-                LOG.debug("%s: unchanged", spec.name)
-                continue
-            stage, *argument = spec.words
-            with without_garbage_collection():
-                main = import_main(stage)
-            with state.record(spec):
-                run_timed(" ".join(spec.words), partial(main, params, *argument))
-            changed.append(spec.name)
+    file, changed = Path(params.results.comparison).parent / STATE, []
+    refuse_special([file], [Path(out) for spec in specs for out in spec.outs])
+    remove_models(params)  # now, since a stage must not change what it depends on
+    remove_background(params)
+    state = RunState(file, params)
+    for spec in specs:
+        if state.is_current(spec) and not force:
+            LOG.debug("%s: unchanged", spec.name)
+            continue
+        stage, *argument = spec.words
+        with without_garbage_collection():
+            main = import_main(stage)
+        with state.record(spec):
+            run_timed(" ".join(spec.words), partial(main, params, *argument))
+        changed.append(spec.name)
     return changed
 
 
@@ -77,7 +80,9 @@ def _only_run(folder: Path) -> Iterator[None]:
 
     from concord.pipeline.running.failures import refuse_unwritable
     from concord.pipeline.running.messages import LOG
+    from concord.pipeline.running.outputs import refuse_special
 
+    refuse_special([folder / LOCK])
     refuse_unwritable(folder)
     with (folder / LOCK).open("a") as lock:
         try:

@@ -83,9 +83,9 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.analyses.split.split import parse_options
     from concord.pipeline.running.connections import isolated_connection
     from concord.pipeline.running.failures import refuse_unwritable
+    from concord.pipeline.running.inputs import refuse_changes
     from concord.pipeline.running.messages import count_rows, print_line
     from concord.pipeline.running.outputs import remove_stale_files
-    from concord.pipeline.stages.load import refuse_changes
     from concord.pipeline.terminal import print_blocks, with_option_names
     from concord.reports.split.text import describe_manifest
 

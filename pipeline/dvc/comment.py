@@ -35,7 +35,6 @@ from concord.pipeline.dvc.training import (
     training_changes_since,
 )
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.params.yaml_files import read_yaml
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
 from concord.reports.comment import Comment
@@ -126,9 +125,7 @@ def changes_since(params: Params, revision: str) -> RevisionChanges:
             data=_changed_settings(previous, lists, _data),
             rules=tuple(
                 Setting(*change, ())
-                for change in setting_changes(
-                    _rules(previous.params), _rules(read_yaml(PARAMS).content)
-                )
+                for change in setting_changes(_rules(previous.params), _rules(params.content))
             ),
             training_params=training_changes_since(previous, params),
         )

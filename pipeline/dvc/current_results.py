@@ -13,7 +13,7 @@ from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.paths import input_paths
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.repository import rerun_command
-from concord.pipeline.params.yaml_files import read_yaml, value_at
+from concord.pipeline.params.yaml_files import value_at
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.outputs import rerun_fix, unreadable_results
 from concord.pipeline.stages.run_state import STATE, RunState, select_stages, stage_specs
@@ -40,15 +40,15 @@ def stale_results(params: Params, stage: str = "compare") -> Problem | None:
     """
     state = Path(params.results.comparison).parent / STATE
     changed: list[str] = []
-    if state.is_file():
-        changed = _changed_since_run(state, stage)
+    if state.exists():
+        changed = _changed_since_run(params, state, stage)
         if not changed:
             return None
     if Path(LOCK).is_file():  # `dvc repro` may have made them
         lock = _read_lock()
         if lock.fault is not None:
             return Problem(LOCK, lock.fault, f"run `{rerun_command()}` once it is resolved")
-        changed = _describe(_changed_keys(lock), [*_changed_files(params, lock)])
+        changed = _describe(_changed_keys(params, lock), [*_changed_files(params, lock)])
     if not changed:
         return None
     have = "has" if len(changed) == 1 else "have"
@@ -67,10 +67,10 @@ def _describe(keys: Sequence[str], paths: Sequence[str]) -> list[str]:
     return [*([f"{PARAMS} ({', '.join(keys)})"] if keys else []), *paths]
 
 
-def _changed_since_run(state: Path, stage: str) -> list[str]:
+def _changed_since_run(params: Params, state: Path, stage: str) -> list[str]:
     """Return what has changed since the last `concord run` of a stage, by its record."""
-    specs = select_stages(stage_specs(read_yaml(PARAMS).content), [stage])
-    return _describe(*RunState(state).changes(specs))
+    specs = select_stages(stage_specs(params.content), [stage])
+    return _describe(*RunState(state, params).changes(specs))
 
 
 def warn_if_stale(params: Params) -> str | None:
@@ -108,12 +108,11 @@ def _changed_results(params: Params, message: str) -> Iterator[Problem]:
             yield Problem(name, problem, rerun_fix())
 
 
-def _changed_keys(lock: DvcLock) -> list[str]:
+def _changed_keys(params: Params, lock: DvcLock) -> list[str]:
     """Return the keys of params.yaml whose values differ from those of the comparison."""
-    params = lock.stage("compare").params
-    content = read_yaml(PARAMS).content
-    current = to_lock_values({key: value_at(content, key) for key in params})
-    return [key for key, value in params.items() if current[key] != value]
+    known = lock.stage("compare").params
+    current = to_lock_values({key: value_at(params.content, key) for key in known})
+    return [key for key, value in known.items() if current[key] != value]
 
 
 def _changed_files(params: Params, lock: DvcLock) -> Iterator[str]:
@@ -133,14 +132,14 @@ def _changed_files(params: Params, lock: DvcLock) -> Iterator[str]:
 
 
 def _differs(path: Path, known: Mapping[str, str]) -> bool:
-    """True if the size differs, or the content of a file that is newer than dvc.lock."""
+    """True if the size differs, or the content of a file that changed after dvc.lock."""
     files = [file for file in (path, *path.rglob("*")) if file.is_file()]
     states = [file.stat() for file in files]
     size = str(sum(state.st_size for state in states))
     if size != known.get("size", size):
         return True
     lock_time = Path(LOCK).stat().st_mtime_ns
-    if known.get("hash") != "md5" or all(state.st_mtime_ns <= lock_time for state in states):
+    if known.get("hash") != "md5" or all(state.st_ctime_ns <= lock_time for state in states):
         return False
     return hash_content(path).md5 != known.get("md5")
 

@@ -1,6 +1,6 @@
 """Schema of params.yaml, and the configuration of a comparison that it describes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    PrivateAttr,
     SkipValidation,
     Tag,
     field_validator,
@@ -454,6 +455,15 @@ class Params(Section):
     report: Report
     mlflow: MLflow
     results: Results
+    _content: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+
+    def model_post_init(self, context: Any) -> None:
+        self._content = context or {}
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """Content of the file as it was read; empty if the parameters are from elsewhere."""
+        return self._content
 
     @field_validator("gate", mode="before")
     @classmethod

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from concord.pipeline.params.model import Params
 
 
+MAX_NAME = 255  # bytes of the name of a file
 _GLOB = "*?[]"  # wildcards of DuckDB
 
 
@@ -109,6 +110,8 @@ def path_problems(params: "Params", root: Path) -> Iterator[Problem]:
         in_use["mlflow", "tracking_uri"] = store
     for keys, folder in folders.items():
         target = _real_path(root, folder)
+        if (root / folder).is_symlink():
+            yield Problem(keys, f"{folder!r} is a link", "remove it, or name another folder")
         fix = f"name a separate folder, such as results/{keys[1]}"
         yield from (
             Problem(keys, problem, fix)
@@ -139,6 +142,9 @@ def input_paths(params: "Params") -> Iterator[tuple[Keys, str]]:
 def _path_syntax_problems(keys: Keys, path: str) -> Iterator[Problem]:
     if not path.strip():
         yield Problem(keys, f"is {path!r}", "name a file or folder")
+    names = () if is_address(path) else path.encode(errors="surrogatepass").split(b"/")
+    if any(len(name) > MAX_NAME for name in names):
+        yield Problem(keys, f"has a name of more than {MAX_NAME} bytes", "name a shorter path")
     if is_address(path) and keys[0] == "results":
         fix = f"name a folder of the project, such as results/{keys[1]}"
         yield Problem(keys, "is an address", fix)

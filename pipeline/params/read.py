@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -11,7 +11,7 @@ from pydantic import BaseModel, Tag, ValidationError
 
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.errors import InputError, Location, Problem, params_keys, refuse
-from concord.metrics_core.metrics.custom_metric import load_metrics, set_metric_file
+from concord.metrics_core.metrics.custom_metric import load_metrics, loaded_digest
 from concord.metrics_core.metrics.label import set_value_labels
 from concord.pipeline.params.checks import (
     model_name_problems,
@@ -21,7 +21,7 @@ from concord.pipeline.params.checks import (
 )
 from concord.pipeline.params.model import PARAMS, TAGS, Params
 from concord.pipeline.params.paths import check_inside, path_problems, result_folder_problems
-from concord.pipeline.params.repository import run_hint
+from concord.pipeline.params.repository import rerun_command, run_hint
 from concord.pipeline.params.values import has_values, misplaced_sections, with_absent_sections
 from concord.pipeline.params.yaml_files import read_yaml
 
@@ -87,7 +87,7 @@ def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]
     of_values = has_values(yaml.content)
     try:
         params = Params.model_validate(
-            with_absent_sections(yaml.content) if of_values else yaml.content
+            with_absent_sections(yaml.content) if of_values else yaml.content, context=yaml.content
         )
     except ValidationError as error:
         known = {problem.location for problem in problems}
@@ -105,7 +105,6 @@ def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]
 
 def _own_metric_problems(params: Params, folder: Path) -> Iterator[Problem]:
     """Load the file of own metrics, so that labels may name them; yield its problems."""
-    set_metric_file(None)
     if params.own_metrics is None:
         return
     file = folder / params.own_metrics
@@ -116,8 +115,6 @@ def _own_metric_problems(params: Params, folder: Path) -> Iterator[Problem]:
         location = ("background", "metrics", "path")
         for problem in error.problems:
             yield Problem(location, f"{problem.where}: {problem.message}", problem.fix)
-    else:
-        set_metric_file(file)
 
 
 def check_metric_file(params: Params, own_metrics: Path) -> None:
@@ -127,6 +124,22 @@ def check_metric_file(params: Params, own_metrics: Path) -> None:
     key = "background.metrics"
     check_inside(key, own_metrics, allow_outside=params.input.allow_outside)
     check_path(own_metrics, params_keys(key))
+
+
+def refuse_other_metrics(params: Params, loaded: Mapping[str, Any]) -> None:
+    """Raise InputError if the own metrics of this process are not those that a stage loaded.
+
+    Parameters
+    ----------
+    params : Params
+        The parameters that this process read.
+    loaded : mapping
+        The file's description in the results, with its `sha256`.
+    """
+    file = params.own_metrics
+    if file is not None and loaded_digest(file) not in {None, loaded["sha256"]}:
+        fix = f"run `{rerun_command()}`, which reads it again"
+        raise refuse(str(file), "changed after it was read", fix)
 
 
 def _version_problems(version_written: Any) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ import re
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.errors import InputError, Problem, format_count
+from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems
 from concord.metrics_core.files import SIDE_TABLES, load_json
 from concord.pipeline.params.model import MODEL_NAME, Params, Results
 from concord.pipeline.params.paths import ModelFiles
@@ -111,6 +111,19 @@ def is_stream(path: Path) -> bool:
     if path.is_symlink() and path.parent.resolve().parts[1:2] in {("dev",), ("proc",)}:
         return True
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def refuse_special(files: Iterable[Path], outs: Iterable[Path] = ()) -> None:
+    """Raise InputError for links, folders, pipes and devices in place of files.
+
+    An output of a stage may be a link, as of DVC, and that of folds is a folder.
+    """
+    special = [file for file in files if file.is_symlink() or file.is_dir() or is_stream(file)]
+    for out in outs:
+        if is_stream(out) or (out.is_dir() and out.suffix not in {"", ".parquet"}):
+            special.append(out)
+    problem = "is a link, a folder or a pipe, and must be a regular file"
+    raise_problems(Problem(str(path), problem, "remove it") for path in special)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -52,6 +52,7 @@ from concord.pipeline.params.paths import (
     truth_file,
     truth_quality_file,
 )
+from concord.pipeline.params.read import refuse_other_metrics
 from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.running.connections import duckdb_settings, read_only_connection
 from concord.pipeline.running.messages import Progress
@@ -188,6 +189,9 @@ def main(params: Params, model: str) -> str:
 def evaluate(params: Params, model: str) -> str:
     """Write the per-user values, summary and metrics of a model; return counts as text."""
     remove_background(params)
+    if params.own_metrics is not None:
+        loaded = load_json(Path(params.results.data) / "metrics.json", rerun_fix())
+        refuse_other_metrics(params, loaded)
     data, files = model_data(params, model), ModelFiles.of_model(params.results, model)
     check_grades(params, data)
     id_match = check_model_ids(params, model, data)

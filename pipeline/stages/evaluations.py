@@ -95,8 +95,8 @@ def read_evaluations(
     if params.has_values:
         results = with_missing_users(results)
     for reason, names in group_by_reason(excluded).items():
-        message = "warning: left out: %s, evaluated with %s; run `%s`"
-        LOG.warning(message, names, reason, rerun_command())
+        message = "warning: left out: %s, evaluated with %s; run %s"
+        LOG.warning(message, names, reason, _evaluate_again(reason))
     return results, config.without(excluded)
 
 
@@ -133,13 +133,21 @@ def _departures(
     return departures
 
 
+def _evaluate_again(reason: str, stage: str = "") -> str:
+    """Return the command that evaluates again; DVC does not see code outside of the project."""
+    command = rerun_command(stage)
+    forced = f"dvc repro --force --single-item {stage or 'evaluate'}"
+    is_unseen = reason.startswith("other code") and command.startswith("dvc")
+    return f"`{command}`, or `{forced}` if DVC sees no change" if is_unseen else f"`{command}`"
+
+
 def _departure_problems(
     per_user: Path, model: str, departures: Mapping[str, str], required: Collection[str]
 ) -> Iterator[Problem]:
     refused = {label: reason for label, reason in departures.items() if label in required}
     for reason, labels in group_by_reason(refused).items():
         problem = f"{labels} of {model} was evaluated with {reason}"
-        yield Problem(str(per_user), problem, f"run `{rerun_command(f'evaluate@{model}')}`")
+        yield Problem(str(per_user), problem, f"run {_evaluate_again(reason, f'evaluate@{model}')}")
 
 
 def _missing_labels(

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import chain, islice
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.columnar_files import files_in
 from concord.metrics_core.data.formats import UNNAMED, check_path, detect_format
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.input_table import (
@@ -34,7 +33,7 @@ from concord.metrics_core.data.load_tables import (
     load_recommendations,
     needs_file_order,
 )
-from concord.metrics_core.data.paths import AnyPath, RemotePath, existing_object_states, parse_path
+from concord.metrics_core.data.paths import AnyPath, parse_path
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds, size_text
 from concord.metrics_core.data.side_data import read_excluded_pairs
@@ -43,14 +42,13 @@ from concord.metrics_core.errors import (
     as_params_line,
     format_count,
     params_keys,
-    refuse,
 )
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile, ValuesFile
 from concord.pipeline.params.paths import ModelFiles, check_inside, truth_file, truth_quality_file
-from concord.pipeline.params.read import check_metric_file, refuse_values
-from concord.pipeline.params.repository import rerun_command
+from concord.pipeline.params.read import check_metric_file, refuse_other_metrics, refuse_values
 from concord.pipeline.running.connections import isolated_connection
+from concord.pipeline.running.inputs import refuse_changes
 from concord.pipeline.running.messages import count_rows
 from concord.pipeline.running.outputs import (
     atomic_write,
@@ -59,60 +57,6 @@ from concord.pipeline.running.outputs import (
     write_json,
     write_parquet,
 )
-
-# File -> size and either time and inode, or ETag.
-_FileStates = Mapping[str, tuple[int, ...] | tuple[int, str]]
-
-
-@contextmanager
-def refuse_changes(path: AnyPath) -> Iterator[None]:
-    """Raise InputError if a file or folder changes during the block.
-
-    The error replaces errors of the block, which the change may have caused.
-
-    Raises
-    ------
-    InputError
-        If the size, modification time or inode of a file changes, or the ETag of an object.
-    """
-    before = _file_states(path)
-    try:
-        yield
-    finally:
-        if before != (after := _file_states(path)):
-            fix = f"wait until the file is written, then `{rerun_command()}`"
-            raise refuse(str(path), _describe_change(before, after), fix)
-
-
-def _file_states(path: AnyPath) -> _FileStates:
-    if isinstance(path, RemotePath):
-        current = RemotePath(path.address)  # a new one: states are cached
-        return {
-            str(file): (state.size, state.etag)
-            for file, state in existing_object_states(files_in(current)).items()
-        }
-    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
-    states: dict[str, tuple[int, ...]] = {}
-    for file in files:
-        try:
-            stat = file.stat()
-        except FileNotFoundError:
-            continue
-        states[str(file)] = (stat.st_size, stat.st_mtime_ns, stat.st_ino)
-    return states
-
-
-def _describe_change(before: _FileStates, after: _FileStates) -> str:
-    changed = sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
-    name = PurePath(changed[0]).name
-    if changed[0] not in after:
-        return f"{name} was removed while it was read"
-    if changed[0] not in before:
-        return f"{name} appeared while it was read"
-    sizes = [before[changed[0]][0], after[changed[0]][0]]
-    change = f" (from {sizes[0]:,} to {sizes[1]:,} bytes)" if sizes[0] != sizes[1] else ""
-    return f"{name} changed while it was read{change}"
-
 
 ROW_GROUP = 131_072
 MAX_PENDING = 8  # row groups
@@ -323,6 +267,7 @@ def _load_metrics(params: Params) -> str:
     with refuse_changes(file):
         quality = {"path": file.as_posix(), "format": "py", **hash_content(file).to_dict()}
         lines = file.read_text(encoding="utf-8").splitlines()
+    refuse_other_metrics(params, quality)
     write_parquet(data / "metrics.parquet", pl.DataFrame({"line": lines}))
     write_json(data / "metrics.json", quality | {"rows": len(lines)})
     return format_count(len(lines), "line")

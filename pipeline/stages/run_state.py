@@ -6,13 +6,15 @@ import os
 import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from itertools import product, starmap
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
 
 import concord
 from concord.metrics_core.conventions.registry import suggest
@@ -26,8 +28,10 @@ from concord.pipeline.init.render import (
     dvc_yaml,
     is_mlflow_installed,
 )
+from concord.pipeline.params.model import Params
 from concord.pipeline.params.values import has_values
 from concord.pipeline.params.yaml_files import load_yaml, value_at
+from concord.pipeline.running.inputs import file_state, refuse_changes, visible_files
 from concord.pipeline.running.outputs import write_json
 
 _REFERENCE = re.compile(r"(\\?)\$\{([^}]+)\}")  # a backslash makes it plain text
@@ -138,30 +142,41 @@ def _overlap(a: str, b: str) -> bool:
 PACKAGE = Path(concord.__file__).parent
 CODE = ("metrics_core", "pipeline", "reports")
 STATE = "concord-run.json"  # beside the folder of the comparison
-_FORMAT = 2  # of that file
+
+
+class _Stage(BaseModel):
+    version: str
+    code: str
+    own_metrics: dict[str, str]
+    params: dict[str, Any]
+    files: dict[str, str | None]
+    outputs: dict[str, str | None]
+
+
+class _State(BaseModel):
+    format: Literal[3] = 3
+    stages: dict[str, _Stage] = {}
+    files: dict[str, tuple[list[int], str]] = {}  # state and hash
 
 
 class RunState:
     """Content of the state file: stages at their last success, and hashes of files.
 
     A stage that fails keeps the entry of its last success, from which its inputs or outputs
-    differ: the next run repeats it. A file is read again if its size, time or inode has changed.
+    differ: the next run repeats it. A file is read again if its size, times or inode have changed.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, params: Params) -> None:
         self._path = path
-        self._stages: dict[str, Any] = {}
-        self._files: dict[str, Any] = {}
-        try:
-            content = load_json(path, "")
-            if content["format"] == _FORMAT:
-                self._stages, self._files = dict(content["stages"]), dict(content["files"])
-        except (InputError, KeyError, TypeError, ValueError):
-            pass  # missing or damaged: all stages run, as with another format
+        self._own_metrics = dict(params.parsed_conventions.own_metrics)
+        self._state = _State()
+        with suppress(InputError, ValidationError):  # missing or damaged: all stages run
+            self._state = _State.model_validate(load_json(path, ""))
 
     def is_current(self, spec: StageSpec) -> bool:
         """True if neither inputs nor outputs have changed since the stage last succeeded."""
-        return bool(self._stages.get(spec.name) == self._inputs(spec) | self._outputs(spec))
+        known = self._state.stages.get(spec.name)
+        return known is not None and _is_same(known.model_dump(), self._entry(spec).model_dump())
 
     def changes(self, specs: Sequence[StageSpec]) -> tuple[list[str], list[str]]:
         """Return the keys of params.yaml, and what else has changed since the stages succeeded.
@@ -169,46 +184,63 @@ class RunState:
         Left out are parts of a section or folder that has changed, and files in stores. If the last
         stage has no entry, the state file is named.
         """
-        if specs[-1].name not in self._stages:
+        stages = self._state.stages
+        if specs[-1].name not in stages:
             return [], [f"{self._path} (incomplete)"]
         current = version("concord-eval")
         keys: list[str] = []
         versions: list[str] = []
+        metrics: list[str] = []
         paths: list[str] = []
         for spec in specs:
-            if known := self._stages.get(spec.name):
-                keys += [key for key, old in known["params"].items() if spec.params.get(key) != old]
-                versions += [known["version"]] if known["version"] != current else []
-                hashes = {**known["files"], **known["outputs"]}
-                local = [(path, old) for path, old in hashes.items() if not is_address(path)]
-                paths += [path for path, old in local if self._hash(path) != old]
+            if known := stages.get(spec.name):
+                params, own, hashes = known.params, known.own_metrics, known.files | known.outputs
+                keys += [k for k, new in spec.params.items() if not _is_same(params.get(k), new)]
+                versions += [known.version] if known.version != current else []
+                metrics += [n for n, new in self._own_of(spec).items() if own.get(n, new) != new]
+                local = [path for path in (*spec.files, *spec.outs) if not is_address(path)]
+                paths += [path for path in local if self._hash(path) != hashes.get(path)]
         return _outermost(keys, "."), [
             *(f"Concord ({old} → {current})" for old in dict.fromkeys(versions)),
+            *(f"the code of {name}" for name in dict.fromkeys(metrics)),
             *(p if Path(p).exists() else f"{p} (missing)" for p in _outermost(paths, "/")),
         ]
 
     @contextmanager
     def record(self, spec: StageSpec) -> Iterator[None]:
-        """Store the stage's inputs and outputs if the block, which runs it, succeeds."""
-        inputs = self._inputs(spec)  # before it reads them: a later change must not be missed
-        for out in map(Path, spec.outs):
-            if _is_result_folder(out):
-                shutil.rmtree(out)  # files of the last run that this one does not write
-        yield
-        self._stages[spec.name] = inputs | self._outputs(spec)
-        files = {path: entry for path, entry in self._files.items() if Path(path).exists()}
-        write_json(self._path, {"format": _FORMAT, "stages": self._stages, "files": files})
+        """Store the stage's inputs and outputs if the block, which runs it, succeeds.
 
-    def _inputs(self, spec: StageSpec) -> dict[str, Any]:
-        return {
-            "version": version("concord-eval"),
-            "code": _hash_code(),
-            "params": spec.params,
-            "files": {path: self._hash(path) for path in spec.files},
-        }
+        Raises
+        ------
+        InputError
+            If a file that it reads changes meanwhile.
+        """
+        with ExitStack() as stack:
+            for path in spec.files:
+                stack.enter_context(refuse_changes(parse_path(path)))
+            for out in map(Path, spec.outs):
+                if _is_result_folder(out):
+                    shutil.rmtree(out)  # files of the last run that this one does not write
+            yield
+            entry = self._entry(spec)
+        self._state.stages[spec.name] = entry
+        files = self._state.files.items()
+        self._state.files = {path: known for path, known in files if os.path.exists(path)}  # noqa: PTH110 - False for a path that no disk accepts
+        write_json(self._path, self._state.model_dump())
 
-    def _outputs(self, spec: StageSpec) -> dict[str, Any]:
-        return {"outputs": {path: self._hash(path) for path in spec.outs}}
+    def _entry(self, spec: StageSpec) -> _Stage:
+        return _Stage(
+            version=version("concord-eval"),
+            code=_hash_code(),
+            own_metrics=self._own_of(spec),
+            params=dict(spec.params),
+            files={path: self._hash(path) for path in spec.files},
+            outputs={path: self._hash(path) for path in spec.outs},
+        )
+
+    def _own_of(self, spec: StageSpec) -> dict[str, str]:
+        """Return the digests of the user's metrics that a stage computes or reads."""
+        return self._own_metrics if "evaluation" in spec.params else {}
 
     def _hash(self, text: str) -> str | None:
         """Return the hash of a file, a folder or an object in a store; None if it is missing."""
@@ -216,16 +248,20 @@ class RunState:
         if isinstance(path, RemotePath):
             return hash_content(path).etag
         if path.is_dir():
-            return _digest([(str(file), self._hash_file(file)) for file in _files_in(path)])
+            return _digest([(str(file), self._hash_file(file)) for file in visible_files(path)])
         return self._hash_file(path) if path.is_file() else None
 
     def _hash_file(self, path: Path) -> str:
-        status = path.stat()
-        state = [status.st_size, status.st_mtime_ns, status.st_ino]
-        known = self._files.get(str(path))
-        if known is None or known[:-1] != state:
-            known = self._files[str(path)] = [*state, _hash_bytes(path)]
-        return str(known[-1])
+        state, files = [*file_state(path)], self._state.files
+        known = files.get(str(path))
+        if known is None or known[0] != state:
+            known = files[str(path)] = (state, _hash_bytes(path))
+        return known[1]
+
+
+def _is_same(a: object, b: object) -> bool:
+    """True if the JSON text is the same: 1 and 1.0 are written differently in results."""
+    return json.dumps(a) == json.dumps(b)
 
 
 def _is_result_folder(path: Path) -> bool:
@@ -246,18 +282,8 @@ def _outermost(names: Sequence[str], separator: str) -> list[str]:
 @cache
 def _hash_code() -> str:
     """Return the hash of all code of this package."""
-    files = [file for folder in CODE for file in _files_in(PACKAGE / folder)]
+    files = [file for folder in CODE for file in visible_files(PACKAGE / folder)]
     return _digest([(os.path.relpath(file, PACKAGE), _hash_bytes(file)) for file in files])
-
-
-def _files_in(folder: Path) -> list[Path]:
-    """Return the files of a folder, without hidden ones and compiled code."""
-    files = ((path, path.relative_to(folder).parts) for path in sorted(folder.rglob("*")))
-    return [
-        path
-        for path, parts in files
-        if path.is_file() and not any(part.startswith((".", "__pycache__")) for part in parts)
-    ]
 
 
 def _hash_bytes(path: Path) -> str:

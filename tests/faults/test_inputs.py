@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from concord.pipeline.stages import load
+from concord.pipeline.running import inputs
 from tests.faults.small import LOAD, parts, run_stage
 from tests.project import change_params
 
@@ -81,7 +81,7 @@ def test_an_input_that_changes_while_it_is_read(
     lists = project / "results" / "lists" / "first.parquet"
     lists.unlink()
     looks: list[object] = []
-    state = load._file_states
+    state = inputs._file_states
 
     def look(path: Path) -> object:
         if looks:
@@ -89,7 +89,7 @@ def test_an_input_that_changes_while_it_is_read(
         looks.append(path)
         return state(path)
 
-    monkeypatch.setattr(load, "_file_states", look)
+    monkeypatch.setattr(inputs, "_file_states", look)
     ended = run_stage(*LOAD)
 
     assert ended.code == 2, ended.err
