@@ -28,6 +28,7 @@ STAR_MAXIMA = (4, 10)  # of scales of ratings
 _LIKED = 0.8  # of the highest rating: lowest rating of an item that a user liked
 _LOWEST = 0.2  # of the highest rating: a threshold that excludes almost nothing
 _OWN_DEPTH, _OWN_SHARE = 10, 0.1  # ranks of a list, and share of the users with their own id there
+_NEARLY_ALL, _TIMES_CHANCE = 0.9, 2  # of the users whose id is listed; of the number by chance
 _MIN_LENGTH = 5  # items of each user in a truth that looks like ranked lists
 
 
@@ -274,10 +275,10 @@ def own_id_warnings(
 ) -> Iterator[DataWarning]:
     """Yield a warning if users list the item with their own id, and it is not judged.
 
-    Only with words of search, whose queries may be documents: ids of users and items are equal by
-    chance.
+    With words of search, queries may be documents. Without them, ids of users and items may be
+    equal by chance, see `_shares_ids`.
     """
-    if data.words is None or conventions.exclude == "same_id":
+    if conventions.exclude == "same_id":
         return
     user, item = (pl.col(name).cast(pl.String) for name in ("user", "item"))
     n_own, n_users = {}, {}
@@ -288,9 +289,28 @@ def own_id_warnings(
         n_own[model] = len(users.collect())
         n_users[model] = result.summary["users"]["evaluated"]
     shares = {m: n / n_users[m] for m, n in n_own.items() if n >= MIN_USERS}
-    names = tuple(model for model, share in shares.items() if share >= _OWN_SHARE)
+    names = tuple(
+        model
+        for model, share in shares.items()
+        if share >= _OWN_SHARE and (data.words or _shares_ids(models[model]))
+    )
     if names:
         most = max(names, key=shares.__getitem__)
         details = {"model": most, "share": shares[most], "users": n_own[most]}
         details |= {"of_users": n_users[most], "k": _OWN_DEPTH}
         yield DataWarning("own_id_listed", "notice", names, details)
+
+
+def _shares_ids(result: ModelResult) -> bool:
+    """True if the first ranks show that users are items, and their ids not equal by chance.
+
+    Nearly all users whose id is listed for somebody list it themselves, and at least twice as many
+    as if each list had the item of a user at random.
+    """
+    user, item = (pl.col(name).cast(pl.String) for name in ("user", "item"))
+    rows = scan(result.lists).filter(pl.col("rank") <= _OWN_DEPTH).select(user, item).collect()
+    n_lists = rows["user"].n_unique()
+    listed = rows.filter(pl.col("item").is_in(rows["user"].unique().implode()))
+    n_possible, by_chance = listed["item"].n_unique(), len(listed) / n_lists
+    n_own = len(listed.filter(pl.col("user") == pl.col("item")))
+    return n_own >= _NEARLY_ALL * n_possible and n_own >= _TIMES_CHANCE * by_chance
