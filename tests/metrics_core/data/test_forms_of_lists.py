@@ -95,6 +95,7 @@ FORMS: dict[str, Write] = {
     f"{layout}, {name}": lambda rows, folder, form=form, write=write: write(form(rows), folder)
     for layout, form in LAYOUTS.items()
     for name, write in WRITERS.items()
+    if (layout, name) != ("structs", "JSON lines")  # are refused
 } | {
     "rows, CSV": _write("write_csv", "csv"),
     "rows, TSV": _write("write_csv", "tsv", separator="\t"),
