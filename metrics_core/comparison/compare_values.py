@@ -61,6 +61,7 @@ def compare_values(
     seed: int = 1,
     max_missing_lists: float = MAX_MISSING_LISTS,
     words: Mapping[str, str] | None = None,
+    columns: Mapping[str, Any] | None = None,
     acknowledge: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Comparison:
     """Compare models by values per user that any tool computed.
@@ -79,6 +80,7 @@ def compare_values(
         Model -> a polars, pandas or pyarrow frame with a column `user` and a column of numbers for
         each metric, or a dict {metric: {user: value}}. A user may be a topic or a query.
         A user with NaN or None does not count. All models have the same metrics.
+        Without a column `user`, `query_id`, `question` and similar names are read as the user.
     baseline : str
         The model that all others are compared with; required.
     primary : sequence of str, optional
@@ -106,6 +108,8 @@ def compare_values(
         Share of the users without a value, above which a model is not compared.
     words : dict, optional
         Words that texts show for user and item, such as {"user": "query"}.
+    columns : dict, optional
+        Names in the frames: {"user": "sample", "AP": "map"}, or by model {"bm25": {"user": "id"}}.
     acknowledge : dict, optional
         Code of a warning -> why it is accepted, and up to which extent if it has one:
         {"user_sets_differ": {"reason": "both timed out on some", "up_to": "5%"}}.
@@ -136,7 +140,7 @@ def compare_values(
     'better'
     """
     raise_problems(model_problems(values, "values", "values"))
-    tables = load_values(values)
+    tables = load_values(values, columns or {})
     problems = [
         *_dict_problems(higher_is_better=higher_is_better, bounds=bounds),
         *_primary_problems(tables, primary),

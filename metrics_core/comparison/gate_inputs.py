@@ -26,7 +26,7 @@ from concord.metrics_core.results.gate import (
     MeasuredDifference,
 )
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
-from concord.metrics_core.stats.floating_point import difference
+from concord.metrics_core.stats.floating_point import difference, scale_of
 from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_test
 from concord.metrics_core.stats.sign_flip_test import MarginTest
 
@@ -147,7 +147,8 @@ def _overall_differences(
                 margin_test = paired.margin_test(higher_is_better=upwards, alpha=config.alpha)
             measured = _measured(inputs, label, model, pair, both)
             if pair.test == "swap" and pair.n_nonzero >= MIN_DIFFERING_USERS:
-                low, high = (difference(end, 0.0) for end in intervals[text, model])
+                scale = scale_of(label.bounds(config.conventions))
+                low, high = (difference(end, 0.0, scale) for end in intervals[text, model])
                 measured = replace(measured, ci_low=low, ci_high=high)
             margin_inputs[model, text] = _MarginInput(measured, margin_test)
     return margin_inputs

@@ -20,7 +20,7 @@ from concord.metrics_core.results.comparison_parts import (
     Tradeoff,
 )
 from concord.metrics_core.stats.bootstrap import best_probability, weighted_means
-from concord.metrics_core.stats.floating_point import difference
+from concord.metrics_core.stats.floating_point import difference, scale_of
 
 _NOT_TESTED = {"no_interval", "not_comparable"}
 
@@ -51,7 +51,8 @@ def compute_scores(inputs: ComparisonInput, differences: Sequence[Difference]) -
     tests = {(pair.label, frozenset((pair.a, pair.b))): pair for pair in differences}
     for label in config.labels:
         text = str(label)
-        best = _best_models(label, {model: models[model].mean(text) for model in inputs.compared})
+        means = {model: models[model].mean(text) for model in inputs.compared}
+        best = _best_models(label, means, scale_of(label.bounds(config.conventions)))
         is_primary = text in config.primary  # every pair was compared
         for model, result in models.items():
             others = [other for other in best if other != model] if is_primary else []
@@ -66,12 +67,12 @@ def compute_scores(inputs: ComparisonInput, differences: Sequence[Difference]) -
             )
 
 
-def _best_models(label: Label, means: Mapping[str, float | None]) -> list[str]:
+def _best_models(label: Label, means: Mapping[str, float | None], scale: float) -> list[str]:
     known = {model: mean for model, mean in means.items() if mean is not None}
     if not known:
         return []
     value = (max if label.metric.higher_is_better else min)(known.values())
-    return [model for model, mean in known.items() if difference(mean, value) == 0]
+    return [model for model, mean in known.items() if difference(mean, value, scale) == 0]
 
 
 def _ties_with_a_best_model(

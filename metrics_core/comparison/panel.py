@@ -20,7 +20,7 @@ from concord.metrics_core.results.comparison_parts import (
     or_nan,
 )
 from concord.metrics_core.stats.adjustment import adjust
-from concord.metrics_core.stats.floating_point import difference
+from concord.metrics_core.stats.floating_point import difference, scale_of
 from concord.metrics_core.stats.paired_test import paired_tests
 from concord.metrics_core.stats.verdict import model_pairs, verdict
 
@@ -131,7 +131,8 @@ def _panel_definition(
     verdicts: Mapping[str, parts.Verdict],
     pinned: parts.Definition | None,
 ) -> parts.Definition:
-    ranks = _ranks(values, higher_is_better=definition.label.metric.higher_is_better)
+    scale = scale_of(definition.label.bounds(definition.conventions))
+    ranks = _ranks(values, scale, higher_is_better=definition.label.metric.higher_is_better)
     pinned_ranks, pinned_verdicts = (
         (ranks, verdicts) if pinned is None else (pinned.ranks, pinned.verdicts)
     )
@@ -148,12 +149,14 @@ def _panel_definition(
     )
 
 
-def _ranks(values: Mapping[str, float | None], *, higher_is_better: bool) -> dict[str, int | None]:
+def _ranks(
+    values: Mapping[str, float | None], scale: float, *, higher_is_better: bool
+) -> dict[str, int | None]:
     """Return the rank of each model, 1 for the best; None without a value. Ties share a rank."""
     sign = 1 if higher_is_better else -1
     defined = {model: sign * value for model, value in values.items() if value is not None}
     return {
-        model: 1 + sum(difference(other, defined[model]) > 0 for other in defined.values())
+        model: 1 + sum(difference(other, defined[model], scale) > 0 for other in defined.values())
         if model in defined
         else None
         for model in values

@@ -11,6 +11,7 @@ import polars as pl
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.conventions.convention import format_value
+from concord.metrics_core.data.column_names import user_of_values
 from concord.metrics_core.data.frames import ids_table, table_from_frame
 from concord.metrics_core.data.value_files import (
     USER,
@@ -55,15 +56,25 @@ class ValueTables:
     users: pl.Series
 
 
-def load_values(values: Mapping[str, Any]) -> ValueTables:
+def load_values(values: Mapping[str, Any], columns: Mapping[str, Any]) -> ValueTables:
     """Return the validated values of all models.
+
+    Parameters
+    ----------
+    columns : mapping
+        `user` or a metric -> its name in the frames, of all models or by model.
 
     Raises
     ------
     InputError
         A table cannot be read, ids or values are invalid, or a model lacks a metric.
     """
-    frames = {model: _read_frame(table, f"values[{model!r}]") for model, table in values.items()}
+    raise_problems(_column_problems(values, columns))
+    shared = {name: column for name, column in columns.items() if isinstance(column, str)}
+    frames = {
+        model: _read_frame(table, f"values[{model!r}]", shared | columns.get(model, {}))
+        for model, table in values.items()
+    }
     raise_problems(
         problem for model, frame in frames.items() for problem in _id_problems(model, frame)
     )
@@ -99,12 +110,32 @@ def unknown_metric(location: str, metric: Any, metrics: Collection[str]) -> Prob
     return Problem(location, f"{format_value(metric)} has no values", fix)
 
 
-def _read_frame(table: Any, location: str) -> pl.DataFrame:
+def _column_problems(values: Mapping[str, Any], columns: Any) -> Iterator[Problem]:
+    fix = "write {'user': 'question'}, or {model: {'user': 'question'}}"
+    if not isinstance(columns, Mapping):
+        yield Problem("columns", f"is {format_value(columns)}", fix)
+        return
+    for name, column in columns.items():
+        names = column.values() if isinstance(column, Mapping) and name in values else [column]
+        if not all(isinstance(each, str) for each in names):
+            yield Problem(f"columns[{name!r}]", f"is {format_value(column)}", fix)
+
+
+def _read_frame(table: Any, location: str, columns: Mapping[str, str]) -> pl.DataFrame:
     if isinstance(table, Mapping):
         return _frame_from_dict(table, location)
     if isinstance(table, str):
         raise refuse(location, "is a text", _FORMS)
-    return pl.DataFrame(table_from_frame(table, location))
+    frame = pl.DataFrame(table_from_frame(table, location))
+    if missing := [column for column in columns.values() if column not in frame.columns]:
+        problem = f"has no column {missing[0]!r} (there are: {', '.join(frame.columns) or 'none'})"
+        raise refuse(location, problem, "correct its name in `columns`")
+    if not {USER} & {*columns, *frame.columns} and (user := user_of_values(frame.columns)):
+        columns = {USER: user, **columns}
+    renamed = frame.drop(
+        name for name in columns if name in frame.columns and name not in columns.values()
+    )
+    return renamed.rename({column: name for name, column in columns.items()})
 
 
 def _frame_from_dict(by_metric: Mapping[Any, Any], location: str) -> pl.DataFrame:
@@ -129,7 +160,7 @@ def _id_problems(model: str, frame: pl.DataFrame) -> Iterator[Problem]:
     location = f"values[{model!r}]"
     if USER not in frame.columns:
         problem = f"has no column 'user' (there are: {', '.join(frame.columns) or 'none'})"
-        fix = "rename the column that holds the users, topics or queries"
+        fix = "name the column of users, topics or queries: columns={'user': 'its name'}"
         yield Problem(location, problem, fix)
         return
     users = frame[USER]

@@ -35,6 +35,8 @@ SEARCH_NAMES: Mapping[str, str] = {
     "item": "docno docid corpusid pid",
     "grade": "label relevance rel",
 }
+# Names of the user in a table of values, which has no other ids; the most specific first.
+_VALUE_USERS = "qid queryid questionid topicid query question topic"
 _TEXTS = ("query", "doc", "document", "passage", "article")  # columns beside ids in search
 _COLUMN = {name: column for column, names in COLUMN_NAMES.items() for name in names.split()}
 _PRIORITY = {name: number for number, name in enumerate(_COLUMN)}
@@ -66,6 +68,12 @@ def possible_columns(column: str, names: Iterable[str]) -> list[str]:
 def is_search_name(column: str, name: str) -> bool:
     """True if search uses a name for a column of Concord alone, such as `qid` for the user."""
     return normalise_name(name) in SEARCH_NAMES[column].split()
+
+
+def user_of_values(names: Iterable[str]) -> str | None:
+    """Return the column of users in a table of values per user; None if no name is known."""
+    known = {normalise_name(name): name for name in names}
+    return next((known[name] for name in _VALUE_USERS.split() if name in known), None)
 
 
 def is_beir(names: Iterable[str]) -> bool:

@@ -16,6 +16,7 @@ from concord.metrics_core.data.column_names import (
     is_search_name,
     normalise_name,
     possible_columns,
+    user_of_values,
 )
 from concord.metrics_core.data.formats import DELIMITERS
 from concord.metrics_core.data.paths import AnyPath, parse_path
@@ -160,6 +161,8 @@ class RawRows:
         Number of lists without items; filled while the rows are being read.
     marks_empty : bool
         True if `raw` has a row with index 0 for each list without items.
+    has_lists : bool
+        True if a row or line of the file holds a whole list; see `ROW_STRIDE`.
     """
 
     kinds: dict[str, Kind]
@@ -172,6 +175,7 @@ class RawRows:
     aliases: Mapping[str, str] = field(default_factory=dict)
     n_empty: int = 0
     marks_empty: bool = False
+    has_lists: bool = False
 
 
 def is_row_level(name: str) -> bool:
@@ -192,6 +196,10 @@ def find_aliases(file: InputTable, names: Sequence[str]) -> dict[str, str]:
     Our own names and those that `columns` maps have precedence. A name of search counts only if no
     other column may be the same, and only in a table whose users have such a name.
     """
+    if file.required == ("user",) and file.optional:  # values per user
+        has_user = "user" in file.columns or "user" in names
+        user = None if has_user else user_of_values(names)
+        return {} if user is None else {"user": user}
     if not {"user", "item"} <= set(file.required):
         return {}
     missing = [

@@ -46,9 +46,10 @@ def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_bas
     checks = _late_key_checks(absent, check_grades=needs_grade)
     absent_types = dict.fromkeys(absent, "JSON")
     if has_lists:
-        first_rank = None if "grade" in file.fields or "rank" in columns else rank_base
+        is_ranked_by_index = "rank" in file.fields and not {"rank", "score"} & {*columns}
+        first_rank = rank_base if is_ranked_by_index else None
         query = _list_query(columns, first_rank, absent_types, checks)
-        raw.marks_empty = True
+        raw.marks_empty = raw.has_lists = True
         if first_rank is not None:
             raw.kinds["rank"] = "integer"
     else:

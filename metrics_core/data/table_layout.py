@@ -206,8 +206,10 @@ class RowBuilder:
 def row_builder(
     file: InputTable, layout: TableLayout, kinds: Mapping[str, Kind], rank_base: int
 ) -> RowBuilder:
-    """Return the builder of rows; the index in a list is the rank, unless the table has ranks."""
-    is_ranked_by_index = layout.has_lists and "rank" in file.fields and "rank" not in kinds
+    """Return the builder of rows; the index in a list is the rank if no rank or score decides."""
+    is_ranked_by_index = (
+        layout.has_lists and "rank" in file.fields and not {"rank", "score"} & {*kinds}
+    )
     return RowBuilder(layout, kinds, rank_base if is_ranked_by_index else None)
 
 

@@ -21,6 +21,7 @@ from concord.metrics_core.errors import (
 
 USER = "user"
 Bounds = tuple[float, float]  # lowest and highest value of a metric
+SMALLEST, LARGEST = 1e-100, 1e100  # of the largest value of a metric: squares must be numbers
 
 
 def read_value_file(
@@ -85,7 +86,7 @@ def sorted_values(frame: pl.DataFrame, metrics: Iterable[str]) -> pl.DataFrame:
 
 
 def value_problems(location: str, frame: pl.DataFrame) -> Iterator[Problem]:
-    """Yield columns of a frame that do not hold numbers, and infinite values."""
+    """Yield columns that do not hold numbers, infinite values, and values that have no square."""
     for column in frame.select(pl.exclude(USER)):
         dtype = column.dtype
         if not (dtype.is_numeric() or dtype in {pl.Boolean, pl.Null}):
@@ -95,6 +96,19 @@ def value_problems(location: str, frame: pl.DataFrame) -> Iterator[Problem]:
             count = format_count(int(infinite.sum()), "value")
             problem = f"{column.name} of user {user!r} is infinite; {count} affected"
             yield Problem(location, problem, "write NaN where a user has no value")
+        elif dtype.is_float():
+            yield from _size_problems(location, frame[USER], column.cast(pl.Float64))
+
+
+def _size_problems(location: str, users: pl.Series, values: pl.Series) -> Iterator[Problem]:
+    """Yield the problem of values whose squares are beyond float64."""
+    sizes = values.abs().fill_nan(0).fill_null(0)
+    largest = np.max(sizes.to_numpy(), initial=0.0)
+    if largest and not SMALLEST <= largest <= LARGEST:
+        row = sizes.arg_max()
+        problem = f"{values.name} of user {users[row]!r} is {values[row]:g}"
+        problem += f", the largest value; the tests need one from {SMALLEST:g} to {LARGEST:g}"
+        yield Problem(location, problem, f"write {values.name} in another unit")
 
 
 def not_numbers(location: str, metric: str) -> InputError:

@@ -42,7 +42,8 @@ class StreamingEvaluator:
     parts : list of Part
         Results, one for each range of users.
     ids : DataFrame
-        The distinct users of the lists, then the distinct items.
+        The distinct users of the lists, then the distinct items, then the rows (with `rank`) whose
+        user and item have the same id.
     is_refused : bool
         True if the conventions refuse users of some range; then there are no parts. The message
         needs all users, so that the lists must be read again.
@@ -61,6 +62,7 @@ class StreamingEvaluator:
     def keep(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
         """Evaluate the lists of each table, and the users of the ground truth between them."""
         self.parts, self.is_refused = [], False
+        own_ids: list[pa.Table] = []
         self.text_ids = self._mixed_ids(schema)
         # Users have another order as text than as integers.
         batches = _merged(rows) if "user" in self.text_ids else iter(rows)
@@ -73,6 +75,7 @@ class StreamingEvaluator:
             nonlocal items
             for batch, low, high in _ranges(prefetch(batches)):
                 users.append(batch.users)
+                own_ids.append(_own_ids(batch.table))
                 batch_items = batch.column("item") if batch.items is None else batch.items
                 items = pc.unique(pa.chunked_array([items, batch_items]))
                 if not self.is_refused:
@@ -89,6 +92,7 @@ class StreamingEvaluator:
         columns = (
             pa.table({"user": pa.chunked_array(users, schema.field("user").type)}),
             pa.table({"item": items}),
+            *own_ids,
         )
         self.ids = pl.DataFrame(pa.concat_tables(columns, promote_options="default"))
 
@@ -134,6 +138,14 @@ class StreamingEvaluator:
         # Without a fingerprint of the users, which only comparisons read.
         counts = PartCounts(count_users(part.values, self.task), list_kinds(part.values))
         self.parts.append(replace(part, issues=issues, counts=counts))
+
+
+def _own_ids(lists: pa.Table) -> pa.Table:
+    """Return the rows whose user and item have the same id."""
+    user, item = (lists.column(name) for name in ("user", "item"))
+    if user.type != item.type:
+        user, item = (column.cast(pa.string()) for column in (user, item))
+    return lists.select(["user", "item", "rank"]).filter(pc.equal(user, item))
 
 
 def _with_text_ids(table: pa.Table, columns: Sequence[str]) -> pa.Table:

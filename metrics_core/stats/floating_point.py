@@ -7,7 +7,7 @@ import numpy as np
 
 from concord.metrics_core.metrics.elementary import log2
 from concord.metrics_core.metrics.judged import Bools, Floats
-from concord.metrics_core.metrics.metric import Bounds
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 
 _BITS = 53  # of a float64
 BLOCK_SIZE = 1 << 14  # values that fit the cache
@@ -131,20 +131,26 @@ RELATIVE = 1e-9  # of the larger of two values
 ABSOLUTE = 1e-12  # of the width of a metric's range
 
 
-def scale_of(bounds: Bounds) -> float:
-    """Return the width of a metric's range; 1 if it is unbounded."""
+def scale_of(bounds: Bounds, *values: Floats) -> float:
+    """Return the width of a metric's range; if it is unbounded, the largest absolute value."""
     width = bounds[1] - bounds[0]
-    return width if np.isfinite(width) else 1.0
+    if np.isfinite(width):
+        return width
+    return max((float(np.abs(v).max(initial=0.0, where=np.isfinite(v))) for v in values), default=0)
 
 
-def is_close(a: Floats, b: Floats, scale: float = 1.0) -> Bools:
-    """True where |a - b| <= max(1e-9 max(|a|, |b|), 1e-12 scale); False where a value is NaN."""
+def is_close(a: Floats, b: Floats, scale: float | None = None) -> Bools:
+    """True where |a - b| <= max(1e-9 max(|a|, |b|), 1e-12 scale); False where a value is NaN.
+
+    `scale` is the largest absolute value if None.
+    """
+    scale = scale_of(UNBOUNDED, a, b) if scale is None else scale
     with np.errstate(invalid="ignore"):
         limit = np.maximum(RELATIVE * np.maximum(np.abs(a), np.abs(b)), ABSOLUTE * scale)
         return np.asarray(np.abs(a - b) <= limit)
 
 
-def differences(a: Floats, b: Floats, scale: float = 1.0) -> Floats:
+def differences(a: Floats, b: Floats, scale: float | None = None) -> Floats:
     """Return a - b, exactly 0 where the values are close, NaN where one of them is NaN.
 
     Examples
@@ -158,6 +164,6 @@ def differences(a: Floats, b: Floats, scale: float = 1.0) -> Floats:
     return result
 
 
-def difference(a: float, b: float, scale: float = 1.0) -> float:
+def difference(a: float, b: float, scale: float | None = None) -> float:
     """Return a - b of two numbers, exactly 0 if they are close."""
     return float(differences(np.array([a]), np.array([b]), scale)[0])

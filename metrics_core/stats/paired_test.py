@@ -223,7 +223,8 @@ def paired_test(a: UserValues, b: UserValues, *, confidence: float) -> PairedTes
     """
     if a.clusters is not None:
         return _clustered_test(a, b, a.clusters, confidence)
-    blocks, n = _nonzero_differences(a.values, b.values, scale_of(a.bounds))
+    scale = scale_of(a.bounds, a.values, b.values)
+    blocks, n = _nonzero_differences(a.values, b.values, scale)
     n_nonzero = sum(map(len, blocks))
     above = sum(int(np.count_nonzero(block > 0)) for block in blocks)
     mean_a, mean_b = a.mean, b.mean
@@ -238,7 +239,7 @@ def paired_test(a: UserValues, b: UserValues, *, confidence: float) -> PairedTes
         return result
     blocks = [block for block in blocks if len(block)]
     lowest, highest = min(map(np.min, blocks)), max(map(np.max, blocks))
-    if n_nonzero == n and _are_equal(lowest, highest, a.bounds):
+    if n_nonzero == n and difference(highest, lowest, scale) == 0:  # no variance
         result = _with_equal_differences(result, confidence, a.bounds)
     else:
         error = _standard_deviation(blocks, result) / math.sqrt(n)
@@ -257,7 +258,7 @@ def _clustered_test(
 
     Shares of users are by the sign of the weighted sum of a user's differences.
     """
-    scale = scale_of(a.bounds)
+    scale = scale_of(a.bounds, a.values, b.values)
     diff = differences(a.values, b.values, scale)
     missing = np.isnan(diff)
     ratio = clusters.ratio(diff)
@@ -271,7 +272,7 @@ def _clustered_test(
     if result.n_nonzero < min_differing_for(1 - confidence):
         return result
     user_means = sums / ratio.denominator
-    if _are_equal(user_means.min(), user_means.max(), a.bounds):
+    if difference(user_means.max(), user_means.min(), scale) == 0:
         result = _with_equal_differences(result, confidence, a.bounds)
     else:
         result = _with_interval(
@@ -300,11 +301,6 @@ def _nonzero_differences(a: Floats, b: Floats, scale: float) -> tuple[list[Float
         diff = differences(np.compress(differs, block_a), np.compress(differs, block_b), scale)
         blocks.append(diff if diff.all() else diff[diff != 0])
     return blocks, n
-
-
-def _are_equal(lowest: float, highest: float, bounds: Bounds) -> bool:
-    """True if all differences are equal up to rounding, which is no variance."""
-    return difference(highest, lowest, scale_of(bounds)) == 0
 
 
 def _with_equal_differences(result: PairedTest, confidence: float, bounds: Bounds) -> PairedTest:

@@ -226,7 +226,7 @@ def _load_values(
     check_inside(key, path, allow_outside=params.input.allow_outside, part="values")
     check_path(path, settings)
     form = detect_format(path, entry.format, settings)
-    columns = {name: entry.columns.get(name, name) for name in (USER, *params.metrics)}
+    columns = {name: name for name in params.metrics} | entry.columns
     table = InputTable(str(path), form, (USER,), tuple(params.metrics), columns, settings)
     files = ModelFiles.of_model(params.results, model)
     bounds = {name: metric.range for name, metric in params.metrics.items()}

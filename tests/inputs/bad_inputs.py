@@ -450,12 +450,10 @@ RANKS = [
     BadInput("item_twice_in_lists_of_sessions",
         "".join(f'{{"user":"u","session_id":{n},"items":["a","b"],"scores":[2,1]}}\n'
                 for n in (1, 2)),
-        ("line 1 and line 2, column 'rank' (user 'u'): rank 1 occurs twice in the list;"
-         " 1 user affected",
+        ("line 1 and line 2 (user 'u'): the user has several lists; 1 user affected",
          "line 1 and line 2 (user 'u', item 'a'): the item occurs more than once in the list;"
          " 2 rows of 1 user affected"),
-        (SESSIONS("ground truth",
-                  OWN_RANK.replace("order: file", "order: score` or `order: file")),
+        (SESSIONS("ground truth", "write one list a user, or one row per item"),
          SESSIONS("ground truth", ONCE)),
         file="a.jsonl", page=72),
     Bad("item_twice_in_scored_lists_of_sessions",

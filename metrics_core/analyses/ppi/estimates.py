@@ -68,7 +68,8 @@ class LabelValues:
 
     def pair(self, a: str, b: str, means: Mapping[str, float]) -> PoweredPair:
         """Return the difference of two models, with a test if enough queries differ."""
-        config, scale = self.config, scale_of(self._bounds)
+        config, values = self.config, (self.people[a], self.people[b], self.judge[a], self.judge[b])
+        scale = scale_of(self._bounds, *values)
         people, judge = (differences(v[a], v[b], scale) for v in (self.people, self.judge))
         n, n_nonzero = len(people), int(np.count_nonzero(people))
         estimate, powered = self._estimate(a, b, people, judge, n_nonzero)

@@ -8,7 +8,7 @@ import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.list_batches import length_summary
-from concord.metrics_core.data.tables import scan
+from concord.metrics_core.data.tables import scan, schema_of
 from concord.metrics_core.errors import SettingNames
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap
@@ -28,6 +28,7 @@ STAR_MAXIMA = (4, 10)  # of scales of ratings
 _LIKED = 0.8  # of the highest rating: lowest rating of an item that a user liked
 _LOWEST = 0.2  # of the highest rating: a threshold that excludes almost nothing
 _OWN_DEPTH, _OWN_SHARE = 10, 0.1  # ranks of a list, and share of the users with their own id there
+_NEARLY_ALL, _TIMES_DEPTH = 0.9, 2  # of the users whose id is listed; items for each of the ranks
 _MIN_LENGTH = 5  # items of each user in a truth that looks like ranked lists
 
 
@@ -274,23 +275,43 @@ def own_id_warnings(
 ) -> Iterator[DataWarning]:
     """Yield a warning if users list the item with their own id, and it is not judged.
 
-    Only with words of search, whose queries may be documents: ids of users and items are equal by
-    chance.
+    With words of search, queries may be documents. Without them, ids of users and items may be
+    equal by chance, see `_shares_ids`.
     """
-    if data.words is None or conventions.exclude == "same_id":
+    if conventions.exclude == "same_id":
         return
     user, item = (pl.col(name).cast(pl.String) for name in ("user", "item"))
     n_own, n_users = {}, {}
     for model, result in models.items():
+        if "rank" not in schema_of(result.lists):
+            continue  # of Spark, whose lists are not here
         own = scan(result.lists).filter(pl.col("rank") <= _OWN_DEPTH, user == item)
         truth = scan(data.truth_of(result)).group_by(user).agg((user == item).any().alias("judged"))
         users = own.select(user).unique().join(truth.filter(~pl.col("judged")), on="user")
         n_own[model] = len(users.collect())
         n_users[model] = result.summary["users"]["evaluated"]
     shares = {m: n / n_users[m] for m, n in n_own.items() if n >= MIN_USERS}
-    names = tuple(model for model, share in shares.items() if share >= _OWN_SHARE)
+    names = tuple(
+        model
+        for model, share in shares.items()
+        if share >= _OWN_SHARE and (data.words or _shares_ids(models[model], n_own[model]))
+    )
     if names:
         most = max(names, key=shares.__getitem__)
         details = {"model": most, "share": shares[most], "users": n_own[most]}
         details |= {"of_users": n_users[most], "k": _OWN_DEPTH}
         yield DataWarning("own_id_listed", "notice", names, details)
+
+
+def _shares_ids(result: ModelResult, n_own: int) -> bool:
+    """True if users are items, and their ids not equal by chance.
+
+    Nearly all users whose id is listed for somebody list it themselves, of more items than chance
+    would bring to the first ranks.
+    """
+    users, items = (
+        scan(result.lists).select(pl.col(name).drop_nulls().unique().cast(pl.String)).collect()
+        for name in ("user", "item")
+    )
+    n_possible = len(users.join(items, left_on="user", right_on="item"))
+    return n_own >= _NEARLY_ALL * n_possible and len(items) >= _TIMES_DEPTH * _OWN_DEPTH

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import stats
 
 import concord as cc
 from concord.metrics_core.results.exported_tables import export_tables
@@ -259,6 +260,31 @@ def test_a_plan_can_be_made_of_it(name: str) -> None:
     assert plan.to_frame()["label"].to_list() == [name]
 
 
+@pytest.mark.parametrize("factor", [1e-98, 1e-12, 1e-6, 1.0, 1e99])
+def test_the_unit_of_values_changes_no_verdict(factor: float) -> None:
+    values = {m: {"X": {u: v * factor for u, v in t.items()}} for m, t in _UNITS.items()}
+
+    difference = cc.compare_values(values, **ARGUMENTS | {"primary": ["X"]}).difference(*_PAIR, "X")
+
+    assert difference.verdict == "better"
+    assert difference.n_nonzero == len(TOPICS)
+    expected = stats.ttest_rel(list(HIGH.values()), list(LOW.values())).pvalue
+    assert difference.p == pytest.approx(expected)
+
+
+_UNITS, _PAIR = {"dense": HIGH, "bm25": LOW}, ("dense", "bm25")
+
+
+@pytest.mark.parametrize("name", ["question", "query_id", "qid", "sample"])
+def test_the_column_of_users_is_recognised_or_named(name: str) -> None:
+    frames = {m: pl.DataFrame({name: [*t], "score": [*t.values()]}) for m, t in _UNITS.items()}
+    columns = {"dense": {"user": name}, "user": name} if name == "sample" else None
+
+    compared = cc.compare_values(frames, baseline="bm25", columns=columns)
+
+    assert compared.difference(*_PAIR, "score").verdict == "better"
+
+
 _FRAME = pl.DataFrame({"user": ["u", "v"], "AP": [0.5, 0.25]})
 REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no_dict": (_FRAME, {}, "values: must be a dict that maps a model's name to its values"),
@@ -268,8 +294,15 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "empty_dict": ({"a": {}}, {}, "values['a']: is empty"),
     "values_by_user": ({"a": {"u": 0.5}}, {},
         "values['a']: is a dict whose values are not all dicts"),
-    "no_user": ({"a": _FRAME.rename({"user": "query"})}, {},
-        "values['a']: has no column 'user' (there are: query, AP)"),
+    "no_user": ({"a": _FRAME.rename({"user": "sample"})}, {},
+        "values['a']: has no column 'user' (there are: sample, AP)"),
+    "no_such_column": ({"a": _FRAME}, {"columns": {"user": "qid"}},
+        "values['a']: has no column 'qid' (there are: user, AP)"),
+    "columns_of_no_model": ({"a": _FRAME}, {"columns": {"b": {"user": "qid"}}}, "columns['b']: is"),
+    "too_large": ({"a": {"AP": {"u": 0.5, "v": -1e308}}}, {},
+        "values['a']: AP of user 'v' is -1e+308, the largest value"),
+    "too_small": ({"a": {"AP": {"u": 1e-200, "v": 0}}}, {},
+        "values['a']: AP of user 'u' is 1e-200, the largest value"),
     "no_metric": ({"a": _FRAME.select("user")}, {}, "values['a']: has no column besides 'user'"),
     "no_rows": ({"a": _FRAME.head(0)}, {}, "values['a']: has no users"),
     "user_twice": ({"a": pl.concat([_FRAME, _FRAME.head(1)])}, {},

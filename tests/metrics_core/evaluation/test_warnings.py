@@ -1,5 +1,6 @@
 """`evaluate` warns wherever `compare` warns about one model, in the same words."""
 
+import random
 from typing import Any
 
 import polars as pl
@@ -153,7 +154,6 @@ def test_queries_that_list_themselves_are_counted() -> None:
 @pytest.mark.parametrize(
     "case",
     [
-        {"words": None},  # ids of users and items are equal by chance
         {"n_own": 9},
         {"rank": 11},
         {"truth": {user: {**items, str(user): 1} for user, items in TRUTH.items()}},
@@ -162,6 +162,31 @@ def test_queries_that_list_themselves_are_counted() -> None:
 )
 def test_an_own_id_is_no_warning_by_chance_or_if_judged_or_excluded(case: dict[str, Any]) -> None:
     assert _own_id_warnings(**{"n_own": 40, **case}) == []
+
+
+@pytest.mark.parametrize("is_sorted", [True, False])
+@pytest.mark.parametrize("as_id", [int, str])
+def test_queries_that_list_themselves_need_no_words(as_id: Any, *, is_sorted: bool) -> None:
+    """Sorted lists are evaluated while they are read."""
+    users = sorted(map(as_id, USERS), reverse=not is_sorted)
+    lists = {u: [u, *(as_id(1000 + int(u) + n) for n in range(12))] for u in users}
+
+    warnings = cc.evaluate(lists, {u: [lists[u][2]] for u in users}, metrics=["RR@5"]).warnings
+
+    assert "own_id_listed" in [each.code for each in warnings]
+
+
+@pytest.mark.parametrize(("n_users", "n_items"), [(100, 10), (100, 20), (50, 50), (400, 200)])
+def test_ids_of_users_and_items_that_are_equal_by_chance_are_no_warning(
+    n_users: int, n_items: int
+) -> None:
+    generator = random.Random(1)
+    lists = {u: generator.sample(range(n_items), min(n_items, 20)) for u in range(n_users)}
+    truth = {u: [generator.randrange(n_items)] for u in lists}
+
+    warnings = cc.evaluate(lists, truth, metrics=["RR@5"]).warnings
+
+    assert "own_id_listed" not in [each.code for each in warnings]
 
 
 def _copies(n_users: int, n_with_copies: int, **options: Any) -> list[DataWarning]:
