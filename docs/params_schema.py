@@ -25,8 +25,8 @@ def params_schema() -> dict[str, Any]:
 def _conventions() -> dict[str, Any]:
     schemas = {each.name: _convention(each) for each in CONVENTIONS}
     del schemas["exclude"]  # params.yaml has it in the section data
-    required = [each.name for each in PRESET_CONVENTIONS]
-    overridable = {name: schemas[name] for name in required}
+    required = [each.name for each in PRESET_CONVENTIONS if not each.omits_default]
+    overridable = {each.name: schemas[each.name] for each in PRESET_CONVENTIONS}
     return {
         "type": "object",
         "description": "What each number means, by value.",

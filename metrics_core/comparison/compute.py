@@ -194,14 +194,15 @@ def collect_quality(models: Models, data: EvaluationData) -> dict[str, Any]:
 def collect_conventions(config: ComparisonConfig) -> PinnedConventions:
     """Return every convention with its value and the evaluated metrics that it can change."""
     pinned, evaluated = config.conventions, {label.name for label in config.labels}
+    stored = pinned.as_dict()
     values = tuple(
         PinnedConvention(
             each.name,
-            value,
+            getattr(pinned, each.name),
             tuple(name for name in affected_metrics(each.name) if name in evaluated),
         )
         for each in CONVENTIONS
-        if (value := getattr(pinned, each.name)) is not None or not each.describes_data
+        if each.name in stored
     )
     overrides = pinned.as_dict()["overrides"]
     return PinnedConventions(pinned.preset, pinned.fingerprint, values, overrides)

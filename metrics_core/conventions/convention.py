@@ -79,6 +79,8 @@ class Convention:
         True if it belongs to the grades of a data set; any preset allows any value.
     describes_data : bool
         True if it belongs to the data: no preset sets it, and files omit it unless it is set.
+    omits_default : bool
+        True if files omit the default: those of older versions do not have the convention.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Convention:
     sets_ranking: bool = False
     sets_scale: bool = False
     describes_data: bool = False
+    omits_default: bool = False
 
     def allowed_values(self) -> str:
         """Return all allowed values as text, for a message."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple, Self
 
 from concord.metrics_core.conventions.convention import Value
-from concord.metrics_core.conventions.data_conventions import DATA_CONVENTIONS
 from concord.metrics_core.conventions.option_types import ConventionValues
 from concord.metrics_core.conventions.registry import (
+    CONVENTIONS,
     PRESET_CONVENTIONS,
     key_problems,
     value_problems,
@@ -18,10 +18,12 @@ from concord.metrics_core.conventions.registry import (
 from concord.metrics_core.errors import raise_problems
 
 ANY_CUTOFF = "@k"  # ends the key of an override of labels with a cutoff
-# Conventions that files omit unless they are set.
+# Conventions that files omit unless they are set, and their defaults.
 OPTIONAL: Mapping[str, Value] = {
     "own_metrics": {},
-    **{each.name: each.default for each in DATA_CONVENTIONS},
+    **{
+        each.name: each.default for each in CONVENTIONS if each.describes_data or each.omits_default
+    },
 }
 
 
@@ -147,16 +149,23 @@ class Conventions(ConventionValues):
 
     def as_dict(self) -> dict[str, Value]:
         """Return plain data, as in params.yaml and in every result."""
-        optional = {name: value for name in OPTIONAL if (value := getattr(self, name))}
+        optional = self._optional_values()
         if self.exclude:
             optional["exclude"] = str(self.exclude)  # the name of pairs, without the pairs
-        content = {"preset": self.preset, **self.preset_values(), "overrides": self.overrides}
+        content = {"preset": self.preset, **self._required_values(), "overrides": self.overrides}
         return deepcopy({**content, **optional})
 
     @property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that identify the values; the preset's name has no effect."""
-        optional = {name: value for name in OPTIONAL if (value := getattr(self, name))}
-        content = {"knobs": self.preset_values(), "overrides": self.overrides, **optional}
+        values = {"knobs": self._required_values(), "overrides": self.overrides}
+        content = {**values, **self._optional_values()}
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def _required_values(self) -> dict[str, Value]:
+        return {name: v for name, v in self.preset_values().items() if name not in OPTIONAL}
+
+    def _optional_values(self) -> dict[str, Value]:
+        values = {name: getattr(self, name) for name in OPTIONAL}
+        return {name: v for name, v in values.items() if v and v != OPTIONAL[name]}

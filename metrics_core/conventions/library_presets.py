@@ -58,7 +58,8 @@ _IR_MEASURES = {
         "ERR": {"score_dtype": "float64", "round": {"user": 5}},
     },
 }
-_REPLAY = {
+_ALL_LISTS = {"user_recs_only": "nan"}  # beyond accuracy: lists count without ground truth, too
+_REPLAY: Mapping[str, Any] = {
     **_LIBRARY,
     "ap_denominator": "min_k_relevant",
     "overrides": {name: {"duplicates": "first"} for name in ("P", "R", "Hit")},
@@ -98,6 +99,17 @@ _POLIMI = {
     "ap_denominator": "min_len_relevant",
     "gain": "exp2",
     "ideal": "truth",
+    "overrides": {"nDCG": {"relevance_threshold": None}},
+}
+# Fed with the documents that were scored: what is not among them does not exist.
+_BOOSTING = {
+    **_LIBRARY,
+    "truth_visible": "retrieved",
+    "ap_denominator": "min_k_relevant",
+    "gain": "exp2",
+    "user_no_recs": "drop",
+    "user_empty_truth": "one",
+    "user_recs_only": "one",
 }
 
 LIBRARY_PRESETS: Mapping[str, Preset] = {
@@ -133,7 +145,14 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
     ),
     "rectools": Preset(
         "RecTools: the ideal of nDCG is k hits, however many relevant items there are.",
-        {**_LIBRARY, "ties": "given", "ideal": "full_k", "ild_distance": "hamming"},
+        {
+            **_LIBRARY,
+            "ties": "given",
+            "ideal": "full_k",
+            "ild_distance": "hamming",
+            "ild_one_item": "zero",
+            "overrides": dict.fromkeys(("Novelty", "ARP", "ILD", "Serendipity"), _ALL_LISTS),
+        },
         metrics="P R F1 Hit AP RR nDCG Coverage Novelty ARP ILD Serendipity",
         package="rectools 0.19.0",
     ),
@@ -162,7 +181,13 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
     ),
     "replay": Preset(
         "RePlay on pandas, polars or Spark frames: equal scores by item, descending.",
-        {**_REPLAY, "ties": "item_desc", "novelty_norm": "log2_users"},
+        {
+            **_REPLAY,
+            "ties": "item_desc",
+            "novelty_norm": "log2_users",
+            "novelty_denominator": "k",
+            "overrides": {**_REPLAY["overrides"], "Novelty": _ALL_LISTS},
+        },
         metrics="P R Hit AP RR nDCG Novelty",
         package="replay-rec 0.22.0",
     ),
@@ -242,6 +267,12 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
         metrics="DCG nDCG",
         package="lenskit 2025.8.1",
     ),
+    "lenskit_graded": Preset(
+        "LensKit, NDCG(gain='rating') and DCG(gain='rating'): the gain is the rating.",
+        {**_LENSKIT, "relevance_threshold": None, "gain": "linear", "discount": {"jk": 2}},
+        metrics="DCG nDCG",
+        package="lenskit 2025.8.1",
+    ),
     "lenskit_java": Preset(
         "LensKit for Java: F1 of the means, "
         "AP over the hits and over users who have any relevant item.",
@@ -255,7 +286,10 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
             "gain": "linear",
             "discount": {"jk": 2},
             "user_empty_truth": "zero",
-            "overrides": {"AP": {"user_empty_truth": "drop", "user_no_recs": "drop"}},
+            "overrides": {
+                "AP": {"user_empty_truth": "drop", "user_no_recs": "drop"},
+                "nDCG": {"relevance_threshold": None},
+            },
         },
         metrics="P R F1 AP RR nDCG",
     ),
@@ -322,6 +356,7 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
         {
             **_LIBRARY,
             **_EMPTY_IS_ZERO,
+            "relevance_threshold": None,
             "ties": "average",
             "gain": "linear",
             "user_no_recs": "drop",
@@ -342,7 +377,7 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
             "user_no_recs": "drop",
             "user_both_empty": "drop",
             "user_recs_only": "zero",
-            "overrides": {"nDCG": {"ties": "average"}},
+            "overrides": {"nDCG": {"relevance_threshold": None, "ties": "average"}},
         },
         metrics="P R Hit AP RR nDCG Rprec",
         package="torchmetrics 1.9.0",
@@ -357,8 +392,26 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
             "gain": "exp2",
             "user_no_recs": "drop",
             "user_recs_only": "zero",
+            "overrides": {name: {"relevance_threshold": None} for name in ("DCG", "nDCG")},
         },
         metrics="P R Hit AP RR DCG nDCG",
+    ),
+    "xgboost": Preset(
+        "XGBoost, ndcg, map and pre: gain 2^grade - 1, a group without a relevant document is 1.",
+        {
+            **_BOOSTING,
+            "score_dtype": "float32",
+            "precision_denominator": "len",
+            "overrides": {"P": {"user_empty_truth": "zero", "user_recs_only": "zero"}},
+        },
+        metrics="P AP nDCG",
+        package="xgboost-cpu 3.2.0",
+    ),
+    "lightgbm": Preset(
+        "LightGBM, ndcg and map: gain 2^grade - 1, a query without a relevant document is 1.",
+        _BOOSTING,
+        metrics="AP nDCG",
+        package="lightgbm 4.7.0",
     ),
     "ignite": Preset(
         "PyTorch-Ignite, rec_sys.NDCG and HitRate: gain 2^grade - 1.",

@@ -256,6 +256,16 @@ METRIC_CONVENTIONS: tuple[Convention, ...] = (
         values={"none": "in bits", "log2_users": "divided by log2 of the training users"},
     ),
     Convention(
+        "novelty_denominator",
+        "What novelty divides the sum over the list by.",
+        default="len",
+        values={
+            "len": "the items in the list, at most k",
+            "k": "the cutoff k; without one the items in the list",
+        },
+        omits_default=True,
+    ),
+    Convention(
         "cold_item",
         "What an item without a training user adds to novelty.",
         default="one_user",
@@ -282,6 +292,13 @@ METRIC_CONVENTIONS: tuple[Convention, ...] = (
             "jaccard": "1 - common categories / categories of either",
             "hamming": "the number of categories that only one of the two has",
         },
+    ),
+    Convention(
+        "ild_one_item",
+        "The diversity of a list of one item.",
+        default="undefined",
+        values={"undefined": "undefined: there is no pair", "zero": "0"},
+        omits_default=True,
     ),
     Convention(
         "serendipity_kind",

@@ -14,11 +14,11 @@ PresetName = Literal[
     "rectools_achievable", "rectools_by_k", "rectools_r_precision", "replay", "replay_dict",
     "ms_recommenders", "ms_recommenders_map_at_k", "ms_recommenders_raw", "ms_recommenders_exp",
     "ms_spark", "ms_spark_map", "spark_mllib", "spark_mllib_map", "spark_mllib_graded", "lenskit",
-    "lenskit_log2", "lenskit_java", "elliot", "elliot_rendle2020", "recbole", "polimi",
-    "polimi_min_den", "recpack", "recpack_calibrated", "cornac", "implicit", "sklearn_ndcg",
-    "torchmetrics", "tf_ranking", "ignite", "mlflow_retriever", "evidently", "kaggle_ml_metrics",
-    "recmetrics_mark", "trec_eval", "mteb", "mteb_old_ties", "beir", "beir_r_cap", "ntcireval",
-    "rank_eval"
+    "lenskit_log2", "lenskit_graded", "lenskit_java", "elliot", "elliot_rendle2020", "recbole",
+    "polimi", "polimi_min_den", "recpack", "recpack_calibrated", "cornac", "implicit",
+    "sklearn_ndcg", "torchmetrics", "tf_ranking", "xgboost", "lightgbm", "ignite",
+    "mlflow_retriever", "evidently", "kaggle_ml_metrics", "recmetrics_mark", "trec_eval", "mteb",
+    "mteb_old_ties", "beir", "beir_r_cap", "ntcireval", "rank_eval"
 ]
 
 
@@ -69,9 +69,11 @@ class ConventionValues:
     user_coverage_kind: str
     novelty_population: str
     novelty_norm: str
+    novelty_denominator: str
     cold_item: str
     longtail_head: float
     ild_distance: str
+    ild_one_item: str
     serendipity_kind: str
     calibration_alpha: float
     coverage_items: str
@@ -127,9 +129,11 @@ class ConventionOptions(TypedDict, total=False):
     user_coverage_kind: Literal["any", "full"]
     novelty_population: Literal["users", "interactions"]
     novelty_norm: Literal["none", "log2_users"]
+    novelty_denominator: Literal["len", "k"]
     cold_item: Literal["one_user", "skip", "zero"]
     longtail_head: float
     ild_distance: Literal["cosine", "jaccard", "hamming"]
+    ild_one_item: Literal["undefined", "zero"]
     serendipity_kind: Literal["popularity", "history"]
     calibration_alpha: float
     coverage_items: Literal["catalogue", "train"]

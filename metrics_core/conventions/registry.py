@@ -50,7 +50,8 @@ USER_CONVENTIONS: tuple[Convention, ...] = (
     ),
     Convention(
         "user_recs_only",
-        "A user with a list who is not in the ground truth.",
+        "A user with a list who is not in the ground truth; metrics of the list alone "
+        "keep its value unless this is drop.",
         default="drop",
         values=_USER_POLICY,
         metrics="users",

@@ -16,6 +16,7 @@ from concord.metrics_core.evaluation.sampled_candidates import (
 )
 from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
+from concord.metrics_core.metrics.discounting import gains
 from concord.metrics_core.metrics.judged import Bools, Floats, Judged
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.metrics.ranked_lists import RankedLists
@@ -329,10 +330,14 @@ def user_cases(judged: Judged, label: Label, conventions: Conventions) -> Cases:
     They are determined before `judged_only` removes items.
     """
     if label.metric.describes_list:
-        return {}
+        is_agreement = label.metric.family == "agreement"
+        return {"user_recs_only": ~judged.known & (judged.n_listed > 0)} if is_agreement else {}
     threshold = conventions.relevance_threshold if label.metric.uses_relevance else None
     lists = judged.relevant(threshold, conventions.truth_visible)
     listed, relevant = lists.n_listed > 0, lists.n_relevant > 0
+    if "gain" in label.metric.conventions and (threshold or 0) <= 0:  # grade 0 has no gain
+        gain = gains(lists.truth_grade, conventions.gain, threshold)
+        relevant = np.bincount(lists.truth_user[gain > 0], minlength=lists.n_users) > 0
     return {
         "user_no_recs": ~listed & relevant,
         "user_empty_truth": lists.known & listed & ~relevant,

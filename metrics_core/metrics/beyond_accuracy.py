@@ -50,6 +50,7 @@ def novelty(
     *,
     novelty_population: str,
     novelty_norm: str,
+    novelty_denominator: str,
     cold_item: str,
 ) -> Floats:
     """Novelty@k = mean over the top k of log2(training users / training users of the item).
@@ -74,6 +75,8 @@ def novelty(
         information = np.where(is_warm, information, 0.0)
     weight = np.ones(items.n_items) if cold_item != "skip" else is_warm.astype(np.float64)
     n_items = lists.total(weight[lists.row_item], k)
+    if novelty_denominator == "k" and k is not None:
+        n_items = np.where(n_items > 0, k, 0)
     mean = lists.sums(information[lists.row_item], k).mean(n_items)
     if novelty_norm == "none":
         return mean
@@ -115,14 +118,17 @@ def long_tail(lists: RankedLists, k: int | None, *, longtail_head: float) -> Flo
     return lists.mean(tail[lists.row_item].astype(np.float64), k)
 
 
-def intra_list_diversity(lists: RankedLists, k: int | None, *, ild_distance: str) -> Floats:
+def intra_list_diversity(
+    lists: RankedLists, k: int | None, *, ild_distance: str, ild_one_item: str
+) -> Floats:
     """ILD@k = mean over the pairs of items in the top k of the distance of their features.
 
     The convention `ild_distance` chooses the distance: 1 - cosine similarity, 1 - common categories
     / categories of either, or the number of categories that only one of the two has.
     The cosine distance of an item without features to any item is 1.
     The Jaccard distance of two items without categories is 0.
-    Undefined for fewer than two items, and without features.
+    Undefined for fewer than two items, and without features; `ild_one_item: zero` counts one item
+    as 0.
 
     Returns
     -------
@@ -141,8 +147,11 @@ def intra_list_diversity(lists: RankedLists, k: int | None, *, ild_distance: str
     length = lists.length(k)
     pairs = length * (length - 1) // 2
     if ild_distance == "cosine":
-        return 1.0 - np.minimum(ratio_or_nan(_cosine_similarity_of_pairs(lists, k), pairs), 1.0)
-    return _category_distances_of_pairs(lists, k, ild_distance).mean(pairs)
+        similarity = ratio_or_nan(_cosine_similarity_of_pairs(lists, k), pairs)
+        diversity = 1.0 - np.minimum(similarity, 1.0)
+    else:
+        diversity = _category_distances_of_pairs(lists, k, ild_distance).mean(pairs)
+    return np.where((length == 1) & (ild_one_item == "zero"), 0.0, diversity)
 
 
 def serendipity(lists: RankedLists, k: int | None, *, serendipity_kind: str) -> Floats:

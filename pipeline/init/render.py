@@ -62,6 +62,7 @@ def params_yaml(content: Mapping[str, Any], version: str | None) -> str:
             _COMMENTS.get(each.name, each.allowed_values()),
         )
         for each in PRESET_CONVENTIONS
+        if not each.omits_default
     ]
     template = _template("params.yaml.j2")
     return template.render(version=version, conventions=conventions, **content)

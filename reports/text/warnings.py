@@ -246,9 +246,14 @@ def _not_in_catalogue(details: Details) -> Texts:
 def _duplicates_counted(details: Details) -> Texts:
     rows = format_count(details["rows"], "row")
     units = format_count(details["n_users"], details["unit"])
+    effect = (
+        "counts each copy as a further hit: values are too high, even above 1."
+        if details.get("counted", True)  # missing in results of older versions
+        else "leaves copies in place, and they push later hits down: values may be too low."
+    )
     return (
         f"Lists hold copies of an item: up to {rows} of {units} ({details['model']}). "
-        "`duplicates: keep` counts each copy as a further hit: values are too high, even above 1.",
+        f"`duplicates: keep` {effect}",
         f"{details['setting']}, or list each item once; copies are often chunks of one document",
     )
 

@@ -9,6 +9,7 @@ ground truth has an entry without items.
 
 import json
 import random
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -36,6 +37,24 @@ _CORNERS = (
     ("unjudged_but_0", "2 9 10", "9:0 44:1"),
 )
 
+# Cases of single libraries: those that take such grades, have such metrics or tell lists apart.
+_ALSO_BEYOND = ("short", "missing", "duplicates", "random50")
+_FRACTIONS = ("half_stars", "fractions")
+_BEYOND = (*(f"beyond_{name}" for name in _ALSO_BEYOND), "no_categories")
+FURTHER = {
+    "evidently": _FRACTIONS,
+    "ignite": _FRACTIONS,
+    "lenskit": (*_FRACTIONS, "empty_lists"),
+    "polimi": (*_FRACTIONS, *_BEYOND),
+    "pytrec_eval": ("empty_lists",),
+    "ranx": _FRACTIONS,
+    "recommenders": _FRACTIONS,
+    "rectools": _BEYOND,
+    "replay": _BEYOND,
+    "sklearn": _FRACTIONS,
+    "torchmetrics": _FRACTIONS,
+}
+
 
 def cases_for(library: str) -> list[Case]:
     """Return the small cases of a library; those of recommender libraries are shared."""
@@ -45,9 +64,10 @@ def cases_for(library: str) -> list[Case]:
         "rbo": list_pairs,
         "pyndeval": diversity_qrels,
     }
-    if library == "pytrec_eval":
-        return [*ranking_cases(), pooled()]
-    return special[library]() if library in special else ranking_cases()
+    if library in special:
+        return special[library]()
+    further = [further_cases()[name] for name in FURTHER.get(library, ())]
+    return [*ranking_cases(), *([pooled()] if library == "pytrec_eval" else []), *further]
 
 
 @cache
@@ -85,6 +105,21 @@ def ranking_cases() -> list[Case]:
         ties_integers,
         _near_ties(ties_integers),
     ]
+
+
+@cache
+def further_cases() -> dict[str, Case]:
+    """Return cases of some libraries: fractional grades, lists with a train, empty lists."""
+    cases = [
+        # Grades below 1 and between whole numbers; some users have no grade of 1 or more.
+        _fractional("half_stars", 13, [n / 2 for n in range(1, 11)]),
+        _fractional("fractions", 14, [0, 0.11, 0.47, 0.53, 1, 1.39, 1.56]),
+        # What metrics beyond accuracy read, with lists that are short, missing or hold copies.
+        *(_with_train(case) for case in ranking_cases() if case["name"] in _ALSO_BEYOND),
+        _no_categories(),
+        _empty_lists(),
+    ]
+    return {case["name"]: case for case in cases}
 
 
 @cache
@@ -196,7 +231,7 @@ def _population(
     users: int,
     lengths: tuple[int, ...],
     judged: tuple[int, ...],
-    grades: tuple[int, ...] = (1,),
+    grades: Sequence[float] = (1,),
     missing: float = 0.0,
     levels: int = 0,
     copies: bool = False,
@@ -262,15 +297,43 @@ def _whole() -> Case:
 
 
 def _beyond_accuracy() -> Case:
-    """Return lists with a train, a catalogue with categories, and items in neither."""
-    case = _population("beyond", 9, users=30, lengths=(12,), judged=(5, 10))
+    """Return full lists with items that the train lacks."""
+    return _with_train(_population("beyond", 9, users=30, lengths=(12,), judged=(5, 10)))
+
+
+def _with_train(case: Case) -> Case:
+    """Return the case with a train, which lacks some items, and a catalogue with categories."""
     draw = random.Random(10)
     train = {user: draw.sample(ITEMS[:34], k=draw.choice([2, 5, 9])) for user in case["truth"]}
     categories = ["action", "comedy", "drama", "war"]
+    name = case["name"]
     return case | {
+        "name": f"beyond_{name}" if name in _ALSO_BEYOND else name,
         "train": {user: sorted(items) for user, items in train.items()},
         "categories": {item: sorted(draw.sample(categories, k=2)) for item in ITEMS},
     }
+
+
+def _no_categories() -> Case:
+    """Return lists of which some hold an item of the catalogue that has no categories."""
+    case = _population("no_categories", 15, users=15, lengths=(1, 2, 4), judged=(3,))
+    case = _with_train(case)
+    return case | {"categories": case["categories"] | {item: [] for item in ITEMS[:8]}}
+
+
+def _fractional(name: str, seed: int, grades: Sequence[float]) -> Case:
+    """Return random grades; the last users have only grades below 1."""
+    case = _population(name, seed, users=15, lengths=(12,), judged=(8, 15), grades=grades)
+    for user in ("u13", "u14"):
+        case["truth"][user] = {i: min(g, 0.5) for i, g in case["truth"][user].items()}
+    return case
+
+
+def _empty_lists() -> Case:
+    """Return users with an empty list and users without one."""
+    case = _population("empty_lists", 16, users=12, lengths=(3, 12), judged=(3, 8))
+    lists = {user: [] if n < 3 else rows for n, (user, rows) in enumerate(case["lists"].items())}
+    return case | {"lists": {user: rows for user, rows in lists.items() if user != "u11"}}
 
 
 def _corners(name: str) -> Case:

@@ -22,6 +22,7 @@ LIBRARIES = {  # page -> its environment in tests/parity/libraries
     "recbole": "recbole",
     "recommenders": "recommenders",
     "mlflow-evaluate": "mlflow",
+    "gradient-boosting": "gradient_boosting",
 }
 _PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _ROW = re.compile(r"^\| `(.+)` \| `(.+)` \| `(\w+)` \| ([\d.]+) \|$", re.MULTILINE)

@@ -92,12 +92,15 @@ def checked_codes(config: EvaluationConfig, models: Models, data: EvaluationData
 
 
 def _counted_duplicates(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
-    """Yield a warning if lists hold copies of an item that a metric counts as further hits."""
+    """Yield a warning if lists hold copies that a metric counts, or that push its hits down."""
     conventions = config.conventions
-    if not any(
-        label.metric.counts_copies and label.conventions(conventions).duplicates == "keep"
+    metrics = [
+        label.metric
         for label in config.labels
-    ):
+        if label.conventions(conventions).duplicates == "keep"
+    ]
+    are_counted = any(metric.counts_copies for metric in metrics)
+    if not are_counted and all(metric.family != "accuracy" for metric in metrics):
         return
     lists = {
         model: max((each.quality for each in result.replicate_results), key=_share_with_copies)
@@ -109,7 +112,7 @@ def _counted_duplicates(config: EvaluationConfig, models: Models) -> Iterator[Da
         quality = lists[max(shares, key=shares.__getitem__)]
         rows, n_users = (quality["duplicates"][name] for name in ("rows", "users"))
         details = {**_largest(shares), "rows": rows, "n_users": n_users}
-        details["unit"] = unit_word(conventions)
+        details |= {"unit": unit_word(conventions), "counted": are_counted}
         details["setting"] = config.settings.convention_fix("duplicates", "drop or first")
         severity = severity_of_rows(n_users, quality["users"])
         yield DataWarning("duplicates_counted", severity, names, details)

@@ -213,13 +213,21 @@ def test_copies_that_count_as_hits_are_a_warning(n_users: int, severity: str) ->
     [
         {"conventions": cc.preset("pytrec_eval", duplicates="drop")},
         {"conventions": cc.preset("pytrec_eval", duplicates="first")},
-        {"metrics": ["RR@2"]},  # reads the first hit only
+        {"metrics": ["Personalization@2"]},  # reads the items only
     ],
 )
 def test_copies_that_do_not_count_are_no_warning(options: dict[str, Any]) -> None:
     assert not _copies(10, n_with_copies=5, **options)
     assert _copies(10, n_with_copies=5)
     assert not _copies(10, n_with_copies=0)
+
+
+@pytest.mark.parametrize("preset", ["trec_eval", "pytrec_eval", "ir_measures"])
+def test_copies_that_push_the_first_hit_down_are_a_warning(preset: Any) -> None:
+    (warning,) = _copies(100, n_with_copies=1, metrics=["RR"], conventions=preset)
+
+    assert warning.severity == "serious"
+    assert "they push later hits down: values may be too low" in warning.sentence
 
 
 @pytest.mark.parametrize(("words", "severities"), [(SEARCH, ["notice"]), (None, [])])

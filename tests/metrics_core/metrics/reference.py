@@ -58,10 +58,8 @@ def value(
         return _average(values, pinned)
     came = User(list(ranked or []), truth, k, pinned)
     user = replace(came, ranked=_judged(came)) if parameters.pop("judged_only", 0) else came
-    if metric in OF_LIST and truth is None and pinned.user_recs_only == "drop":
-        return None
     known = came.judged if metric == "Judged" else came.relevant
-    policy = None if metric in OF_LIST else _policy(came, known)
+    policy = _policy(came, known) if metric not in OF_LIST or truth is None else None
     if policy == "drop":
         return None
     exact = METRICS[metric](user, **parameters) if policy is None else _by_policy(policy)

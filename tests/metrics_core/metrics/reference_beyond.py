@@ -54,6 +54,7 @@ def novelty(
     *,
     novelty_population: str,
     novelty_norm: str,
+    novelty_denominator: str,
     cold_item: str,
 ) -> float:
     items = {"users": world.n_train_users, "interactions": world.n_interactions}
@@ -67,6 +68,8 @@ def novelty(
         divisor += users > 0 or cold_item == "zero"
     if divisor == 0 or items[novelty_population] == 0:
         return math.nan
+    if novelty_denominator == "k" and k is not None:
+        divisor = k
     if novelty_norm == "none":
         return total / divisor
     return total / divisor / math.log2(world.n_train_users) if world.n_train_users > 1 else math.nan
@@ -87,9 +90,13 @@ def long_tail(world: World, user: str, k: int | None, *, longtail_head: float) -
     return _mean([item not in head for item in world.top(user, k)])
 
 
-def intra_list_diversity(world: World, user: str, k: int | None, *, ild_distance: str) -> float:
+def intra_list_diversity(
+    world: World, user: str, k: int | None, *, ild_distance: str, ild_one_item: str
+) -> float:
     distance = {"cosine": cosine_distance, "jaccard": _jaccard, "hamming": _hamming}[ild_distance]
     listed = [world.features[item] for item in world.top(user, k)]
+    if len(listed) == 1 and ild_one_item == "zero":
+        return 0.0
     return _mean([distance(a, b) for a, b in combinations(listed, 2)])
 
 

@@ -41,7 +41,16 @@ WORLD = World(
 )
 
 Options = Mapping[str, Any]
-MIUF: Options = {"novelty_population": "users", "novelty_norm": "none", "cold_item": "one_user"}
+MIUF: Options = {
+    "novelty_population": "users",
+    "novelty_norm": "none",
+    "novelty_denominator": "len",
+    "cold_item": "one_user",
+}
+COSINE, JACCARD, HAMMING = (
+    {"ild_distance": distance, "ild_one_item": "undefined"}
+    for distance in ("cosine", "jaccard", "hamming")
+)
 
 # metric, options, k, then ann, bob, cy (no list) and eve (one cold item, no history)
 WORKED: list[tuple[Any, ...]] = [
@@ -52,6 +61,7 @@ WORKED: list[tuple[Any, ...]] = [
     # users 1, cold, 4 | 4, 2 | cold, of 4
     ("novelty", MIUF, 3, (log2(4) + log2(4) + 0) / 3, (0 + log2(2)) / 2, nan, log2(4)),
     ("novelty", MIUF, 1, log2(4), 0, nan, log2(4)),
+    ("novelty", {**MIUF, "novelty_denominator": "k"}, 3, 4 / 3, 1 / 3, nan, 2 / 3),
     ("novelty", {**MIUF, "cold_item": "skip"}, 3, (log2(4) + 0) / 2, log2(2) / 2, nan, nan),
     ("novelty", {**MIUF, "cold_item": "zero"}, 3, (log2(4) + 0) / 3, log2(2) / 2, nan, 0),
     (
@@ -82,16 +92,17 @@ WORKED: list[tuple[Any, ...]] = [
     # ann: {1}, {1, 2}, {0}; bob: {0}, {0, 1}
     (
         "intra_list_diversity",
-        {"ild_distance": "cosine"},
+        COSINE,
         3,
         ((1 - 1 / sqrt(2)) + 1 + 1) / 3,
         1 - 1 / sqrt(2),
         nan,
         nan,
     ),
-    ("intra_list_diversity", {"ild_distance": "jaccard"}, 3, (1 / 2 + 1 + 1) / 3, 1 / 2, nan, nan),
-    ("intra_list_diversity", {"ild_distance": "hamming"}, 3, (1 + 3 + 2) / 3, 1, nan, nan),
-    ("intra_list_diversity", {"ild_distance": "hamming"}, 2, 1, 1, nan, nan),
+    ("intra_list_diversity", JACCARD, 3, (1 / 2 + 1 + 1) / 3, 1 / 2, nan, nan),
+    ("intra_list_diversity", HAMMING, 3, (1 + 3 + 2) / 3, 1, nan, nan),
+    ("intra_list_diversity", {**HAMMING, "ild_one_item": "zero"}, 3, (1 + 3 + 2) / 3, 1, nan, 0),
+    ("intra_list_diversity", HAMMING, 2, 1, 1, nan, nan),
     # catalogue of 5; popularity ranks: item 0 has 1, item 1 has 2, items 2 and 3 have 3
     (
         "serendipity",
@@ -160,8 +171,8 @@ EDGES: list[tuple[Any, ...]] = [
     (ONE_TRAIN_USER, "novelty", MIUF, 2, 0, 0, nan, 0),
     (ONE_TRAIN_USER, "novelty", {**MIUF, "novelty_norm": "log2_users"}, 2, nan, nan, nan, nan),
     *(
-        (EQUAL_FEATURES, "intra_list_diversity", {"ild_distance": distance}, 3, 0, 0, nan, nan)
-        for distance in ("cosine", "jaccard", "hamming")
+        (EQUAL_FEATURES, "intra_list_diversity", distance, 3, 0, 0, nan, nan)
+        for distance in (COSINE, JACCARD, HAMMING)
     ),
     (EQUAL_FEATURES, "serendipity", {"serendipity_kind": "history"}, 3, 0, 0, nan, nan),
     (IN_PROPORTION, "calibration", {"calibration_alpha": 0.01}, None, 0, 0),
@@ -257,11 +268,15 @@ PER_USER = _all(
     novelty={
         "novelty_population": ("users", "interactions"),
         "novelty_norm": ("none", "log2_users"),
+        "novelty_denominator": ("len", "k"),
         "cold_item": ("one_user", "skip", "zero"),
     },
     average_popularity={},
     long_tail={"longtail_head": (0.07, 0.2, 0.5, 0.8, 1.0)},
-    intra_list_diversity={"ild_distance": ("cosine", "jaccard", "hamming")},
+    intra_list_diversity={
+        "ild_distance": ("cosine", "jaccard", "hamming"),
+        "ild_one_item": ("undefined", "zero"),
+    },
     serendipity={"serendipity_kind": ("popularity", "history")},
     calibration={"calibration_alpha": (0.01, 0.3, 1.0)},
     popularity_correlation={},
@@ -317,7 +332,7 @@ def test_every_metric_equals_its_definition_under_every_convention(world: World)
 @given(world=worlds(numbers=REAL))
 def test_cosines_of_vectors_equal_their_definitions(world: World) -> None:
     of_vectors: list[tuple[str, dict[str, Any]]] = [
-        ("intra_list_diversity", {"ild_distance": "cosine"}),
+        ("intra_list_diversity", COSINE),
         ("serendipity", {"serendipity_kind": "history"}),
     ]
 
@@ -364,7 +379,7 @@ def test_rounding_takes_no_distance_and_no_divergence_below_0(n_categories: int)
     equal = dict.fromkeys(range(6), (1.0,) * n_categories)
     listed = _listed(replace(WORLD, features=equal, lists={"cy": [0, 1, 2]}))
 
-    assert beyond_accuracy.intra_list_diversity(listed, 3, ild_distance="cosine") >= 0
+    assert beyond_accuracy.intra_list_diversity(listed, 3, **COSINE) >= 0
     assert beyond_accuracy.calibration(listed, 3, calibration_alpha=0.01) >= 0
 
 
@@ -384,7 +399,7 @@ def test_features_that_are_not_0_or_1_are_refused_as_categories(distance: str) -
     listed = _listed(replace(WORLD, features=dict.fromkeys(range(6), (0.5, 1.0))))
 
     with pytest.raises(ValueError, match="features of 0 and 1"):
-        beyond_accuracy.intra_list_diversity(listed, 3, ild_distance=distance)
+        beyond_accuracy.intra_list_diversity(listed, 3, ild_distance=distance, ild_one_item="zero")
 
 
 def test_negative_features_have_no_distribution() -> None:

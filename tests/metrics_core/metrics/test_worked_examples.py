@@ -298,6 +298,76 @@ def test_policy(kind: str, policy: str, value: float | None, mean: float, n_unde
     assert result.to_frame()["n_undefined"].item() == n_undefined
 
 
+@pytest.mark.parametrize("metric", ["Spearman", "Kendall", "FCP"])
+@pytest.mark.parametrize(("policy", "expected"), [("zero", 0.0), ("one", 1.0), ("nan", math.nan)])
+def test_agreement_of_a_user_without_ground_truth_follows_the_policy(
+    metric: str, policy: Any, expected: float
+) -> None:
+    lists, truth = {"found": ["a", "b"], "other": ["a"]}, {"found": {"a": 2, "b": 1}}
+    conventions = cc.preset("standard", user_recs_only=policy)
+    result = cc.evaluate(lists, truth, metrics=[metric], conventions=conventions)
+
+    assert dict(result.per_user.iter_rows()) == approx(
+        {"found": 1.0, "other": expected}, nan_ok=True
+    )
+
+
+def test_a_user_whose_grades_all_have_no_gain_has_nothing_relevant() -> None:
+    """With `relevance_threshold: null` a row of grade 0 is relevant, but has no gain."""
+    conventions = cc.preset("standard", relevance_threshold=None, user_empty_truth="one")
+    result = cc.evaluate(
+        {"ann": ["a"]}, {"ann": {"a": 0}}, metrics=["nDCG"], conventions=conventions
+    )
+
+    assert result["nDCG"] == 1.0
+
+
+# Numbers of public reports: the data, the preset, and the value of the library.
+ONE_CATEGORY = {item: [item] for item in "abc"}
+REPORTED: list[tuple[str, str, dict[str, Any], float]] = [
+    (
+        "replay",
+        "Novelty@2",
+        {
+            "recs": {1: {"a": 2.0, "b": 1.0}, 2: {"c": 1.0}},
+            "truth": {1: ["a"], 2: ["c"]},
+            "train": {1: ["a"], 2: ["b"], 3: ["c"]},
+        },
+        (1.0 + 0.5) / 2,
+    ),
+    (
+        "rectools",
+        "ILD@3",
+        {
+            "recs": {1: ["a", "b", "c"], 2: ["a"]},
+            "truth": {1: ["a"], 2: ["a"]},
+            "items": ONE_CATEGORY,
+        },
+        (2.0 + 0.0) / 2,
+    ),
+    (
+        "sklearn_ndcg",
+        "nDCG",
+        {
+            "recs": {1: {"a": 1.4, "b": 0.5, "c": 0.3, "d": 0.2, "e": 0.1}},
+            "truth": {1: dict(zip("abcde", (0.53, 1.39, 0.47, 1.56, 0.11), strict=True))},
+        },
+        0.7996,
+    ),
+]
+
+
+@pytest.mark.parametrize(("preset", "label", "data", "expected"), REPORTED)
+def test_presets_give_the_values_of_public_reports(
+    preset: Any, label: str, data: dict[str, Any], expected: float
+) -> None:
+    data = dict(data)
+    recs, truth = data.pop("recs"), data.pop("truth")
+    result = cc.evaluate(recs, truth, metrics=[label], conventions=preset, **data)
+
+    assert result[label] == pytest.approx(expected, abs=5e-5)
+
+
 UNDEFINED = [("skip", (1 / 2) / 1, 1), ("zero", (1 / 2 + 0) / 2, 2), ("propagate", math.nan, 2)]
 
 

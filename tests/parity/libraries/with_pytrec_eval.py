@@ -21,7 +21,8 @@ def measure(case):
     cutoffs = ",".join(map(str, case.ks))
     measures = {f"{name}.{cutoffs}" for name in AT_K.values()} | set(WHOLE.values())
     qrels = {u: {i: int(g) for i, g in grades.items()} for u, grades in case.truth.items()}
-    lists = {user: dict(rows) for user, rows in case.lists.items() if rows}
+    given = [(u, rows) for u, rows in case.lists.items() if rows or case.name == "empty_lists"]
+    lists = {user: dict(rows) for user, rows in given}
     results = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(lists)
     labels = {f"{ours}@{k}": f"{theirs}_{k}" for ours, theirs in AT_K.items() for k in case.ks}
     for label, name in (labels | WHOLE).items():

@@ -23,7 +23,7 @@ def measure(case):
         yield Refusal("ranx", "all", "a run is a dictionary: it cannot hold an item twice")
         return
     case = case.with_ids(str)
-    qrels = Qrels({u: {i: int(g) for i, g in grades.items()} for u, grades in case.truth.items()})
+    qrels = Qrels({u: dict(grades) for u, grades in case.truth.items()})
     lists = {user: dict(rows) for user, rows in case.lists.items() if rows}
     metrics = [("ranx", ours, theirs) for ours, theirs in WHOLE.items()]
     for preset, names in (("ranx", AT_K), ("ranx_burges", BURGES)):

@@ -39,9 +39,10 @@ def beyond(case, recommended, truth):
     train = pairs(case.train)
     catalogue = list(case.categories)
     categories = sorted({each for held in case.categories.values() for each in held})
+    known = {item: held for item, held in case.categories.items() if held}
     features = pd.DataFrame(
-        [[float(each in held) for each in categories] for held in case.categories.values()],
-        index=catalogue,
+        [[float(each in held) for each in categories] for held in known.values()],
+        index=list(known),
         columns=categories,
     )
     hamming = metrics.PairwiseHammingDistanceCalculator(features)
@@ -50,8 +51,8 @@ def beyond(case, recommended, truth):
             ("Novelty", metrics.MeanInvUserFreq(k), (train,)),
             ("ARP", metrics.AvgRecPopularity(k), (train,)),
             ("Serendipity", metrics.Serendipity(k), (truth, train, catalogue)),
+            ("ILD", metrics.IntraListDiversity(k, hamming), ()),
         ]
-        data += [("ILD", metrics.IntraListDiversity(k, hamming), ())] if k > 1 else []
         for name, metric, others in data:
             yield value("rectools", f"{name}@{k}", metric, recommended, *others)
         coverage = metrics.CatalogCoverage(k, normalize=True).calc(recommended, catalogue)

@@ -34,7 +34,7 @@ def value(metric, case, users, graded):
         for item, score in case.lists[user]
     ]
     indexes, scores, grades = zip(*rows, strict=True)
-    targets = [int(grade if graded else grade >= 1) for grade in grades]
+    targets = [float(grade) if graded else int(grade >= 1) for grade in grades]
     metric.reset()
     metric.update(torch.tensor(scores), torch.tensor(targets), torch.tensor(indexes))
     return metric.compute().item()
