@@ -249,6 +249,8 @@ def as_params_line(key: Key, value: Any = ...) -> str:
 
 
 def _yaml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {_yaml(each)}' for key, each in value.items())}}}"
     if isinstance(value, list):
         names = (name if name.isidentifier() else json.dumps(name) for name in value)
         return f"[{', '.join(names)}]"
@@ -290,6 +292,15 @@ class SettingNames:
         preset = self.name("conventions", "preset")
         custom = f", and {preset} to custom" if preset else ""
         return f"set {self.name('conventions', name)} to {values}{custom}"
+
+    def pinned(self, preset: str, name: str, value: Any) -> str:
+        """Return how to change a convention of a preset, as one can paste it."""
+        setting = self.name("conventions", name, value=value)
+        if preset == "custom":
+            return setting
+        if self.write is as_params_line:
+            return f"{setting} and {self.name('conventions', 'preset', value='custom')}"
+        return f'`conventions=cc.preset("{preset}", {name}={value!r})`'
 
     def location(self, *key: str) -> str:
         if self.write is as_params_line:

@@ -14,7 +14,7 @@ _MISSING_USERS = {"user_sets_differ", "few_lists"}  # codes of warnings
 _CHECKS = {  # code of a warning -> words
     "sampled_candidates": "sampled candidates",
     "train_items_recommended": "known items in the lists",
-    "future_items": "items from the future in the lists",
+    "split_not_by_time": "a split that is not by time",
     "truth_in_train": "ground truth in the training set",
     "user_sets_differ": "models with different users",
     "ties_at_cutoff": "tied scores across the cutoff",

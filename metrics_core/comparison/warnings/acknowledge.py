@@ -36,22 +36,19 @@ def _share_of_users(details: Details) -> float:
 _SHARES: Mapping[str, Callable[[Details], float]] = {
     "duplicates_counted": _share,
     "few_lists": _share_of_users,
-    "future_items": _share,
     "heavy_users": _share,
-    "items_born_after": _share_of_rows,
     "own_id_listed": _share,
     "short_lists": _share,
+    "split_not_by_time": _share,
     "ties_at_cutoff": _share,
     "train_items_recommended": _share,
     "truth_in_train": _share_of_rows,
     "user_sets_differ": _share_of_users,
-    "users_born_after": _share_of_rows,
 }
 _COUNTS = {  # code -> its detail
     "empty_truth": "lists",
     "not_in_catalogue": "rows",
     "spelled_otherwise": "ids",
-    "truth_before_train": "users",
 }
 _WITHOUT_EXTENT = {
     "all_relevant",
