@@ -294,13 +294,10 @@ class SettingNames:
         return f"set {self.name('conventions', name)} to {values}{custom}"
 
     def pinned(self, preset: str, name: str, value: Any) -> str:
-        """Return how to change a convention of a preset, as one can paste it."""
-        setting = self.name("conventions", name, value=value)
-        if preset == "custom":
-            return setting
-        if self.write is as_params_line:
-            return f"{setting} and {self.name('conventions', 'preset', value='custom')}"
-        return f'`conventions=cc.preset("{preset}", {name}={value!r})`'
+        """Return a convention that presets leave open, as one can paste it."""
+        if self.write is as_argument and preset != "custom":
+            return f'`conventions=cc.preset("{preset}", {name}={value!r})`'
+        return self.name("conventions", name, value=value)
 
     def location(self, *key: str) -> str:
         if self.write is as_params_line:

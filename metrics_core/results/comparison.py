@@ -189,7 +189,7 @@ class Comparison(BaseResult):
 
     @property
     def prominent(self) -> tuple[DataWarning, ...]:
-        """The warnings that every view shows in sentences: serious, or on all values."""
+        """The warnings that every view shows in sentences; see `DataWarning.is_prominent`."""
         return tuple(each for each in self.warnings if each.is_prominent)
 
     @property

@@ -50,13 +50,12 @@ class Finding:
 def findings(comparison: Comparison) -> list[Finding]:
     """Return the warnings, one finding for each other defect, and what is acknowledged.
 
-    A serious warning of users without a list is left out: the page begins with it.
+    A prominent warning of users without a list is left out: the page begins with it.
     """
     warnings = [
         Finding(_warning_names(each), each.sentence, each.fix, each.severity == "serious")
         for each in comparison.warnings
-        if not each.is_acknowledged
-        and (each.severity != "serious" or each.code not in _MISSING_USERS)
+        if not each.is_acknowledged and not (each.is_prominent and each.code in _MISSING_USERS)
     ]
     acknowledged = [
         Finding(_warning_names(each), each.sentence, acknowledged=acknowledgement_text(each))

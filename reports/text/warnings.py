@@ -92,7 +92,7 @@ def _low_threshold(details: Details) -> Texts:
     return (
         f"The grades of the ground truth, from {details['lowest']:g} to {details['highest']:g}, "
         f"look like ratings; with `relevance_threshold: {setting}` {share} counts as relevant.",
-        f"set {details['setting']}, or the lowest rating of an item that the user liked",
+        f"set {details['setting']}, or another lowest rating of an item that the user liked",
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
@@ -285,7 +284,8 @@ def _time_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[_Chec
         yield from map(_not_performed, _TIME_CHECKS)
         return
     before = find_rows(tables, TRUTH_BEFORE_TRAIN)
-    yield _check_split(before, tables, {"users": before.users}, inputs)
+    settings, sign = inputs.config.settings, {"users": before.users}
+    yield _check(before, tables, split_warning({before.name: sign}, settings))
     after = find_rows(tables, TRAIN_AFTER_TRUTH)
     check, affected = _check(after, tables, "notice")
     share = only_row(tables.connection, _TRAIN_SHARE_AFTER)[0] if after.rows else None
@@ -294,7 +294,8 @@ def _time_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[_Chec
     for kind in KINDS:
         rows = find_rows(tables, born_after_query(kind))
         names = ("rows", "of_rows", "users", "items")
-        yield _check_split(rows, tables, {name: getattr(rows, name) for name in names}, inputs)
+        sign = {name: getattr(rows, name) for name in names}
+        yield _check(rows, tables, split_warning({rows.name: sign}, settings))
 
 
 def _check_future_items(inputs: ComparisonInput, tables: AuditTables) -> _CheckOutcome:
@@ -308,15 +309,8 @@ def _check_future_items(inputs: ComparisonInput, tables: AuditTables) -> _CheckO
     shares = {
         name: counts["future"] / counts["shown"] for name, counts in at_k.items() if counts["shown"]
     }
-    return _check_split(rows, tables, {**largest_share(shares), "k": k}, inputs)
-
-
-def _check_split(
-    rows: CheckedRows, tables: AuditTables, sign: Mapping[str, Any], inputs: ComparisonInput
-) -> _CheckOutcome:
-    """Return a check on one sign of a split that is not by time."""
-    warning = split_warning({rows.name: sign}, inputs.config.settings)
-    return _check(rows, tables, warning)
+    sign = {**largest_share(shares), "k": k}
+    return _check(rows, tables, split_warning({rows.name: sign}, inputs.config.settings))
 
 
 def _check_copies(tables: AuditTables, kind: Kind) -> _CheckOutcome:

@@ -71,6 +71,7 @@ _WITHOUT_EXTENT = {
     "unobserved_users",
     "unrelated_train",
 }
+_SIGNS = {"future_items", "items_born_after", "truth_before_train", "users_born_after"}
 CODES = frozenset({*_SHARES, *_COUNTS, *_WITHOUT_EXTENT})
 VALUE_CODES = frozenset({"direction_unclear", "user_sets_differ"})  # of values without lists
 
@@ -110,7 +111,8 @@ def parse_acknowledgements(
 def _problems(code: Any, entry: Any, codes: Collection[str]) -> Iterator[Problem]:
     location = ("acknowledge", code)
     if code not in codes:
-        yield Problem(location, "is not the code of a warning", suggest(str(code), codes))
+        fix = "write split_not_by_time" if code in _SIGNS else suggest(str(code), codes)
+        yield Problem(location, "is not the code of a warning", fix)
         return
     if not isinstance(entry, Mapping):
         yield Problem(location, f"is {format_value(entry)}", f"write a dict such as {_EXAMPLE}")

@@ -38,7 +38,7 @@ def severity_of_rows(rows: int, of_rows: int) -> Severity:
 
 
 def grade_warnings(
-    grades: Collection[float], conventions: Conventions, settings: SettingNames
+    grades: Collection[float], conventions: Conventions, settings: SettingNames, *, is_search: bool
 ) -> Iterator[DataWarning]:
     """Yield a warning if fractions do not count as relevant, or nearly all grades of a scale do.
 
@@ -50,7 +50,10 @@ def grade_warnings(
         With `relevance_threshold`.
     settings : SettingNames
         Names of the settings in remedies.
+    is_search : bool
+        True for words of search, whose grades are no ratings.
     """
+    are_ratings = not is_search and _are_ratings(grades)
     threshold = conventions.relevance_threshold
 
     def setting(value: float) -> str:
@@ -58,7 +61,7 @@ def grade_warnings(
 
     fractions = [grade for grade in grades if 0 < grade < 1]
     is_one = {each.relevance_threshold for each in conventions.variants} == {1}
-    if fractions and is_one and max(grades) >= 1 and not _are_ratings(grades):
+    if fractions and is_one and max(grades) >= 1 and not are_ratings:
         lowest = min(fractions)
         extremes = {"lowest": lowest, "highest": max(fractions), "setting": setting(lowest)}
         yield DataWarning("fractions_irrelevant", "notice", (), extremes)
@@ -66,7 +69,7 @@ def grade_warnings(
         return
     lowest, highest = min(grades), max(grades)
     details: dict[str, Any] = {"lowest": lowest, "highest": highest, "threshold": threshold}
-    if _are_ratings(grades) and (threshold is None or threshold <= max(lowest, _LOWEST * highest)):
+    if are_ratings and (threshold is None or threshold <= max(lowest, _LOWEST * highest)):
         details["setting"] = setting(least_liked(highest))
         yield DataWarning("low_threshold", "notice", (), details)
     elif threshold is not None and lowest >= threshold:
@@ -94,7 +97,7 @@ def least_liked(highest: float) -> int:
 def _are_ratings(grades: Collection[float]) -> bool:
     """True if the scale is one of stars: it has no 0, which graded judgements have."""
     min_stars, max_stars = STAR_MAXIMA
-    return min(grades) > 0 and min_stars <= max(grades) <= max_stars
+    return bool(grades) and min(grades) > 0 and min_stars <= max(grades) <= max_stars
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def evaluation_warnings(
 ) -> list[DataWarning]:
     """Return all warnings on recommendations, ground truth and train, the most serious first."""
     conventions = config.conventions
-    overlap = data.train_overlap(of_requests=config.of_requests)
+    is_search, overlap = data.words is not None, data.train_overlap(of_requests=config.of_requests)
     swapped = [*swapped_tables_warnings(models, data)]
     in_place = {m: each for m, each in models.items() if all(m not in w.models for w in swapped)}
     warnings = [
@@ -59,7 +59,7 @@ def evaluation_warnings(
         *_train_items(config, models),
         *_split(config, models, overlap),
         *train_warnings(overlap, config.settings),
-        *grade_warnings(_grades(data), conventions, config.settings),
+        *grade_warnings(_grades(data), conventions, config.settings, is_search=is_search),
         *id_warnings(models, config.settings),
         *rewritten_id_warnings(models, data),
         *empty_truth_warnings(data),
