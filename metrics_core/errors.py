@@ -249,6 +249,8 @@ def as_params_line(key: Key, value: Any = ...) -> str:
 
 
 def _yaml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {_yaml(each)}' for key, each in value.items())}}}"
     if isinstance(value, list):
         names = (name if name.isidentifier() else json.dumps(name) for name in value)
         return f"[{', '.join(names)}]"
@@ -290,6 +292,12 @@ class SettingNames:
         preset = self.name("conventions", "preset")
         custom = f", and {preset} to custom" if preset else ""
         return f"set {self.name('conventions', name)} to {values}{custom}"
+
+    def pinned(self, preset: str, name: str, value: Any) -> str:
+        """Return a convention that presets leave open, as one can paste it."""
+        if self.write is as_argument and preset != "custom":
+            return f'`conventions=cc.preset("{preset}", {name}={value!r})`'
+        return self.name("conventions", name, value=value)
 
     def location(self, *key: str) -> str:
         if self.write is as_params_line:

@@ -57,10 +57,10 @@ def answer_part(comparison: Comparison, decision: Decision | None, changes: str 
 
 
 def warnings_part(comparison: Comparison, stale: str | None, max_rows: int) -> str:
-    """Return serious warnings, after one that the inputs have changed."""
+    """Return the prominent warnings, after one that the inputs have changed."""
     texts = [f"{stale}."] if stale else []
     cautions, _ = summary.cautions(comparison)
-    texts += [_with_fix(each.sentence, each.fix) for each in cautions if each.is_serious]
+    texts += [_with_fix(each.sentence, each.fix) for each in cautions if each.is_warning]
     lines = "\n>\n".join(f"> {sentence(text)}" for text in texts[:max_rows])
     return f"> [!WARNING]\n{lines}" if lines else ""
 
@@ -138,7 +138,7 @@ def _cautions(comparison: Comparison, max_rows: int) -> str:
     rest = bullets([each.sentence for each in others], max_rows)
     return paragraphs(
         "Before you rely on it:",
-        bullets([each.sentence for each in visible if not each.is_serious], max_rows),
+        bullets([each.sentence for each in visible if not each.is_warning], max_rows),
         folded(f"{len(others)} more", rest),
     )
 

@@ -136,7 +136,7 @@ def _environment() -> Environment:
 
 def prose(text: str) -> Markup:
     """Return a sentence as HTML, with text between backticks as code."""
-    return Markup(re.sub(r"`([^`<>&]+)`", r"<code>\1</code>", str(escape(text))))
+    return Markup(re.sub(r"`((?:[^`<>&]|&#3[49];)+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _read(name: str) -> str:

@@ -1,7 +1,7 @@
 """Values per user that another tool computed: load and validate them, and warn about them."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -13,6 +13,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.data.column_names import user_of_values
 from concord.metrics_core.data.frames import ids_table, table_from_frame
+from concord.metrics_core.data.tables import scan
 from concord.metrics_core.data.value_files import (
     USER,
     not_numbers,
@@ -222,17 +223,24 @@ def value_warnings(
         Metrics for which the caller set whether higher or lower is better.
     """
     return most_serious_first(
-        [*_missing_values(models), *_unclear_directions(config, directed_metrics)]
+        [*_missing_values(config.labels, models), *_unclear_directions(config, directed_metrics)]
     )
 
 
-def _missing_values(models: Models) -> Iterator[DataWarning]:
-    """Yield a warning if models lack values of users that another model has."""
-    users = {model: result.summary["users"] for model, result in models.items()}
-    missing = {model: counts["missing"] for model, counts in users.items() if counts["missing"]}
+def _missing_values(labels: Sequence[Label], models: Models) -> Iterator[DataWarning]:
+    """Yield a warning if models lack a value, of any metric and user, that another model has."""
+    values = {
+        model: scan(result.values).select(USER, *map(str, labels)).unpivot(index=USER).drop_nans()
+        for model, result in models.items()
+    }
+    pairs = [USER, "variable"]
+    known = pl.concat(values.values()).select(pairs).unique()
+    lacking = {model: known.join(each, on=pairs, how="anti") for model, each in values.items()}
+    counts = {m: each.select(USER).unique().collect().height for m, each in lacking.items()}
+    missing = {model: count for model, count in counts.items() if count}
     if missing:
         most = max(missing, key=missing.__getitem__)
-        n_users = users[most]["evaluated"]
+        n_users = models[most].summary["users"]["evaluated"]
         severity = severity_of_rows(missing[most], n_users)
         details = {"without_values": missing, "n_users": n_users}
         yield DataWarning("user_sets_differ", severity, tuple(missing), details)

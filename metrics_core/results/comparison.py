@@ -188,6 +188,11 @@ class Comparison(BaseResult):
         )
 
     @property
+    def prominent(self) -> tuple[DataWarning, ...]:
+        """The warnings that every view shows in sentences; see `DataWarning.is_prominent`."""
+        return tuple(each for each in self.warnings if each.is_prominent)
+
+    @property
     def leaderboard(self) -> "pl.DataFrame":
         """One row per metric and model, columns as the fields of `Score`."""
         return self.to_frame()

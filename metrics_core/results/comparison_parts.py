@@ -436,6 +436,13 @@ class Acknowledgement:
     is_exceeded: bool
 
 
+# Codes of notices whose cause, mostly a setting, changes the values of all models by more than
+# their digits.
+CHANGES_ALL_VALUES = frozenset(
+    {"few_lists", "fractions_irrelevant", "low_threshold", "propensity", "sampled_corrected"}
+)
+
+
 @dataclass(frozen=True)
 class DataWarning:
     """A sign of a doubtful evaluation.
@@ -464,6 +471,12 @@ class DataWarning:
     def is_acknowledged(self) -> bool:
         """True if the warning is acknowledged, and its extent is not exceeded."""
         return self.acknowledgement is not None and not self.acknowledgement.is_exceeded
+
+    @property
+    def is_prominent(self) -> bool:
+        """True if every view shows its sentence next to the answer; never if acknowledged."""
+        changes_values = self.severity == "serious" or self.code in CHANGES_ALL_VALUES
+        return changes_values and not self.is_acknowledged
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:

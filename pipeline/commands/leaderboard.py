@@ -19,14 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the leaderboard of the primary or the named metrics, and the serious warnings."""
-    from concord.metrics_core.results.text_format import join_names
+    """Print the leaderboard of the primary or the named metrics, and the prominent warnings."""
     from concord.pipeline.dvc.current_results import load_comparison, stale_message
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal import evaluated_label, print_blocks
-    from concord.reports.text.comparison import leaderboards
+    from concord.reports.text.comparison import leaderboards, warning_lines
     from concord.reports.text.display_words import display_words
-    from concord.reports.text.groups import warning_sentence
 
     params = read_params()
     comparison = load_comparison(params)
@@ -35,11 +33,8 @@ def run(arguments: argparse.Namespace) -> None:
         print_blocks([f"warning: {stale}", ""])
     print_blocks(leaderboards(comparison, list(dict.fromkeys(labels)) or comparison.primary))
     show = display_words(comparison).show
-    for warning in comparison.serious:
-        sentence = show(warning_sentence(comparison, warning))
-        names_them = len(warning.models) > 1 and join_names(warning.models) in sentence
-        models = "" if names_them else f" ({warning.model_names})"
-        print_blocks(["", f"Warning{models}: {sentence}"])
+    for line in warning_lines(comparison):
+        print_blocks(["", show(line)])
 
 
 def is_last_stage(stage: str) -> bool:
@@ -78,6 +73,6 @@ def short_leaderboard(comparison: "Comparison") -> "list[Block]":
     }
     if omitted := [f"{n} more {noun}" for noun, n in counts.items() if n]:
         blocks.append(f"… {' and '.join(omitted)}: `{COMMAND}`")
-    if serious := len(comparison.serious):
-        blocks.append(f"{format_count(serious, 'serious warning')}: `{COMMAND}`, or the report")
+    if n_warnings := len(comparison.prominent):
+        blocks.append(f"{format_count(n_warnings, 'warning')}: `{COMMAND}`, or the report")
     return blocks

@@ -1,10 +1,11 @@
-"""A comparison as text: verdicts, serious warnings, and the leaderboard of each primary metric."""
+"""A comparison as text: verdicts, warnings, and the leaderboard of each primary metric."""
 
 from collections.abc import Iterator, Sequence
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
+from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers, tables
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.text.groups import warning_sentence
@@ -15,17 +16,26 @@ Row = tuple[str, ...]
 
 
 def describe(comparison: Comparison) -> Iterator[Block]:
-    """Yield what was compared, the verdicts, the serious warnings, the leaderboards and notes."""
+    """Yield what was compared, the verdicts, prominent warnings, the leaderboards and notes."""
     models, metrics = format_count(len(comparison.models), "model"), ", ".join(comparison.primary)
     conventions = numbers.conventions_name(comparison.conventions)
     settings = f", conventions {conventions}" if comparison.has_lists else ""
     yield f"{models} on {metrics}; the baseline is {comparison.baseline}{settings}"
     yield headline(comparison)
     yield from comparison.verdicts[1:]
-    for warning in comparison.serious:
-        yield f"Warning ({warning.model_names}): {warning_sentence(comparison, warning)}"
+    yield from warning_lines(comparison)
     yield from leaderboards(comparison, comparison.primary)
     yield from notes(comparison)
+
+
+def warning_lines(comparison: Comparison) -> Iterator[str]:
+    """Yield `Warning (als): … What to do: …` for each prominent warning."""
+    for warning in comparison.prominent:
+        sentence = warning_sentence(comparison, warning)
+        names_them = len(warning.models) > 1 and join_names(warning.models) in sentence
+        models = "" if names_them else f" ({warning.model_names})"
+        fix = f" What to do: {warning.fix}." if warning.fix else ""
+        yield f"Warning{models}: {sentence}{fix}"
 
 
 def leaderboards(comparison: Comparison, labels: Sequence[str]) -> Iterator[Block]:

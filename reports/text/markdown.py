@@ -12,7 +12,7 @@ _OMITTED = "Left out, as the comment would be too long: {}. The report has every
 _OMITTED_LENGTH = 1000  # characters, at most
 _MAX_CELL, _MAX_SENTENCE = 300, 3000  # characters: names from files may be long
 _SPECIAL = re.compile(r"([\\`*_\[\]|#~!$])")
-_CODE = re.compile(r"\\`(\w[\w.: \\-]*)\\`", re.ASCII)  # `user_no_recs: zero`, escaped
+_CODE = re.compile(r"\\`(\w[\w.: \\={}()'\",%…-]*)\\`", re.ASCII)  # `user_no_recs: zero`, escaped
 _BREAK = "\N{ZERO WIDTH SPACE}"
 # GitHub and GitLab find mentions and links in the rendered text, so escapes do not prevent them;
 # a break inside does. The character before one is tested as ASCII, as they do: `é@team` is a

@@ -14,7 +14,7 @@ _MISSING_USERS = {"user_sets_differ", "few_lists"}  # codes of warnings
 _CHECKS = {  # code of a warning -> words
     "sampled_candidates": "sampled candidates",
     "train_items_recommended": "known items in the lists",
-    "future_items": "items from the future in the lists",
+    "split_not_by_time": "a split that is not by time",
     "truth_in_train": "ground truth in the training set",
     "user_sets_differ": "models with different users",
     "ties_at_cutoff": "tied scores across the cutoff",
@@ -50,13 +50,12 @@ class Finding:
 def findings(comparison: Comparison) -> list[Finding]:
     """Return the warnings, one finding for each other defect, and what is acknowledged.
 
-    A serious warning of users without a list is left out: the page begins with it.
+    A prominent warning of users without a list is left out: the page begins with it.
     """
     warnings = [
         Finding(_warning_names(each), each.sentence, each.fix, each.severity == "serious")
         for each in comparison.warnings
-        if not each.is_acknowledged
-        and (each.severity != "serious" or each.code not in _MISSING_USERS)
+        if not each.is_acknowledged and not (each.is_prominent and each.code in _MISSING_USERS)
     ]
     acknowledged = [
         Finding(_warning_names(each), each.sentence, acknowledged=acknowledgement_text(each))

@@ -23,7 +23,7 @@ from concord.reports.text.verdicts import limits
 
 _ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
 _MAX_NAMES = 4
-_N_CAUTIONS = 2  # outside of the fold; serious ones are never in it
+_N_CAUTIONS = 2  # outside of the fold; warnings are never in it
 
 
 def headline(comparison: Comparison) -> str:
@@ -46,8 +46,8 @@ def eyebrow(comparison: Comparison) -> str:
 def notes(comparison: Comparison) -> list[str]:
     """Return where to read on in Python: notices, other metrics, and users that would decide."""
     lines = []
-    serious = comparison.serious
-    if notices := [w for w in comparison.warnings if w not in serious and not w.is_acknowledged]:
+    prominent = comparison.prominent
+    if notices := [w for w in comparison.warnings if w not in prominent and not w.is_acknowledged]:
         codes = ", ".join(dict.fromkeys(each.code for each in notices))
         lines.append(f"{format_count(len(notices), 'notice')} ({codes}): `comparison.warnings`")
     if n_others := len({*comparison.labels} - {*comparison.primary}):
@@ -68,22 +68,22 @@ class Caution:
 
     sentence: str
     fix: str = ""
-    is_serious: bool = False
+    is_warning: bool = False
 
 
 def cautions(comparison: Comparison) -> tuple[list[Caution], list[Caution]]:
-    """Return the serious and the first cautions, with what the intervals cover, and the others."""
-    serious = [
-        Caution(warning_sentence(comparison, each), each.fix, is_serious=True)
-        for each in comparison.serious
+    """Return the warnings and first cautions, with what the intervals cover, and the others."""
+    warnings = [
+        Caution(warning_sentence(comparison, each), each.fix, is_warning=True)
+        for each in comparison.prominent
     ]
     trained = [
         f"Would it hold if trained again? {first}" for first, _ in replicates.answers(comparison)
     ]
     cost_texts = [f"The cost of {models}: {cost}" for models, cost in costs(comparison)]
     sentences = [*trained[:1], *_definitions(comparison), *cost_texts, *limits(comparison)]
-    ordered = [*serious, *map(Caution, sentences)]
-    n_visible = max(_N_CAUTIONS, len(serious))
+    ordered = [*warnings, *map(Caution, sentences)]
+    n_visible = max(_N_CAUTIONS, len(warnings))
     return [*ordered[:n_visible], Caution(comparison.covers)], ordered[n_visible:]
 
 

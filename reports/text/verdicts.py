@@ -25,11 +25,15 @@ def verdict_sentences(comparison: Comparison) -> list[str]:
 
 
 def limits(comparison: Comparison) -> list[str]:
-    """Return why the best models are tied, and verdicts that rest on few or on other users."""
+    """Return why the best models are tied, and verdicts that rest on few or on other users.
+
+    A warning names other users if values are those of another tool.
+    """
     if len(comparison.models) == 1:
         return []
     ties = (_tie(label, comparison) for label in comparison.primary)
-    return [*filter(None, ties), *_cautions(comparison), *_different_users(comparison)]
+    other_users = _different_users(comparison) if comparison.has_lists else ()
+    return [*filter(None, ties), *_cautions(comparison), *other_users]
 
 
 def _tie(label: str, comparison: Comparison) -> str:

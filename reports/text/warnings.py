@@ -81,7 +81,7 @@ def _fractions_irrelevant(details: Details) -> Texts:
     grades = f"Grades of {lowest}" + ("" if lowest == highest else f" to {highest}")
     return (
         f"{grades} are below `relevance_threshold: 1`, so these items count as not relevant.",
-        f"set the threshold to {lowest}, if they are relevant",
+        f"set {details['setting']}, if they are relevant",
     )
 
 
@@ -92,8 +92,7 @@ def _low_threshold(details: Details) -> Texts:
     return (
         f"The grades of the ground truth, from {details['lowest']:g} to {details['highest']:g}, "
         f"look like ratings; with `relevance_threshold: {setting}` {share} counts as relevant.",
-        f"set the threshold to {details['suggested']}, or to the lowest rating of an item that the "
-        "user liked",
+        f"set {details['setting']}, or another lowest rating of an item that the user liked",
     )
 
 
@@ -131,6 +130,15 @@ def _unrelated_train(details: Details) -> Texts:
     )
 
 
+def _split_not_by_time(details: Details) -> Texts:
+    parts = "; ".join(_SPLIT_PARTS[name](part) for name, part in details["parts"].items())
+    return (
+        f"The split is not by one time for all users: {parts}. Models learned from the future.",
+        "train on rows before the ground truth, with one split time for all users; or acknowledge "
+        f"it where models are compared: {details['setting']}",
+    )
+
+
 def _truth_in_train(details: Details) -> Texts:
     return (
         f"{_truth_rows(details)} of {format_count(details['users'], 'user')} also occur in the "
@@ -140,25 +148,16 @@ def _truth_in_train(details: Details) -> Texts:
     )
 
 
-def _items_born_after(details: Details) -> Texts:
-    verb = "has" if details["rows"] == 1 else "have"
-    subject = f"{_truth_rows(details)} {verb} {format_count(details['items'], 'item')}"
-    return _born_after(subject, "item")
+def _items_born_after(part: Details) -> str:
+    verb = "has" if part["rows"] == 1 else "have"
+    items = format_count(part["items"], "item")
+    return f"{_truth_rows(part)} {verb} {items} whose first training row is later"
 
 
-def _users_born_after(details: Details) -> Texts:
-    verb = "is" if details["rows"] == 1 else "are"
-    return _born_after(
-        f"{_truth_rows(details)} {verb} of {format_count(details['users'], 'user')}", "user"
-    )
-
-
-def _born_after(subject: str, kind: str) -> Texts:
-    return (
-        f"{subject} whose first training row is later: models know the {kind} only from the "
-        "future.",
-        "train on rows before the ground truth, with one split time for all users",
-    )
+def _users_born_after(part: Details) -> str:
+    verb = "is" if part["rows"] == 1 else "are"
+    users = format_count(part["users"], "user")
+    return f"{_truth_rows(part)} {verb} of {users} whose first training row is later"
 
 
 def _truth_rows(details: Details) -> str:
@@ -167,12 +166,9 @@ def _truth_rows(details: Details) -> str:
     return f"{format_count(rows, 'row')} of the ground truth ({share})"
 
 
-def _truth_before_train(details: Details) -> Texts:
-    return (
-        f"The ground truth of {format_count(details['users'], 'user')} begins before their "
-        "training data end: the split is not by time.",
-        "split by time, as the model will predict the future",
-    )
+def _truth_before_train(part: Details) -> str:
+    users = format_count(part["users"], "user")
+    return f"the ground truth of {users} begins before their training data end"
 
 
 def _ids_rewritten(details: Details) -> Texts:
@@ -318,12 +314,19 @@ def _train_items_recommended(details: Details) -> Texts:
     )
 
 
-def _future_items(details: Details) -> Texts:
+def _future_items(part: Details) -> str:
     return (
-        "Lists have items whose first training row is after the user's last row of the ground "
-        f"truth: up to {_top_share(details)}. A model could not have known them at that time.",
-        "train on rows before the ground truth, with one split time for all users",
+        f"lists have items whose first training row is after the user's ground truth, up to "
+        f"{_top_share(part)}"
     )
+
+
+_SPLIT_PARTS: Mapping[str, Callable[[Details], str]] = {
+    "future_items": _future_items,
+    "items_born_after": _items_born_after,
+    "truth_before_train": _truth_before_train,
+    "users_born_after": _users_born_after,
+}
 
 
 def _top_share(details: Details) -> str:
@@ -367,7 +370,7 @@ def _user_sets_differ(details: Details) -> Texts:
 def _values_missing(details: Details) -> Texts:
     n_users, missing = details["n_users"], details["without_values"]
     lacking = [
-        f"{model} has no values for {format_count(n, 'user')}" for model, n in missing.items()
+        f"{model} lacks values for {format_count(n, 'user')}" for model, n in missing.items()
     ]
     share = f" ({percent(max(missing.values()) / n_users)})" if len(missing) == 1 else ""
     return (
@@ -375,7 +378,7 @@ def _values_missing(details: Details) -> Texts:
         f"{join_names(lacking)}{share}. "
         "Each mean covers the users with a value of that model; each difference covers the users "
         "with values of both.",
-        "give every model a row for every user, with the value that a failure counts",
+        "give every model a value for every user, also where it failed",
     )
 
 
@@ -483,10 +486,8 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "few_judged": _few_judged,
     "few_lists": _few_lists,
     "fractions_irrelevant": _fractions_irrelevant,
-    "future_items": _future_items,
     "heavy_users": _heavy_users,
     "ids_rewritten": _ids_rewritten,
-    "items_born_after": _items_born_after,
     "low_threshold": _low_threshold,
     "no_common_item": _no_common_item,
     "nobody_relevant": _none_relevant,
@@ -501,13 +502,12 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "sampled_unfit": _sampled_unfit,
     "short_lists": _short_lists,
     "spelled_otherwise": _spelled_otherwise,
+    "split_not_by_time": _split_not_by_time,
     "swapped_tables": _swapped_tables,
     "ties_at_cutoff": _ties_at_cutoff,
     "train_items_recommended": _train_items_recommended,
-    "truth_before_train": _truth_before_train,
     "truth_in_train": _truth_in_train,
     "unobserved_users": _unobserved_users,
     "unrelated_train": _unrelated_train,
     "user_sets_differ": _user_sets_differ,
-    "users_born_after": _users_born_after,
 }

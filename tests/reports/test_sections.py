@@ -190,7 +190,7 @@ def test_an_acknowledged_warning_is_the_last_finding_and_no_caution() -> None:
     assert "user_sets_differ" in serious
     assert "Not all models have lists" in " ".join(row.sentence for row in findings(comparison))
     assert last.acknowledged == "known (up to 5\N{NO-BREAK SPACE}%)"
-    assert not any(each.is_serious for part in cautions(comparison) for each in part)
+    assert not any(each.is_warning for part in cautions(comparison) for each in part)
     assert html(content).count("Acknowledged: known") == len(content["warnings"])
     assert markdown(content).count("Acknowledged: known") == len(content["warnings"])
 
@@ -234,9 +234,9 @@ def test_serious_warnings_are_never_folded() -> None:
     comparison = from_content(content)
     visible, others = cautions(comparison)
 
-    assert len(comparison.serious) > 2
-    assert sum(each.is_serious for each in visible) == len(comparison.serious)
-    assert not any(each.is_serious for each in others)
+    assert len(comparison.prominent) > 2
+    assert sum(each.is_warning for each in visible) == len(comparison.prominent)
+    assert not any(each.is_warning for each in others)
 
 
 def test_many_pairs_are_listed_to_the_baseline_and_between_neighbours() -> None:

@@ -16,11 +16,8 @@ def _built_codes() -> set[str]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "DataWarning":
                 code = node.args[0]
-                codes |= {ast.literal_eval(code)} if isinstance(code, ast.Constant) else BY_NAME
+                codes.add(ast.literal_eval(code))
     return codes
-
-
-BY_NAME = {"items_born_after", "users_born_after"}  # of the one call whose code is a variable
 
 
 def test_every_code_has_a_text_and_every_text_a_code() -> None:

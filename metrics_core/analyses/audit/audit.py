@@ -45,13 +45,12 @@ from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.model_result import results_by_list
 from concord.metrics_core.evaluation.score import mean_weight
 from concord.metrics_core.evaluation.warnings.data import (
-    born_after_warning,
     severity_of_rows,
-    truth_before_train_warning,
+    split_warning,
     truth_in_train_warning,
     unrelated_train_warning,
 )
-from concord.metrics_core.evaluation.warnings.lists import future_items_warning
+from concord.metrics_core.evaluation.warnings.lists import largest_share
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import DataWarning, Severity
 
@@ -285,7 +284,8 @@ def _time_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[_Chec
         yield from map(_not_performed, _TIME_CHECKS)
         return
     before = find_rows(tables, TRUTH_BEFORE_TRAIN)
-    yield _check(before, tables, truth_before_train_warning(before.users))
+    settings, sign = inputs.config.settings, {"users": before.users}
+    yield _check(before, tables, split_warning({before.name: sign}, settings))
     after = find_rows(tables, TRAIN_AFTER_TRUTH)
     check, affected = _check(after, tables, "notice")
     share = only_row(tables.connection, _TRAIN_SHARE_AFTER)[0] if after.rows else None
@@ -293,10 +293,9 @@ def _time_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[_Chec
     yield _check_future_items(inputs, tables)
     for kind in KINDS:
         rows = find_rows(tables, born_after_query(kind))
-        warning = born_after_warning(
-            kind, rows.rows, rows.of_rows, users=rows.users, items=rows.items
-        )
-        yield _check(rows, tables, warning)
+        names = ("rows", "of_rows", "users", "items")
+        sign = {name: getattr(rows, name) for name in names}
+        yield _check(rows, tables, split_warning({rows.name: sign}, settings))
 
 
 def _check_future_items(inputs: ComparisonInput, tables: AuditTables) -> _CheckOutcome:
@@ -310,7 +309,8 @@ def _check_future_items(inputs: ComparisonInput, tables: AuditTables) -> _CheckO
     shares = {
         name: counts["future"] / counts["shown"] for name, counts in at_k.items() if counts["shown"]
     }
-    return _check(rows, tables, future_items_warning(shares, k))
+    sign = {**largest_share(shares), "k": k}
+    return _check(rows, tables, split_warning({rows.name: sign}, inputs.config.settings))
 
 
 def _check_copies(tables: AuditTables, kind: Kind) -> _CheckOutcome:

@@ -36,22 +36,19 @@ def _share_of_users(details: Details) -> float:
 _SHARES: Mapping[str, Callable[[Details], float]] = {
     "duplicates_counted": _share,
     "few_lists": _share_of_users,
-    "future_items": _share,
     "heavy_users": _share,
-    "items_born_after": _share_of_rows,
     "own_id_listed": _share,
     "short_lists": _share,
+    "split_not_by_time": _share,
     "ties_at_cutoff": _share,
     "train_items_recommended": _share,
     "truth_in_train": _share_of_rows,
     "user_sets_differ": _share_of_users,
-    "users_born_after": _share_of_rows,
 }
 _COUNTS = {  # code -> its detail
     "empty_truth": "lists",
     "not_in_catalogue": "rows",
     "spelled_otherwise": "ids",
-    "truth_before_train": "users",
 }
 _WITHOUT_EXTENT = {
     "all_relevant",
@@ -74,6 +71,7 @@ _WITHOUT_EXTENT = {
     "unobserved_users",
     "unrelated_train",
 }
+_SIGNS = {"future_items", "items_born_after", "truth_before_train", "users_born_after"}
 CODES = frozenset({*_SHARES, *_COUNTS, *_WITHOUT_EXTENT})
 VALUE_CODES = frozenset({"direction_unclear", "user_sets_differ"})  # of values without lists
 
@@ -113,7 +111,8 @@ def parse_acknowledgements(
 def _problems(code: Any, entry: Any, codes: Collection[str]) -> Iterator[Problem]:
     location = ("acknowledge", code)
     if code not in codes:
-        yield Problem(location, "is not the code of a warning", suggest(str(code), codes))
+        fix = "write split_not_by_time" if code in _SIGNS else suggest(str(code), codes)
+        yield Problem(location, "is not the code of a warning", fix)
         return
     if not isinstance(entry, Mapping):
         yield Problem(location, f"is {format_value(entry)}", f"write a dict such as {_EXAMPLE}")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -37,7 +38,9 @@ def severity_of_rows(rows: int, of_rows: int) -> Severity:
     return "serious" if rows / of_rows >= SERIOUS_SHARE else "notice"
 
 
-def grade_warnings(grades: Collection[float], conventions: Conventions) -> Iterator[DataWarning]:
+def grade_warnings(
+    grades: Collection[float], conventions: Conventions, settings: SettingNames, *, is_search: bool
+) -> Iterator[DataWarning]:
     """Yield a warning if fractions do not count as relevant, or nearly all grades of a scale do.
 
     Parameters
@@ -46,22 +49,32 @@ def grade_warnings(grades: Collection[float], conventions: Conventions) -> Itera
         The distinct grades of the ground truth; empty if there are too many.
     conventions : Conventions
         With `relevance_threshold`.
+    settings : SettingNames
+        Names of the settings in remedies.
+    is_search : bool
+        True for words of search, whose grades are no ratings.
     """
+    are_ratings = not is_search and _are_ratings(grades)
     threshold = conventions.relevance_threshold
+
+    def setting(value: float) -> str:
+        return settings.pinned(conventions.preset, "relevance_threshold", value)
+
     fractions = [grade for grade in grades if 0 < grade < 1]
     is_one = {each.relevance_threshold for each in conventions.variants} == {1}
-    if fractions and is_one and max(grades) >= 1 and not _are_ratings(grades):
-        extremes = {"lowest": min(fractions), "highest": max(fractions)}
+    if fractions and is_one and max(grades) >= 1 and not are_ratings:
+        lowest = min(fractions)
+        extremes = {"lowest": lowest, "highest": max(fractions), "setting": setting(lowest)}
         yield DataWarning("fractions_irrelevant", "notice", (), extremes)
     if len(grades) < _MIN_GRADES:
         return
     lowest, highest = min(grades), max(grades)
-    details = {"lowest": lowest, "highest": highest, "threshold": threshold}
-    if threshold is not None and lowest >= threshold:
+    details: dict[str, Any] = {"lowest": lowest, "highest": highest, "threshold": threshold}
+    if are_ratings and (threshold is None or threshold <= max(lowest, _LOWEST * highest)):
+        details["setting"] = setting(least_liked(highest))
+        yield DataWarning("low_threshold", "notice", (), details)
+    elif threshold is not None and lowest >= threshold:
         yield DataWarning("all_relevant", "notice", (), details)
-    elif _are_ratings(grades) and (threshold is None or threshold <= _LOWEST * highest):
-        suggested = least_liked(highest)
-        yield DataWarning("low_threshold", "notice", (), {**details, "suggested": suggested})
 
 
 def none_relevant_warnings(config: EvaluationConfig, data: EvaluationData) -> Iterator[DataWarning]:
@@ -85,7 +98,7 @@ def least_liked(highest: float) -> int:
 def _are_ratings(grades: Collection[float]) -> bool:
     """True if the scale is one of stars: it has no 0, which graded judgements have."""
     min_stars, max_stars = STAR_MAXIMA
-    return min(grades) > 0 and min_stars <= max(grades) <= max_stars
+    return bool(grades) and min(grades) > 0 and min_stars <= max(grades) <= max_stars
 
 
 @dataclass(frozen=True)
@@ -153,11 +166,6 @@ def train_warnings(overlap: TrainOverlap | None, settings: SettingNames) -> Iter
         yield unrelated_train_warning(settings, shares_items=overlap.shares_items)
     if overlap.rows:
         yield truth_in_train_warning(overlap.rows, overlap.truth_rows, overlap.users)
-    if overlap.users_before_train:
-        yield truth_before_train_warning(overlap.users_before_train)
-    for kind, (rows, n_users, n_items) in overlap.born_after.items():
-        if rows:
-            yield born_after_warning(kind, rows, overlap.truth_rows, users=n_users, items=n_items)
 
 
 def unrelated_train_warning(settings: SettingNames, *, shares_items: bool) -> DataWarning:
@@ -176,28 +184,41 @@ def truth_in_train_warning(rows: int, of_rows: int, users: int) -> DataWarning:
     return DataWarning("truth_in_train", severity_of_rows(rows, of_rows), (), details)
 
 
-def born_after_warning(
-    kind: str, rows: int, of_rows: int, *, users: int, items: int
-) -> DataWarning:
-    """Return the warning on rows of the truth whose item or user first occurs in train later.
+def time_signs(overlap: TrainOverlap | None) -> dict[str, dict[str, int]]:
+    """Return the signs in ground truth and train of a split that is not by time, by name."""
+    if overlap is None:
+        return {}
+    signs: dict[str, dict[str, int]] = {}
+    if overlap.users_before_train:
+        signs["truth_before_train"] = {"users": overlap.users_before_train}
+    for kind, (rows, users, items) in overlap.born_after.items():
+        if rows:
+            counts = {"rows": rows, "of_rows": overlap.truth_rows, "users": users, "items": items}
+            signs[f"{kind}s_born_after"] = counts
+    return signs
+
+
+def split_warning(signs: Mapping[str, Mapping[str, Any]], settings: SettingNames) -> DataWarning:
+    """Return the warning on a split that is not by one time for all users.
 
     Parameters
     ----------
-    kind : {'item', 'user'}
-        What occurs later.
-    rows, of_rows : int
-        Rows concerned, and all rows of the ground truth.
-    users, items : int
-        Distinct users and items of the rows concerned.
+    signs : dict
+        Numbers of each sign: `truth_before_train` (`users`), `items_born_after` and
+        `users_born_after` (`rows` of the ground truth whose item or user first occurs in train
+        later), `future_items` (`share` of the top k that first occurs after the ground truth).
+    settings : SettingNames
+        Names of the settings in remedies.
     """
-    code = "items_born_after" if kind == "item" else "users_born_after"
-    details = {"rows": rows, "of_rows": of_rows, "users": users, "items": items}
-    return DataWarning(code, severity_of_rows(rows, of_rows), (), details)
-
-
-def truth_before_train_warning(users: int) -> DataWarning:
-    """Return the warning on users whose ground truth begins before their train ends."""
-    return DataWarning("truth_before_train", "notice", (), {"users": users})
+    share = max(
+        each["rows"] / each["of_rows"] if "rows" in each else each.get("share", 0.0)
+        for each in signs.values()
+    )
+    entry = {"reason": "…", "up_to": f"{math.ceil(100 * share)}%"}
+    setting = settings.name("acknowledge", value={"split_not_by_time": entry})
+    is_serious = "future_items" in signs or share >= SERIOUS_SHARE
+    details = {"parts": signs, "share": share, "setting": setting}
+    return DataWarning("split_not_by_time", "serious" if is_serious else "notice", (), details)
 
 
 def id_warnings(models: Models, settings: SettingNames) -> Iterator[DataWarning]:
@@ -212,10 +233,9 @@ def id_warnings(models: Models, settings: SettingNames) -> Iterator[DataWarning]
             most = max(similar, key=similar.__getitem__)
             details = {"kind": kind, "ids": similar[most], "model": most}
             yield DataWarning("spelled_otherwise", "serious", tuple(similar), details)
-    items = {model: match.get("items", {}) for model, match in matches.items()}
-    unmatched = tuple(m for m, each in items.items() if each.get("listed") and not each["known"])
+    unmatched = tuple(m for m in models if has_no_common_item(models[m]) and m not in similar)
     if unmatched:
-        listed, known = items[unmatched[0]].get("example", (None, None))
+        listed, known = matches[unmatched[0]]["items"].get("example", (None, None))
         details = {"listed": listed, "known": known}
         yield DataWarning("no_common_item", "serious", unmatched, details)
     rows = _positive({m: each.get("unknown_items") or 0 for m, each in matches.items()})
@@ -224,6 +244,12 @@ def id_warnings(models: Models, settings: SettingNames) -> Iterator[DataWarning]
         setting = settings.name("input", "unknown_items", value="keep")
         details = {"rows": rows[most], "model": most, "setting": setting}
         yield DataWarning("not_in_catalogue", "notice", tuple(rows), details)
+
+
+def has_no_common_item(result: ModelResult) -> bool:
+    """True if no item of the lists is in the ground truth."""
+    items = result.summary.get("id_match", {}).get("items", {})
+    return bool(items.get("listed")) and not items["known"]
 
 
 def _positive(counts: Mapping[str, int]) -> dict[str, int]:

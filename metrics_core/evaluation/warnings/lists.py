@@ -8,6 +8,7 @@ from concord.metrics_core.conventions.conventions import Candidates, Conventions
 from concord.metrics_core.data.tables import read_column
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.config import EvaluationConfig
+from concord.metrics_core.evaluation.diagnostics import TrainOverlap
 from concord.metrics_core.evaluation.model_result import (
     EvaluationData,
     ModelResult,
@@ -20,11 +21,14 @@ from concord.metrics_core.evaluation.warnings.data import (
     SERIOUS_SHARE,
     empty_truth_warnings,
     grade_warnings,
+    has_no_common_item,
     id_warnings,
     own_id_warnings,
     rewritten_id_warnings,
     severity_of_rows,
+    split_warning,
     swapped_tables_warnings,
+    time_signs,
     train_warnings,
 )
 from concord.metrics_core.results.comparison_parts import DataWarning, Severity, most_serious_first
@@ -46,18 +50,21 @@ def evaluation_warnings(
 ) -> list[DataWarning]:
     """Return all warnings on recommendations, ground truth and train, the most serious first."""
     conventions = config.conventions
+    is_search, overlap = data.words is not None, data.train_overlap(of_requests=config.of_requests)
+    swapped = [*swapped_tables_warnings(models, data)]
+    in_place = {m: each for m, each in models.items() if all(m not in w.models for w in swapped)}
     warnings = [
         *_counted_duplicates(config, models),
         *_sampled_candidates(config, models, data),
         *_train_items(config, models),
-        *_future_items(config, models),
-        *train_warnings(data.train_overlap(of_requests=config.of_requests), config.settings),
-        *grade_warnings(_grades(data), conventions),
+        *_split(config, models, overlap),
+        *train_warnings(overlap, config.settings),
+        *grade_warnings(_grades(data), conventions, config.settings, is_search=is_search),
         *id_warnings(models, config.settings),
         *rewritten_id_warnings(models, data),
         *empty_truth_warnings(data),
         *own_id_warnings(models, data, conventions),
-        *swapped_tables_warnings(models, data),
+        *swapped,
         *_missing_lists(models, data, conventions),
         *_heavy_users(data, conventions),
         *_propensity_weights(models),
@@ -65,7 +72,7 @@ def evaluation_warnings(
         *_disagreeing_dcg(config, models),
         *_few_judged(config, models, data),
         *_ties(config, models),
-        *_short_lists(config, models),
+        *_short_lists(config, in_place),
     ]
     return most_serious_first(warnings)
 
@@ -82,7 +89,7 @@ def checked_codes(config: EvaluationConfig, models: Models, data: EvaluationData
         and (data.items is not None or data.train is not None)
         and all(result.full_lists.get("with_relevant", 0) >= MIN_USERS for result in results),
         "train_items_recommended": all(counts.get("in_train") is not None for counts in at_k),
-        "future_items": all(counts.get("future") is not None for counts in at_k),
+        "split_not_by_time": all(counts.get("future") is not None for counts in at_k),
         "truth_in_train": data.train is not None,
         "user_sets_differ": len(results) > 1,
         "ties_at_cutoff": config.main_cutoff is not None
@@ -111,7 +118,7 @@ def _counted_duplicates(config: EvaluationConfig, models: Models) -> Iterator[Da
     if names:
         quality = lists[max(shares, key=shares.__getitem__)]
         rows, n_users = (quality["duplicates"][name] for name in ("rows", "users"))
-        details = {**_largest(shares), "rows": rows, "n_users": n_users}
+        details = {**largest_share(shares), "rows": rows, "n_users": n_users}
         details |= {"unit": unit_word(conventions), "counted": are_counted}
         details["setting"] = config.settings.convention_fix("duplicates", "drop or first")
         severity = severity_of_rows(n_users, quality["users"])
@@ -163,27 +170,25 @@ def _train_items(config: EvaluationConfig, models: Models) -> Iterator[DataWarni
     names = tuple(model for model, share in shares.items() if share > 0)
     if names:
         is_uneven = min(shares.values()) < SERIOUS_SHARE <= max(shares.values())
-        details = {**_largest(shares), "k": config.main_cutoff, "uneven": is_uneven}
+        details = {**largest_share(shares), "k": config.main_cutoff, "uneven": is_uneven}
         severity: Severity = "serious" if is_uneven else "notice"
         yield DataWarning("train_items_recommended", severity, names, details)
 
 
-def _future_items(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
+def _split(
+    config: EvaluationConfig, models: Models, overlap: TrainOverlap | None
+) -> Iterator[DataWarning]:
+    """Yield one warning on all signs of a split that is not by time."""
+    signs: dict[str, dict[str, Any]] = {**time_signs(overlap)}
     shares = _shares_at_cutoff(config, models, "future")
     if any(shares.values()):
-        yield future_items_warning(shares, config.main_cutoff)
+        signs["future_items"] = {**largest_share(shares), "k": config.main_cutoff}
+    if signs:
+        yield split_warning(signs, config.settings)
 
 
-def future_items_warning(shares: Mapping[str, float], k: int | None) -> DataWarning:
-    """Return the warning on lists with items that did not exist yet.
-
-    `shares` has the share of such items in the top k, by model.
-    """
-    names = tuple(model for model, share in shares.items() if share > 0)
-    return DataWarning("future_items", "serious", names, {**_largest(shares), "k": k})
-
-
-def _largest(shares: Mapping[str, float]) -> dict[str, str | float]:
+def largest_share(shares: Mapping[str, float]) -> dict[str, str | float]:
+    """Return the details `model` and `share` of the model with the largest share."""
     model = max(shares, key=shares.__getitem__)
     return {"model": model, "share": shares[model]}
 
@@ -318,17 +323,21 @@ def _gap(models: Models, label: str, a: str, b: str) -> float:
 def _few_judged(
     config: EvaluationConfig, models: Models, data: EvaluationData
 ) -> Iterator[DataWarning]:
-    """Yield a warning if few of the top k are judged.
+    """Yield a warning if few of the top k are judged, of models that have any judged item.
 
     Only if the ground truth has items that are not relevant: else the share is the precision.
+    Without words of search and without items that were judged as not relevant (grade 0), grades
+    are ratings: a user rates few items, more of popular ones, so that shares are low and differ.
     """
-    threshold, k = config.conventions.relevance_threshold, config.main_cutoff
-    if threshold is None or all(grade >= threshold for grade in _grades(data)):
+    threshold, k, grades = config.conventions.relevance_threshold, config.main_cutoff, _grades(data)
+    are_ratings = data.words is None and min(grades, default=0) > 0
+    if threshold is None or are_ratings or all(grade >= threshold for grade in grades):
         return
     shares = {
         model: share
         for model, result in models.items()
         if (share := result.summary["judged_share"].get(str(k))) is not None
+        and not has_no_common_item(result)
     }
     if shares and min(shares.values()) < _FEW_JUDGED:
         lowest, highest = (choose(shares, key=shares.__getitem__) for choose in (min, max))
@@ -354,7 +363,7 @@ def _ties(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
     names = tuple(model for model, share in shares.items() if share >= SERIOUS_SHARE)
     if names:
         details = {
-            **_largest(shares),
+            **largest_share(shares),
             "k": k,
             "unit": unit_word(conventions),
             "ties": conventions.ties,
@@ -372,7 +381,7 @@ def _short_lists(config: EvaluationConfig, models: Models) -> Iterator[DataWarni
         }
         names = tuple(model for model, share in shares.items() if share > 0)
         if names:
-            details = {**_largest(shares), "k": k, "unit": unit_word(config.conventions)}
+            details = {**largest_share(shares), "k": k, "unit": unit_word(config.conventions)}
             yield DataWarning("short_lists", "notice", names, details)
             return
 

@@ -63,13 +63,12 @@ def test_a_warning_beyond_its_acknowledged_extent_counts_again() -> None:
 @pytest.mark.parametrize(
     ("code", "details", "enough", "too_little"),
     [
-        ("future_items", {"share": 0.29}, "29%", "28.9%"),
+        ("split_not_by_time", {"share": 0.29}, "29%", "28.9%"),
         ("duplicates_counted", {"share": 0.29}, "29%", "28.9%"),
-        ("items_born_after", {"rows": 58, "of_rows": 200}, "29%", "28%"),
+        ("truth_in_train", {"rows": 58, "of_rows": 200}, "29%", "28%"),
         ("user_sets_differ", {"without_list": {"a": 1, "b": 3}, "n_users": 10}, "30%", "29%"),
         ("user_sets_differ", {"without_values": {"a": 3}, "n_users": 10}, "30%", "29%"),
         ("few_lists", {"without_list": 6, "n_users": 10}, "60%", "50%"),
-        ("truth_before_train", {"users": 12}, 12, 11),
         ("not_in_catalogue", {"rows": 12}, 12, 0),
     ],
 )
@@ -91,6 +90,11 @@ def test_extents_are_shares_or_counts(
             {"truth_in_trian": {"reason": REASON}},
             "acknowledge.truth_in_trian: is not the code of a warning\n"
             "  fix: did you mean 'truth_in_train'?",
+        ),
+        (
+            {"future_items": {"reason": REASON}},
+            "acknowledge.future_items: is not the code of a warning\n"
+            "  fix: write split_not_by_time",
         ),
         ({"same_file": "both"}, "acknowledge.same_file: is 'both'\n  fix: write a dict such as"),
         ({"same_file": {}}, "acknowledge.same_file.reason: is missing\n  fix: write on one line"),
@@ -116,9 +120,9 @@ def test_extents_are_shares_or_counts(
         ),
         *(
             (
-                {"truth_before_train": {"reason": REASON, "up_to": up_to}},
-                f"acknowledge.truth_before_train.up_to: is {up_to!r}\n"
-                "  fix: write a number of users, such as 20",
+                {"not_in_catalogue": {"reason": REASON, "up_to": up_to}},
+                f"acknowledge.not_in_catalogue.up_to: is {up_to!r}\n"
+                "  fix: write a number of rows, such as 20",
             )
             for up_to in ("25%", -1, 1.5)
         ),

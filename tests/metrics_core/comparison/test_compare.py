@@ -264,7 +264,7 @@ def test_page_and_table_are_written_as_they_are_returned(
 
 
 def test_shown_comparison_names_notices_other_metrics_and_the_plan() -> None:
-    graded = {"x": 2.0, "y": 3.0, "z": 4.0}
+    graded = {"x": 2.0, "y": 3.0, "z": 40.0}
     truth = {user: dict.fromkeys(items, 5.0) | graded for user, items in TRUTH.items()}
     models = {"a": dict(MODELS["near"]), "b": dict(MODELS["near"])}
     for n, user in enumerate(USERS[:10]):

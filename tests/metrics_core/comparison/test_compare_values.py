@@ -186,13 +186,38 @@ def test_users_without_values_of_a_model_are_a_warning() -> None:
     (warning,) = comparison.serious
     assert warning.code == "user_sets_differ"
     assert warning.models == ("dense",)
-    assert "of 60, dense has no values for 6 users (10\N{NO-BREAK SPACE}%)" in warning.sentence
+    assert "of 60, dense lacks values for 6 users (10\N{NO-BREAK SPACE}%)" in warning.sentence
     pair = _difference(comparison, "dense", "bm25", "AP")
     assert (pair.n_users, comparison.score("bm25", "AP").n_users) == (54, 60)
     assert pair.mean_b == pytest.approx(np.mean([LOW[topic] for topic in some]))
-    assert any(
-        "do not have values for the same users" in sentence for sentence in comparison.verdicts
-    )
+    assert "each difference covers the users with values of both" in warning.sentence
+    assert not any("values for the same users" in sentence for sentence in comparison.verdicts)
+
+
+def test_a_user_without_a_value_of_one_model_is_a_warning_as_without_a_row() -> None:
+    empty = dict.fromkeys([*HIGH][:6], math.nan)
+    for values in ({**HIGH, **empty}, {t: v for t, v in HIGH.items() if t not in empty}):
+        models = {"dense": {"AP": values}, "bm25": {"AP": LOW}}
+        (warning,) = cc.compare_values(models, baseline="bm25").serious
+        assert (warning.code, warning.models) == ("user_sets_differ", ("dense",))
+        assert warning.details == {"without_values": {"dense": 6}, "n_users": 60}
+
+
+def test_users_without_a_value_are_counted_once_over_all_metrics() -> None:
+    one, two = ({**HIGH, [*HIGH][n]: math.nan} for n in range(2))
+    dense: dict[str, Any] = {"AP": one, "RR": two, "F": one}
+    bm25 = {"AP": LOW, "RR": LOW, "F": {**LOW, next(iter(LOW)): math.nan}}
+    models = {"dense": dense, "bm25": bm25}
+    (warning,) = cc.compare_values(models, baseline="bm25", primary=["AP"]).warnings
+
+    assert warning.details["without_values"] == {"dense": 2}
+
+
+def test_a_user_without_a_value_of_any_model_is_no_warning() -> None:
+    values = {"dense": {"AP": {**HIGH, "t0": math.nan}}, "bm25": {"AP": {**LOW, "t0": None}}}
+
+    assert "t0" in HIGH
+    assert cc.compare_values(values, baseline="bm25").warnings == ()
 
 
 def test_a_warning_is_acknowledged_up_to_its_extent() -> None:
@@ -219,9 +244,7 @@ def test_a_user_without_a_value_does_not_count(empty: float | None) -> None:
     score = comparison.score("dense", "AP")
     assert (score.n_users, score.n_undefined) == (59, 1)
     assert defined(score.mean) == pytest.approx(np.mean([v for t, v in HIGH.items() if t != "t3"]))
-    assert any(
-        "do not have values for the same users" in sentence for sentence in comparison.verdicts
-    )
+    assert [each.code for each in comparison.serious] == ["user_sets_differ"]
 
 
 def test_the_report_shows_nothing_that_needs_lists() -> None:

@@ -90,7 +90,8 @@ def test_ratings_without_a_threshold_are_a_warning(threshold: float | None) -> N
     evaluation = cc.evaluate(lists, RATINGS, **options)
     (warning,) = (each for each in evaluation.warnings if each.code == "low_threshold")
     assert "from 0.5 to 5, look like ratings" in warning.sentence
-    assert warning.fix.startswith("set the threshold to 4, ")
+    remedy = 'set `conventions=cc.preset("standard", relevance_threshold=4)`, '
+    assert warning.fix.startswith(remedy)
     comparison = cc.compare({"pop": lists, "als": lists}, RATINGS, baseline="pop", **options)
     assert warning in comparison.warnings
 

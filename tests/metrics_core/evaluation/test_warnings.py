@@ -8,6 +8,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.results.comparison_parts import DataWarning
+from tests.project import ROOT
 
 N = 40
 USERS = range(N)
@@ -43,17 +44,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         TRUTH,
         {"train": {u: [f"n{u}-{n}" for n in range(10)] for u in range(100, 150)} | {0: ["i29"]}},
     ),
-    "truth_before_train": (
-        LISTS,
-        rows(TRUTH, time=1),
-        {"train": rows({u: ["seen"] for u in USERS}, time=2), **TIMES},
-    ),
-    "items_born_after": (
-        LISTS,
-        rows(TRUTH, time=1),
-        {"train": rows({u: [f"i{u % 30}", "i5"] for u in range(N)}, time=2), **TIMES},
-    ),
-    "future_items": (
+    "split_not_by_time": (
         LISTS,
         rows(TRUTH, time=1),
         {"train": rows({u: [f"i{u % 30}"] for u in USERS}, time=2), **TIMES},
@@ -72,7 +63,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         {"items": {f"i{n}": ["a"] for n in range(25)}, "input": {"unknown_items": "keep"}},
     ),
     "ids_rewritten": (rows({f"{u}.0": LISTS[u] for u in USERS}, score=1.0), rows(TRUTH), {}),
-    "all_relevant": (LISTS, {u: {f"i{n}": n for n in range(1, 6)} for u in USERS}, {}),
+    "all_relevant": (LISTS, {u: {f"i{n}": 10 * n for n in range(1, 6)} for u in USERS}, {}),
     "empty_truth": (
         LISTS,
         pl.DataFrame({"user": [*USERS, -1], "item": [[f"i{u % 30}"] for u in USERS] + [[]]}),
@@ -109,6 +100,116 @@ def test_evaluate_warns_as_compare_does(kind: str) -> None:
 
     assert kind in {each.code for each in compared.warnings}
     assert evaluated.warnings == compared.warnings
+
+
+# Other facts of the data of a case, with causes of their own.
+ALSO = {
+    "ids_rewritten": {"ties_at_cutoff"},
+    "split_not_by_time": {"train_items_recommended"},
+    "truth_in_train": {"train_items_recommended"},
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_one_cause_is_one_warning(kind: str) -> None:
+    recs, truth, options = CASES[kind]
+    options = {"metrics": ["nDCG@10"], "conventions": "standard", **options}
+    codes = [each.code for each in cc.evaluate(recs, truth, **options).warnings]
+
+    assert sorted(codes) == sorted({kind} | ALSO.get(kind, set()))
+
+
+def test_a_cause_of_one_model_does_not_hide_the_warning_of_another() -> None:
+    models = {
+        "capitals": {u: [i.upper() for i in LISTS[u]] for u in USERS},
+        "chunks": {u: [f"{i}#0" for i in LISTS[u]] for u in USERS},
+    }
+    options: dict[str, Any] = {"metrics": ["nDCG@10"], "conventions": "standard", "panel": False}
+    warnings = cc.compare(models, TRUTH, baseline="chunks", **options).warnings
+
+    assert {each.code: each.models for each in warnings} == {
+        "spelled_otherwise": ("capitals",),
+        "no_common_item": ("chunks",),
+    }
+
+
+def _split(last: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return train and truth of one row per user: the last row, or else one in the middle.
+
+    Users begin one after the other, and the items of each are in the order of their numbers.
+    """
+    table = pl.DataFrame(
+        [(u, f"i{(u + n) % 50}", 10 * u + n) for u in USERS for n in range(12)],
+        ["user", "item", "time"],
+        orient="row",
+    )
+    is_truth = (pl.col("time") - 10 * pl.col("user")) == (11 if last else 0)
+    return table.filter(~is_truth), table.filter(is_truth)
+
+
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        (True, ["items whose first training row is later", "items whose first training row is af"]),
+        (False, ["of 40 users begins before", "users whose first training row is later"]),
+    ],
+)
+def test_a_split_within_users_is_one_warning_with_the_line_to_acknowledge_it(
+    last: bool, words: list[str]
+) -> None:
+    train, truth = _split(last)
+    lists = {u: [f"i{(u + n) % 50}" for n in range(12, 30)] for u in USERS}
+    options: dict[str, Any] = {"metrics": ["nDCG@10"], "baseline": "a", "train": train, **TIMES}
+    (warning,) = cc.compare({"a": lists}, truth, **options).serious
+    accepted = eval(f"dict({warning.fix.split('`')[1]})")
+    acknowledged = cc.compare({"a": lists}, truth, **options, **accepted)
+
+    assert warning.code == "split_not_by_time"
+    assert all(each in warning.sentence.replace("\N{NO-BREAK SPACE}", " ") for each in words)
+    assert acknowledged.serious == ()
+    assert acknowledged.warnings[-1].is_acknowledged
+
+
+RATED = {u: {f"i{(u + n) % 30}": 1 + (u + n) % 5 for n in range(5)} for u in USERS}
+NOT_RELEVANT = {u: {f"i{(u + 3) % 30}": 1, **{f"x{n}": 0 for n in range(9)}} for u in USERS}
+
+
+@pytest.mark.parametrize(
+    ("truth", "threshold", "words", "is_warned"),
+    [
+        (RATED, 4, None, False),
+        (RATED, 4, SEARCH, True),
+        (NOT_RELEVANT, 1, None, True),  # somebody judged items as not relevant
+        (NOT_RELEVANT, 1, SEARCH, True),
+    ],
+)
+def test_few_judged_items_are_a_warning_only_where_items_were_judged(
+    truth: Any, threshold: float, words: Any, *, is_warned: bool
+) -> None:
+    lists = {u: [f"i{(u + 3 * n) % 30}" for n in range(10)] for u in USERS}
+    conventions = cc.preset("standard", relevance_threshold=threshold)
+    evaluated = cc.evaluate(lists, truth, metrics=["nDCG@10"], conventions=conventions, words=words)
+
+    assert ("few_judged" in {each.code for each in evaluated.warnings}) == is_warned
+
+
+@pytest.mark.parametrize(
+    ("recs", "truth", "threshold", "k", "is_warned"),
+    [
+        ("demo/ease.jsonl.gz", "demo/truth.parquet", 2, 10, False),
+        ("demo-search/bm25.run.json", "demo-search/qrels/test.tsv", 2, 100, True),
+        ("demo-search/bm25.run.json", "demo-search/qrels/test.tsv", 2, 10, False),  # all judged
+    ],
+)
+def test_few_judged_items_of_the_demos(
+    recs: str, truth: str, threshold: float, k: int, *, is_warned: bool
+) -> None:
+    conventions = cc.preset("standard", relevance_threshold=threshold)
+    evaluated = cc.evaluate(
+        ROOT / "data" / recs, ROOT / "data" / truth, metrics=[f"P@{k}"], conventions=conventions
+    )
+
+    assert ("few_judged" in {each.code for each in evaluated.warnings}) == is_warned
 
 
 @pytest.mark.parametrize(

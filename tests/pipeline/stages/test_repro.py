@@ -63,7 +63,7 @@ def test_stages_end_with_the_leaderboard(demo: Path) -> None:
 
     assert last[:12] == leaderboard[:12]
     assert last[12:14] == [
-        "1 serious warning: `concord leaderboard`, or the report",
+        "1 warning: `concord leaderboard`, or the report",
         "Updating lock file 'dvc.lock'",
     ]
 

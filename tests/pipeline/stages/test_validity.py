@@ -6,7 +6,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 
+from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.tables import create_id_views
 from concord.metrics_core.evaluation import diagnostics as scoring
@@ -223,9 +225,9 @@ LONG = {"10": 0, "100": 25, "200": 50}
         (
             {"als": {"k": {"future": 3}}},
             {},
-            "future_items",
+            "split_not_by_time",
             "serious",
-            ("als",),
+            (),
             "3 % of the top 10 (als)",
         ),
         (
@@ -294,11 +296,11 @@ LONG = {"10": 0, "100": 25, "200": 50}
         ),
         (
             {},
-            {"grades": {"1": 1, "2": 3, "3.5": 1, "5": 2}},
+            {"grades": {"1": 1, "2": 3, "3.5": 1, "57": 2}},
             "all_relevant",
             "notice",
             (),
-            "from 1 to 5, reaches `relevance_threshold: 1`",
+            "from 1 to 57, reaches `relevance_threshold: 1`",
         ),
         ({}, {"grades": {"0": 9, "1": 5}}, "few_judged", "notice", (), "20 %"),
     ],
@@ -321,14 +323,18 @@ def test_warning_has_kind_severity_models_and_share(
     assert warnings[kind].fix
 
 
-def test_threshold_that_nearly_every_rating_reaches_is_a_warning(tmp_path: Path) -> None:
-    grades = {"0.5": 1, "2": 3, "3.5": 1, "5": 2}
+@pytest.mark.parametrize("lowest", ["0.5", "1"])
+def test_threshold_that_nearly_every_rating_reaches_is_a_warning(
+    tmp_path: Path, lowest: str
+) -> None:
+    grades = {lowest: 1, "2": 3, "3.5": 1, "5": 2}
 
     warnings = _warnings(_params(tmp_path, grades=grades), pop={}, als={})
 
     assert "all_relevant" not in warnings
     words = "`relevance_threshold: 1` nearly every rating counts"
     assert words in _sentence(warnings["low_threshold"])
+    assert warnings["low_threshold"].fix.startswith("set `conventions.relevance_threshold: 4`, or ")
 
 
 @pytest.mark.parametrize(
@@ -387,7 +393,11 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
     warnings = _warnings(params, pop={})
 
     assert warnings["truth_in_train"].sentence.startswith("1 row of the ground truth (50")
-    assert warnings["truth_before_train"].sentence.startswith("The ground truth of 1 user ")
+    assert "the ground truth of 1 user begins before" in warnings["split_not_by_time"].sentence
+    line = warnings["split_not_by_time"].fix.split("`")[1]
+    assert line == "acknowledge: {split_not_by_time: {reason: …, up_to: 0%}}"
+    accepted = yaml.safe_load(line)["acknowledge"]
+    assert parse_acknowledgements(accepted)["split_not_by_time"].up_to == "0%"
     assert "unrelated_train" not in warnings
 
 
@@ -408,10 +418,10 @@ def test_only_completed_checks_are_listed(tmp_path: Path) -> None:
     assert checked(with_train, pop=ranked, als=scored) == [
         "sampled_candidates",
         "train_items_recommended",
-        "future_items",
+        "split_not_by_time",
         "truth_in_train",
         "user_sets_differ",
         "ties_at_cutoff",
     ]
-    assert "future_items" not in checked(with_train, pop=ranked, als={})
+    assert "split_not_by_time" not in checked(with_train, pop=ranked, als={})
     assert "ties_at_cutoff" not in checked(with_train, pop=ranked, als=ranked)
