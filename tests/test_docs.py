@@ -219,6 +219,21 @@ def test_the_example_of_a_b_tests_prints_what_its_page_quotes(
     assert capsys.readouterr().out in page.read_text(encoding="utf-8")
 
 
+def test_the_examples_of_the_faq_print_what_their_comments_say(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = ROOT / "docs" / "faq.md"
+    comments = [
+        number
+        for example in _examples(page)
+        for comment in re.findall(r"#(.*)", example)
+        for number in re.findall(r"[\d.]+", comment)
+    ]
+    _names_after(page)
+
+    assert capsys.readouterr().out.split() == comments
+
+
 def test_the_examples_of_the_page_on_search_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     names = _names_after(ROOT / "docs" / "how-to" / "search.md")
