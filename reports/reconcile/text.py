@@ -53,7 +53,7 @@ def _chance_sentence(result: Reconciliation) -> str:
     """Return what the chance of the first match means, and how to lower it."""
     chance = result.matches[0].chance or 0.0
     digits = [len(str(abs(PrintedNumber.parse(text).units))) for text in result.values.values()]
-    widths = " and ".join(f"{n} digit{'s' if n > 1 else ''}" for n in digits)
+    widths = " and ".join(f"{n} digit{'s' if n > 1 else ''}" for n in dict.fromkeys(digits))
     subject, further = f"a random number with {widths}", "a second number"
     if len(digits) > 1:
         subject = f"{len(digits)} independent random numbers with {widths}"
