@@ -60,7 +60,7 @@ class ConventionMatch:
         Presets that define the metrics so if `relevance_threshold` is null.
     chance : float or None
         Share of random numbers that have a match as close as this one, see
-        docs/how-to/reconcile.md; None if it does not match, and in `verify`.
+        docs/how-to/reconcile.md; None if it does not match, or is the match of a table's row.
 
     Examples
     --------
