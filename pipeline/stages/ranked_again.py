@@ -12,7 +12,7 @@ from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.data.load_tables import load_recommendations
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.data.tables import create_view
-from concord.metrics_core.evaluation.definition_search import ModelLists
+from concord.metrics_core.evaluation.list_rankings import ModelLists
 from concord.pipeline.params.model import ListsFile, Params
 from concord.pipeline.params.paths import ModelFiles
 from concord.pipeline.running.connections import isolated_connection

@@ -18,18 +18,16 @@ from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.definition_search import (
     ConventionMatch,
-    ModelLists,
-    Rankings,
     compute_matches,
     definition_rounds,
     distance,
     loaded_grades,
-    loaded_lists,
     refuse_other_tables,
     sort_key,
     without_idle_null,
 )
 from concord.metrics_core.evaluation.inputs import load_inputs
+from concord.metrics_core.evaluation.list_rankings import ModelLists, Rankings, loaded_lists
 from concord.metrics_core.evaluation.printed_number import PrintedNumber, number_text
 from concord.metrics_core.metrics.label import Label, parse_supported
 

@@ -20,17 +20,15 @@ from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.definition_search import (
     Candidate,
     DefinitionSet,
-    ModelLists,
-    Rankings,
     compute_matches,
     definition_rounds,
     loaded_grades,
-    loaded_lists,
     refuse_other_tables,
     sort_key,
     without_idle_null,
 )
 from concord.metrics_core.evaluation.inputs import load_inputs
+from concord.metrics_core.evaluation.list_rankings import ModelLists, Rankings, loaded_lists
 from concord.metrics_core.evaluation.printed_number import PrintedNumber
 from concord.metrics_core.metrics.label import Label, parse_supported
 from concord.metrics_core.metrics.scope import affected_metrics
