@@ -1,30 +1,37 @@
-"""Definitions of a metric that may have given a published number, and their means.
+"""Definitions of metrics that may have given published numbers, and their means.
 
-Presets are tried first, then the given conventions with one of them changed, then with two.
+Presets are tried first, then the given conventions with one of them changed, then with two. Each
+definition ranks the lists in its own way: ties, copies and the precision of scores belong to it.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.conventions import Conventions, Ranking
+from concord.metrics_core.conventions.presets import (
+    UNWEIGHTED,
+    defines,
+    preset,
+    presets,
+    with_data_conventions,
+)
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.evaluation.accumulator import definition_mean
+from concord.metrics_core.evaluation.list_rankings import ModelLists, Rankings
 from concord.metrics_core.evaluation.panel import (
     Definition,
     changed_conventions,
-    definitions_with_null,
+    definition_content,
+    panel_problem,
 )
-from concord.metrics_core.evaluation.partition import Task, evaluate_partition
-from concord.metrics_core.evaluation.score import definition_problem
+from concord.metrics_core.evaluation.printed_number import PrintedNumber
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import depends_on
 from concord.metrics_core.results.comparison_parts import value_text
@@ -32,36 +39,47 @@ from concord.metrics_core.results.comparison_parts import value_text
 
 @dataclass(frozen=True)
 class ConventionMatch:
-    """A definition of a metric and the mean that it gives.
+    """Conventions, and the means that they give.
 
     Attributes
     ----------
+    means : dict
+        Mean of each metric.
     presets : tuple of str
-        Presets that define the metric so; may be empty.
+        Presets that define the metrics so; may be empty.
     changes : dict
         Conventions that differ from the requested ones.
     matches : bool
-        True if the mean is printed as the number.
+        True if every mean is printed as its number.
     is_cut : bool
-        True if the further digits of the mean were cut off, not rounded.
+        True if the further digits of a mean were cut off, not rounded.
     presets_with_null : tuple of str
-        Presets that define the metric so if `relevance_threshold` is null.
+        Presets that define the metrics so if `relevance_threshold` is null.
+    chance : float or None
+        Share of random numbers that have a match as close as this one, see
+        docs/how-to/reconcile.md; None if it does not match, or is the match of a table's row.
 
     Examples
     --------
     >>> import concord as cc
     >>> lists, truth = {"u1": ["a", "b"]}, {"u1": ["b"]}
     >>> match = cc.reconcile(lists, truth, value="0.5", metric="P@2").matches[0]
-    >>> match.mean, match.matches
-    (0.5, True)
+    >>> match.means, match.matches
+    ({'P@2': 0.5}, True)
     """
 
-    mean: float
+    means: Mapping[str, float]
     presets: tuple[str, ...]
     changes: Mapping[str, Any]
     matches: bool
     is_cut: bool
     presets_with_null: tuple[str, ...] = ()
+    chance: float | None = None
+
+    @property
+    def mean(self) -> float:
+        """Mean of the first metric."""
+        return next(iter(self.means.values()))
 
     @property
     def change_texts(self) -> list[str]:
@@ -70,9 +88,6 @@ class ConventionMatch:
 
 
 MAX_THRESHOLDS = 10  # relevance thresholds that are tried
-BATCH_SIZE = 64  # definitions that are computed in one pass
-_TOLERANCE = 1e-9
-_NUMBER = re.compile(r"^(?P<sign>-?)(?P<digits>\d*\.?\d+)(?P<percent>%?)$")
 # Values of conventions that are not enumerated in the registry.
 _MORE_VALUES: Mapping[str, tuple[Any, ...]] = {
     "relevance_threshold": (None,),
@@ -81,45 +96,25 @@ _MORE_VALUES: Mapping[str, tuple[Any, ...]] = {
 }
 _SKIPPED_VALUES = ("error", "propagate")  # they give no number
 
-ComputeMeans = Callable[[Sequence[Definition]], Sequence[float]]
-Candidate = tuple[ConventionMatch, ...]  # a definition: its mean for each published number
+Candidate = tuple[ConventionMatch, ...]  # conventions: the match for each published number
 
 
 @dataclass(frozen=True)
-class PrintedNumber:
-    """A printed number: its value and the size of its last digit."""
+class DefinitionSet:
+    """Conventions of some labels, and the presets that have them.
 
-    value: float
-    last_digit: float
+    Attributes
+    ----------
+    definitions : tuple of Definition
+        Definition of each label.
+    content : tuple
+        What determines the values of each label.
+    """
 
-    @classmethod
-    def parse(cls, text: str) -> PrintedNumber:
-        """Parse a string such as `0.330` or `33.0%`.
-
-        Raises
-        ------
-        ValueError
-            If the argument is not such a string.
-        """
-        match = _NUMBER.match(text.strip()) if isinstance(text, str) else None
-        if match is None:
-            problem = "is not a number" if isinstance(text, str) else "is not a string"
-            msg = f"{text!r} {problem}: write the number as printed, such as '0.330' or '33.0%'"
-            raise ValueError(msg)
-        scale = 100 if match["percent"] else 1
-        decimals = len(match["digits"].partition(".")[2])
-        value = float(match["sign"] + match["digits"])
-        return cls(value / scale, 10.0**-decimals / scale)
-
-    def matches(self, mean: float) -> bool:
-        """True if the printed number is the rounded or the truncated mean."""
-        is_rounded = abs(mean - self.value) <= self.last_digit / 2 * (1 + _TOLERANCE)
-        return is_rounded or self.is_truncated(mean)
-
-    def is_truncated(self, mean: float) -> bool:
-        """True if the printed number is the truncated, but not the rounded mean."""
-        excess = mean - self.value
-        return self.last_digit / 2 * (1 + _TOLERANCE) < excess < self.last_digit * (1 - _TOLERANCE)
+    definitions: tuple[Definition, ...]
+    content: tuple[tuple[str, Ranking], ...]
+    presets: tuple[str, ...] = ()
+    presets_with_null: tuple[str, ...] = ()
 
 
 def refuse_other_tables(conventions: Conventions, feature: str) -> None:
@@ -133,16 +128,6 @@ def refuse_other_tables(conventions: Conventions, feature: str) -> None:
         raise refuse("conventions.propensity", problem, fix)
 
 
-def means_of_loaded(connection: DuckDBPyConnection, conventions: Conventions) -> ComputeMeans:
-    """Return the function that computes the means of definitions on the loaded tables."""
-
-    def compute_means(definitions: Sequence[Definition]) -> list[float]:
-        part = evaluate_partition(connection, Task((), conventions, definitions=definitions))
-        return [definition_mean([part.values], definition) for definition in definitions]
-
-    return compute_means
-
-
 def loaded_grades(connection: DuckDBPyConnection) -> list[float]:
     """Return the distinct positive grades of the loaded ground truth, ascending."""
     query = "SELECT DISTINCT grade FROM truth WHERE grade > 0 ORDER BY grade"
@@ -150,40 +135,62 @@ def loaded_grades(connection: DuckDBPyConnection) -> list[float]:
 
 
 def definition_rounds(
-    label: Label, conventions: Conventions, grades: Sequence[float]
-) -> Iterator[list[Definition]]:
+    labels: Sequence[Label], conventions: Conventions, grades: Sequence[float], rankings: Rankings
+) -> Iterator[list[DefinitionSet]]:
     """Yield the presets' definitions, then those with one convention changed, then with two.
 
-    The first definition of the presets' is that of `conventions`.
+    The first definitions of the presets' are those of `conventions`. Each set is one for all
+    labels; presets that lack the definition of a label are left out.
     """
     thresholds = grades if len(grades) <= MAX_THRESHOLDS else ()
-    yield definitions_with_null(label, conventions)
+    pinned = [label.conventions(conventions) for label in labels]
+    yield _preset_sets(labels, pinned, rankings)
     for n_changes in (1, 2):
-        candidates = _changed_conventions(label, conventions, n_changes, thresholds)
-        yield [Definition(label, number, (), each) for number, each in enumerate(candidates, 1)]
+        yield _changed_sets(labels, pinned, n_changes, thresholds, rankings)
 
 
 def compute_matches(
-    definitions: Sequence[Definition],
+    sets: Sequence[DefinitionSet],
     conventions: Conventions,
-    compute_means: ComputeMeans,
-    number: PrintedNumber,
-) -> Iterator[ConventionMatch]:
-    """Yield the mean of each definition, and whether it is printed as the number."""
-    for start in range(0, len(definitions), BATCH_SIZE):
-        batch = definitions[start : start + BATCH_SIZE]
-        for definition, mean in zip(batch, compute_means(batch), strict=True):
-            changes = changed_conventions(definition.label, definition.conventions, conventions)
-            matches = number.matches(mean)
-            is_truncated = matches and number.is_truncated(mean)
-            yield ConventionMatch(
-                mean,
-                definition.presets,
-                changes,
-                matches,
-                is_truncated,
-                definition.presets_with_null,
+    model: ModelLists,
+    numbers: Sequence[PrintedNumber],
+) -> list[ConventionMatch]:
+    """Return the means of each set, and whether they are printed as the numbers of the labels."""
+    distinct: dict[tuple[str, Ranking], Definition] = {}
+    for each in sets:
+        for content, definition in zip(each.content, each.definitions, strict=True):
+            distinct.setdefault(content, replace(definition, number=len(distinct)))
+    all_means = dict(zip(distinct, model.means(conventions, [*distinct.values()]), strict=True))
+    matches = []
+    for each in sets:
+        means = [all_means[content] for content in each.content]
+        pairs = [*zip(numbers, means, strict=True)]
+        is_match = all(number.matches(mean) for number, mean in pairs)
+        matches.append(
+            ConventionMatch(
+                {str(d.label): mean for d, mean in zip(each.definitions, means, strict=True)},
+                each.presets,
+                _changes(each, conventions),
+                is_match,
+                is_match and any(number.is_truncated(mean) for number, mean in pairs),
+                each.presets_with_null,
             )
+        )
+    return matches
+
+
+def _changes(each: DefinitionSet, conventions: Conventions) -> dict[str, Any]:
+    """Return the changed conventions; if labels differ in one, it is named for each label."""
+    by_label = {
+        str(d.label): changed_conventions(d.label, d.conventions, conventions)
+        for d in each.definitions
+    }
+    changes: dict[str, Any] = {}
+    for label, changed in by_label.items():
+        for name, value in changed.items():
+            is_shared = changes.setdefault(name, value) == value
+            changes |= {} if is_shared else {f"{name} of {label}": value}
+    return changes
 
 
 def without_idle_null(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -202,40 +209,133 @@ def without_idle_null(candidates: Sequence[Candidate]) -> list[Candidate]:
     return effective
 
 
-def sort_key(match: ConventionMatch, number: PrintedNumber) -> tuple[bool, bool, int, float]:
+def sort_key(
+    match: ConventionMatch, numbers: Sequence[PrintedNumber]
+) -> tuple[bool, bool, int, float]:
     """Return the sort key: rounded before truncated, presets before others, few changes first."""
-    distance = abs(match.mean - number.value)
     is_of_no_preset = not match.presets and not match.presets_with_null
-    return match.is_cut, is_of_no_preset, len(match.changes), distance
+    return match.is_cut, is_of_no_preset, len(match.changes), distance(match, numbers)
 
 
-def _changed_conventions(
-    label: Label, conventions: Conventions, n_changes: int, thresholds: Sequence[float]
-) -> Iterator[Conventions]:
-    label_conventions = label.conventions(conventions)
-    choices = _alternatives(label, label_conventions, thresholds)
+def distance(match: ConventionMatch, numbers: Sequence[PrintedNumber]) -> float:
+    """Return the sum of the distances of the means from their numbers, in last digits."""
+    pairs = zip(match.means.values(), numbers, strict=True)
+    return math.fsum(abs(mean - number.value) / number.last_digit for mean, number in pairs)
+
+
+def _definition_set(
+    labels: Sequence[Label], conventions: Sequence[Conventions], presets: tuple[str, ...] = ()
+) -> DefinitionSet:
+    pairs = [*zip(labels, conventions, strict=True)]
+    return DefinitionSet(
+        tuple(Definition(label, 0, (), each) for label, each in pairs),
+        tuple(
+            (f"{label} {definition_content(label, each)}", each.ranking) for label, each in pairs
+        ),
+        presets,
+    )
+
+
+def _computable(
+    labels: Sequence[Label],
+    conventions: Sequence[Conventions],
+    pinned: Sequence[Conventions],
+    rankings: Rankings,
+) -> list[Conventions] | None:
+    """Return the conventions with the simplest ranking; None if a label has no value."""
+    computable = []
+    for label, each, own in zip(labels, conventions, pinned, strict=True):
+        if panel_problem(label, each, own):
+            return None
+        ranking = rankings.simplest(each.ranking, own.ranking)
+        if ranking is None:
+            return None
+        is_simplest = ranking == each.ranking
+        computable.append(each if is_simplest else replace(each, **ranking._asdict()))
+    return computable
+
+
+def _preset_sets(
+    labels: Sequence[Label], pinned: Sequence[Conventions], rankings: Rankings
+) -> list[DefinitionSet]:
+    """Return the given conventions, the presets, and presets with null as threshold."""
+    pairs = [*zip(labels, pinned, strict=True)]
+    named: dict[str, list[Conventions]] = {
+        name: [with_data_conventions(label.conventions(preset(name)), own) for label, own in pairs]
+        for name in presets()
+        if all(defines(name, label.name) for label in labels)
+    }
+    if any(own.propensity and not label.metric.describes_list for label, own in pairs):
+        named[UNWEIGHTED] = [replace(own, propensity=None) for own in pinned]
+    first = _definition_set(labels, pinned)
+    sets = {first.content: first}
+    for name, conventions in named.items():
+        if (computable := _computable(labels, conventions, pinned, rankings)) is not None:
+            new = _definition_set(labels, computable)
+            old = sets.setdefault(new.content, new)
+            sets[new.content] = replace(old, presets=(*old.presets, name))
+    for each in [*sets.values()]:
+        null = [replace(d.conventions, relevance_threshold=None) for d in each.definitions]
+        names = [name for name in each.presets if name != UNWEIGHTED]
+        if names and (computable := _computable(labels, null, pinned, rankings)) is not None:
+            new = _definition_set(labels, computable)
+            old = sets.setdefault(new.content, new)
+            others = (name for name in names if name not in old.presets)
+            sets[new.content] = replace(old, presets_with_null=(*old.presets_with_null, *others))
+    return [*sets.values()]
+
+
+def _changed_sets(
+    labels: Sequence[Label],
+    pinned: Sequence[Conventions],
+    n_changes: int,
+    thresholds: Sequence[float],
+    rankings: Rankings,
+) -> list[DefinitionSet]:
+    choices = _alternatives(labels, pinned, thresholds, rankings)
+    sets: dict[Any, DefinitionSet] = {}
     for names in combinations(choices, n_changes):
         for values in product(*(choices[name] for name in names)):
-            candidate = replace(label_conventions, **dict(zip(names, values, strict=True)))
-            if not definition_problem(label, candidate) and not _is_impossible(candidate):
-                yield candidate
+            changes = dict(zip(names, values, strict=True))
+            changed = [replace(own, **changes) for own in pinned]
+            if any(map(_is_impossible, changed)):
+                continue
+            computable = _computable(labels, changed, pinned, rankings)
+            if computable and all(_differ(computable, pinned, name) for name in names):
+                new = _definition_set(labels, computable)
+                sets.setdefault(new.content, new)  # other orders of equal scores may be the same
+    return [*sets.values()]
+
+
+def _differ(some: Sequence[Conventions], others: Sequence[Conventions], name: str) -> bool:
+    return any(getattr(a, name) != getattr(b, name) for a, b in zip(some, others, strict=True))
 
 
 def _alternatives(
-    label: Label, label_conventions: Conventions, thresholds: Sequence[float]
+    labels: Sequence[Label],
+    pinned: Sequence[Conventions],
+    thresholds: Sequence[float],
+    rankings: Rankings,
 ) -> dict[str, list[Any]]:
-    """Return the alternative values of each convention that affects the label."""
+    """Return the alternative values of each convention that affects a label."""
     choices = {}
     for each in PRESET_CONVENTIONS:
-        if each.sets_ranking or not depends_on(label.metric, each.name):
-            continue
+        affected = [
+            getattr(own, each.name)
+            for label, own in zip(labels, pinned, strict=True)
+            if depends_on(label.metric, each.name)
+        ]
         values = [*each.values, *_MORE_VALUES.get(each.name, ())]
         if each.name == "relevance_threshold":
             values += thresholds
-        skipped = (*_SKIPPED_VALUES, getattr(label_conventions, each.name))
-        if alternatives := [value for value in values if value not in skipped]:
-            choices[each.name] = alternatives
-    return choices
+        choices[each.name] = [
+            value
+            for value in values
+            if value not in _SKIPPED_VALUES
+            and any(value != own for own in affected)
+            and not (each.sets_ranking and rankings.is_idle(each.name, value, pinned))
+        ]
+    return {name: values for name, values in choices.items() if values}
 
 
 def _is_impossible(conventions: Conventions) -> bool:

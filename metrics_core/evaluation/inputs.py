@@ -75,7 +75,7 @@ class LoadedInputs:
 
     def rank(self, rankings: Sequence[Ranking]) -> None:
         """Rank the lists again under other conventions."""
-        self.connection.execute("DROP TABLE ranked")
+        self.connection.execute("DROP TABLE IF EXISTS ranked")  # none after an error
         rank_source(self.connection, self.lists, self.policies, rankings, rows="given")
         _share_id_types(self.connection)
 

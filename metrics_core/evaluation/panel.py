@@ -40,15 +40,12 @@ class Definition:
         Presets with this definition; (UNWEIGHTED,) for the pinned one without propensities.
     conventions : Conventions
         Conventions of the definition.
-    presets_with_null : tuple of str
-        Presets with this definition if their relevance threshold is null.
     """
 
     label: Label
     number: int
     presets: tuple[str, ...]
     conventions: Conventions
-    presets_with_null: tuple[str, ...] = ()
 
     @property
     def column(self) -> str:
@@ -72,7 +69,7 @@ class Panel:
     excluded: Mapping[str, str]
 
 
-def panel(label: Label, pinned: Conventions, *, every_preset: bool = False) -> Panel:
+def panel(label: Label, pinned: Conventions) -> Panel:
     """Return all definitions of a label in the presets; presets with equal definitions share one.
 
     With propensities, the pinned definition without them is added.
@@ -80,17 +77,16 @@ def panel(label: Label, pinned: Conventions, *, every_preset: bool = False) -> P
     per_preset = {
         name: _with_data(label, preset(name), pinned)
         for name in presets()
-        if defines(name, label.name)
-        and (every_preset or name not in SEARCH_PRESETS or name == pinned.preset)
+        if defines(name, label.name) and (name not in SEARCH_PRESETS or name == pinned.preset)
     }
     excluded = {
         name: why
         for name, conventions in per_preset.items()
-        if (why := _panel_problem(label, conventions, pinned))
+        if (why := panel_problem(label, conventions, pinned))
     }
-    groups: dict[str, list[str]] = {_content(label, pinned): []}
+    groups: dict[str, list[str]] = {definition_content(label, pinned): []}
     for name in per_preset.keys() - excluded.keys():
-        groups.setdefault(_content(label, per_preset[name]), []).append(name)
+        groups.setdefault(definition_content(label, per_preset[name]), []).append(name)
     order = list(per_preset)
     preset_groups = [sorted(names, key=order.index) for names in groups.values()]
     preset_groups[1:] = sorted(preset_groups[1:], key=lambda names: order.index(names[0]))
@@ -102,23 +98,6 @@ def panel(label: Label, pinned: Conventions, *, every_preset: bool = False) -> P
         unweighted = replace(pinned, propensity=None)
         definitions.append(Definition(label, len(definitions), (UNWEIGHTED,), unweighted))
     return Panel(tuple(definitions), excluded)
-
-
-def definitions_with_null(label: Label, pinned: Conventions) -> list[Definition]:
-    """Return the definitions of a panel, and those of its presets with null as threshold."""
-    of_presets = panel(label, pinned, every_preset=True).definitions
-    definitions = {_content(label, each.conventions): each for each in of_presets}
-    for each in [*definitions.values()]:
-        null = replace(label.conventions(each.conventions), relevance_threshold=None)
-        content = _content(label, null)
-        if each.presets in ((), (UNWEIGHTED,)) or definition_problem(label, null):
-            continue
-        present = definitions.get(content, Definition(label, len(definitions), (), null))
-        names = (*present.presets_with_null, *each.presets)
-        definitions[content] = replace(
-            present, presets_with_null=tuple(name for name in names if name not in present.presets)
-        )
-    return [*definitions.values()]
 
 
 def changed_conventions(
@@ -134,7 +113,8 @@ def changed_conventions(
     }
 
 
-def _panel_problem(label: Label, conventions: Conventions, pinned: Conventions) -> str:
+def panel_problem(label: Label, conventions: Conventions, pinned: Conventions) -> str:
+    """Return why a preset cannot be computed on the loaded tables; empty if it can."""
     needs_order = (
         conventions.ideal == GIVEN_ORDER and label.conventions(pinned).ideal != GIVEN_ORDER
     )
@@ -149,8 +129,11 @@ def _with_data(label: Label, conventions: Conventions, pinned: Conventions) -> C
     return replace(label_conventions, **label_pinned.ranking._asdict())
 
 
-def _content(label: Label, conventions: Conventions) -> str:
-    """Return the conventions that determine a label's values as text, to compare definitions."""
+def definition_content(label: Label, conventions: Conventions) -> str:
+    """Return the conventions that determine a label's values as text, to compare definitions.
+
+    The order of the lists is no part of it.
+    """
     values = label.conventions(conventions).preset_values()
     relevant = {
         name: value

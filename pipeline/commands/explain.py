@@ -70,12 +70,16 @@ def run(arguments: argparse.Namespace) -> None:
 def _derivation(
     params: "Params", model: str, user: str, label: "Label", versus: "Conventions | None"
 ) -> "Derivation | ExplanationDiff":
+    from contextlib import ExitStack
+
     import polars as pl
 
     from concord.metrics_core.analyses.explain.explain import explain_ranked
     from concord.metrics_core.evaluation.side_data import SideData
     from concord.metrics_core.files import load_json
     from concord.pipeline.params.repository import rerun_command
+    from concord.pipeline.running.outputs import spill_folder
+    from concord.pipeline.stages.ranked_again import ListFiles
     from concord.pipeline.terminal import argument_error, model_files
 
     lists, truth = (pl.read_parquet(path, glob=False) for path in model_files(params, model))
@@ -83,20 +87,26 @@ def _derivation(
     tables = {
         name: data / f"{name}.parquet" for name in ("train", "items") if name in params.background
     }
-    try:
-        return explain_ranked(
-            lists,
-            truth,
-            user=user,
-            metric=str(label),
-            conventions=params.resolved_conventions,
-            versus=versus,
-            background=SideData(**tables),
-            words=load_json(quality, f"run `{rerun_command()}`").get("words"),
-        )
-    except ValueError as error:
-        fix = "name a user of the data and a metric of lists and truth"
-        raise argument_error(error, fix) from None
+    with ExitStack() as stack:
+        rank_again = None
+        if versus is not None:
+            folder = Path(stack.enter_context(spill_folder()))
+            rank_again = ListFiles(params, model, folder).frame
+        try:
+            return explain_ranked(
+                lists,
+                truth,
+                user=user,
+                metric=str(label),
+                conventions=params.resolved_conventions,
+                versus=versus,
+                background=SideData(**tables),
+                words=load_json(quality, f"run `{rerun_command()}`").get("words"),
+                rank_again=rank_again,
+            )
+        except ValueError as error:
+            fix = "name a user of the data and a metric of lists and truth"
+            raise argument_error(error, fix) from None
 
 
 def _replicate_blocks(

@@ -1,7 +1,6 @@
 """`concord verify`: published means next to recomputed ones, and what explains each gap."""
 
 import argparse
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,16 +22,17 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.metrics_core.analyses.verify.verify import read_published, verify_rows
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.stages.evaluate import definition_means, positive_grades
+    from concord.pipeline.stages.evaluate import positive_grades
+    from concord.pipeline.stages.ranked_again import model_lists
     from concord.pipeline.terminal import model_files, print_result
 
     params = read_params(needs_lists=True)
     rows = read_published(Path(arguments.table), params.models, _parse_per_user)
     truths = {model_files(params, row.model)[1] for row in rows}
 
-    compute_means = partial(definition_means, params)
     grades = sorted({grade for truth in truths for grade in positive_grades(truth)})
-    result = verify_rows(rows, params.resolved_conventions, compute_means, grades)
+    with model_lists(params, dict.fromkeys(row.model for row in rows)) as lists:
+        result = verify_rows(rows, params.resolved_conventions, lists, grades)
     warn_if_stale(params)
     print_result(result, as_json=arguments.json)
     return 0 if result.agrees else 1

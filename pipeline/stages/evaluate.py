@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.id_matching import IdMatchContext
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.relations import connect
@@ -320,10 +321,15 @@ class _ValueFiles:
         return self.files.panel if column in self.definitions else self.files.per_user
 
 
-def definition_means(params: Params, model: str, definitions: Sequence[Definition]) -> list[float]:
-    """Return the mean of each definition for a model."""
-    task = Task((), params.resolved_conventions, definitions=definitions)
-    lists = ModelFiles.of_model(params.results, model).lists
+def definition_means(
+    params: Params,
+    model: str,
+    lists: Path,
+    conventions: Conventions,
+    definitions: Sequence[Definition],
+) -> list[float]:
+    """Return the mean of each definition on a model's lists, ranked as the conventions say."""
+    task = Task((), conventions, definitions=definitions)
     parts = choose_executor(params)(lists, model_data(params, model), task)
     frames = [part.values for part in parts]
     return [definition_mean(frames, definition) for definition in definitions]

@@ -1,39 +1,69 @@
-"""A reconciliation as text: the definitions that give a number, or the nearest ones."""
+"""A reconciliation as text: the definitions that give the numbers, or the nearest ones."""
 
 from collections.abc import Iterator
 
 from concord.metrics_core.analyses.reconcile.result import Reconciliation
 from concord.metrics_core.evaluation.definition_search import ConventionMatch
+from concord.metrics_core.evaluation.printed_number import PrintedNumber
+from concord.metrics_core.results.text_format import percent
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import setting
 from concord.reports.text.presets import with_null
 
 MAX_MATCHES = 12
-_HEADER = ("value", "presets", "differs from the requested conventions")
+HIGH_CHANCE = 0.01  # advice is given above it
 
 
 def describe(result: Reconciliation) -> Iterator[Block]:
     """Yield the definitions that match; without any, the nearest."""
     matches = result.matches
-    number = f"{result.label} = {result.value}"
+    numbers = " and ".join(f"{label} = {text}" for label, text in result.values.items())
     if matches:
         plural = "s give" if len(matches) > 1 else " gives"
-        yield Heading(f"{len(matches)} definition{plural} {number}:")
+        yield Heading(f"{len(matches)} definition{plural} {numbers}:")
     else:
-        yield Heading(f"No definition gives {number}. The nearest are:")
+        yield Heading(f"No definition gives {numbers}. The nearest are:")
     visible_matches = matches[:MAX_MATCHES] or result.definitions
-    yield TextTable(_HEADER, [_row(each) for each in visible_matches])
+    values = [*result.values] if len(result.values) > 1 else ["value"]
+    chance = ["by chance"] if matches else []
+    header = [*values, *chance, "presets", "differs from the requested conventions"]
+    yield TextTable(tuple(header), [_row(each) for each in visible_matches])
     if len(matches) > MAX_MATCHES:
         yield f"… {len(matches) - MAX_MATCHES} more"
-    if not matches:
+    if matches:
+        yield ""
+        yield _chance_sentence(result)
+    else:
         yield (
             "Other lists, another ground truth or another cutoff give another number too: "
             "compare `concord explain` of one user with the other side."
         )
 
 
-def _row(match: ConventionMatch) -> tuple[str, str, str]:
+def _row(match: ConventionMatch) -> tuple[str, ...]:
     changes = "; ".join(f"{name}: {setting(value)}" for name, value in match.changes.items())
-    value = f"{match.mean:.6g}" + (" (cut off, not rounded)" if match.is_cut else "")
+    means = [f"{mean:.6g}" for mean in match.means.values()]
+    means[-1] += " (cut off, not rounded)" if match.is_cut else ""
+    chance = [] if match.chance is None else [percent(match.chance)]
     presets = "; ".join([", ".join(match.presets), *with_null(match.presets_with_null)])
-    return value, presets.removeprefix("; ") or "none", changes or "nothing"
+    return (*means, *chance, presets.removeprefix("; ") or "none", changes or "nothing")
+
+
+def _chance_sentence(result: Reconciliation) -> str:
+    """Return what the chance of the first match means, and how to lower it."""
+    chance = result.matches[0].chance or 0.0
+    digits = [len(str(abs(PrintedNumber.parse(text).units))) for text in result.values.values()]
+    widths = " and ".join(f"{n} digit{'s' if n > 1 else ''}" for n in dict.fromkeys(digits))
+    subject, further = f"a random number with {widths}", "a second number"
+    if len(digits) > 1:
+        subject = f"{len(digits)} independent random numbers with {widths}"
+        further = "a further number"
+    text = (
+        f"By chance: {subject}, within ± 20 % of the given, would have a match as close as the "
+        f"first in {percent(chance)} of cases"
+    )
+    return (
+        f"{text}. Give more digits, or {further} of the same source."
+        if chance > HIGH_CHANCE
+        else f"{text}."
+    )

@@ -17,7 +17,7 @@ from concord.metrics_core.analyses.explain.result import (
     ExplanationDiff,
     ListedItem,
 )
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.conventions.presets import (
     ConventionsLike,
     resolve_conventions,
@@ -177,10 +177,11 @@ def explain_ranked(
     versus: Conventions | None = None,
     background: SideData = NO_SIDE_DATA,
     words: Mapping[str, str] | None = None,
+    rank_again: Callable[[Ranking], pl.DataFrame] | None = None,
 ) -> Derivation | ExplanationDiff:
     """Return the derivation of one user's value from stored ranked lists; see `explain`.
 
-    With `versus`, both definitions read the same ranked lists.
+    `versus` needs `rank_again`, which returns the lists under another ranking.
 
     Raises
     ------
@@ -191,24 +192,29 @@ def explain_ranked(
     if "ranking" in lists.columns:
         number = label.ranking_number(conventions)
         lists = lists.filter(pl.col("ranking") == number).drop("ranking")
-    if versus is not None:
-        ranking = label.conventions(conventions).ranking
-        versus = replace(label.conventions(versus), **ranking._asdict())
     frames = [frame.filter(frame["user"].cast(str) == str(user)) for frame in (lists, truth)]
     if not any(len(frame) for frame in frames):
         raise unknown_user_error(user)
+    stored = label.conventions(conventions).ranking
     with in_memory() as connection:
-        for name, frame in zip(("ranked", "judgements"), frames, strict=True):
-            connection.register(name, frame.to_arrow())
-        views = {"lists": "ranked", "truth": "judgements", "known": "judgements"}
-        share_id_types(connection, views)
+        connection.register("judgements", frames[1].to_arrow())
+
+        def rank(label_conventions: Conventions) -> None:
+            ranked, ranking = frames[0], label_conventions.ranking
+            if rank_again is not None and ranking != stored:
+                every = rank_again(ranking)
+                ranked = every.filter(every["user"].cast(str) == str(user))
+            connection.register("ranked", ranked.to_arrow())
+            views = {"lists": "ranked", "truth": "judgements", "known": "judgements"}
+            share_id_types(connection, views)
+
         if label.name in _LIST_METRICS:
             catalogue = background.catalogue
             no_train = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
             create_view(connection, "train", no_train)
             items = no_train.select("item") if catalogue is None else catalogue.items
             create_view(connection, "items", items)
-        data = _UserData(user, connection, lambda _: None, conventions, background, words)
+        data = _UserData(user, connection, rank, conventions, background, words)
         return _explain(data, label, conventions, versus)
 
 

@@ -1,4 +1,4 @@
-"""`reconcile`: search the definitions of a metric that reproduce a published number.
+"""`reconcile`: search the definitions of metrics that reproduce published numbers.
 
 Presets are tried first, then the given conventions with one of them changed, then with two.
 """
@@ -6,7 +6,9 @@ Presets are tried first, then the given conventions with one of them changed, th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 
 from concord.metrics_core.analyses.reconcile.result import Reconciliation
 from concord.metrics_core.conventions.conventions import Conventions
@@ -15,18 +17,18 @@ from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableC
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.definition_search import (
-    ComputeMeans,
     ConventionMatch,
-    PrintedNumber,
     compute_matches,
     definition_rounds,
+    distance,
     loaded_grades,
-    means_of_loaded,
     refuse_other_tables,
     sort_key,
     without_idle_null,
 )
 from concord.metrics_core.evaluation.inputs import load_inputs
+from concord.metrics_core.evaluation.list_rankings import ModelLists, Rankings, loaded_lists
+from concord.metrics_core.evaluation.printed_number import PrintedNumber, number_text
 from concord.metrics_core.metrics.label import Label, parse_supported
 
 MAX_NEAREST = 5  # definitions that do not match
@@ -36,25 +38,29 @@ def reconcile(
     recs: Data,
     truth: Truth,
     *,
-    value: str,
-    metric: str,
+    value: str | float | Mapping[str, str | float],
+    metric: str | None = None,
     conventions: ConventionsLike = "standard",
     columns: TableColumns | None = None,
     input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
 ) -> Reconciliation:
-    """Search the definitions of a metric that reproduce a published number on these lists.
+    """Search the definitions of metrics that reproduce published numbers on these lists.
+
+    Give several numbers of one source if you have them: one number has matches by chance.
 
     Parameters
     ----------
     recs, truth, columns, input, unit
         As for `evaluate`.
-    value : str
-        The number as printed, such as "0.330"; its last digit defines how exact a match must be.
-    metric : str
+    value : dict, str or float
+        {metric: number}, to be explained by one set of conventions; or one number and `metric`.
+        A number as printed, such as "0.330": its last digit defines how exact a match must be.
+        A float has the digits of its `repr`.
+    metric : str, optional
         A label such as "nDCG@10" that reads lists and ground truth only.
     conventions : Conventions, str or dict, default="standard"
-        The conventions to vary. They rank the lists under every definition.
+        The conventions to vary.
 
     Returns
     -------
@@ -64,27 +70,22 @@ def reconcile(
     Raises
     ------
     ValueError
-        If the value is not a number, or the metric reads more than lists and ground truth;
+        If a value is not a number, or a metric reads more than lists and ground truth;
         otherwise as `evaluate`.
 
     Examples
     --------
     >>> import concord as cc
-    >>> lists, truth = {"u1": ["a", "b"]}, {"u1": ["b"]}
-    >>> result = cc.reconcile(lists, truth, value="0.5", metric="P@2")
-    >>> result.matches[0].mean
-    0.5
+    >>> lists, truth = {"u1": ["a", "b"]}, {"u1": ["b", "c", "d", "e"]}
+    >>> result = cc.reconcile(lists, truth, value={"P@2": "0.5", "AP@2": "0.125"})
+    >>> result.matches[0].means
+    {'P@2': 0.5, 'AP@2': 0.125}
     """
-    label = parse_supported(metric, feature="reconcile")
+    values = read_values(value, metric)
     conventions = resolve_conventions(conventions)
-    try:
-        PrintedNumber.parse(value)
-    except ValueError:
-        fix = "write a text such as '0.330' or '33.0%'"
-        raise refuse("value", f"{value!r} is not a number as printed", fix) from None
     refuse_other_tables(conventions, "reconcile")
     with in_memory() as connection:
-        load_inputs(
+        inputs = load_inputs(
             connection,
             recs,
             truth,
@@ -93,29 +94,56 @@ def reconcile(
             policies=input,
             unit=unit,
         )
-        compute_means = means_of_loaded(connection, conventions)
-        return search(value, label, conventions, compute_means, loaded_grades(connection))
+        return search(values, conventions, loaded_lists(inputs), loaded_grades(connection))
+
+
+def read_values(
+    value: str | float | Mapping[str, str | float], metric: str | None = None
+) -> dict[Label, str]:
+    """Return the number of each metric as printed; see `reconcile`.
+
+    Raises
+    ------
+    ValueError
+        If there is no number, a metric is unknown or occurs twice, or a value is not a number.
+    """
+    if isinstance(value, Mapping) == (metric is not None):
+        problem = "is given, but `value` names its metrics" if metric else "is missing"
+        fix = "leave it out" if metric else "name the metric of the value, such as 'nDCG@10'"
+        raise refuse("metric", problem, fix)
+    if not value and isinstance(value, Mapping):
+        raise refuse("value", "is empty", "write a number for each metric: {'nDCG@10': '0.330'}")
+    pairs = value.items() if isinstance(value, Mapping) else [(str(metric), value)]
+    values: dict[Label, str] = {}
+    for name, number in pairs:
+        label = parse_supported(name, feature="reconcile")
+        if label in values:
+            raise refuse("value", f"has two numbers of {label}", "give one number of each metric")
+        values[label] = number_text(number)
+        try:
+            PrintedNumber.parse(values[label])
+        except ValueError:
+            fix = "write a text such as '0.330' or '33.0%'"
+            raise refuse("value", f"{number!r} is not a number as printed", fix) from None
+    return values
 
 
 def search(
-    value: str,
-    label: Label,
+    values: Mapping[Label, str],
     conventions: Conventions,
-    compute_means: ComputeMeans,
+    model: ModelLists,
     grades: Sequence[float],
 ) -> Reconciliation:
-    """Search definitions with any function that computes means; see `reconcile`.
+    """Search definitions on any lists; see `reconcile`.
 
     Parameters
     ----------
-    value : str
-        The number as printed.
-    label : Label
-        Label of the metric.
+    values : mapping
+        The number of each label as printed.
     conventions : Conventions
         The conventions to vary.
-    compute_means : callable
-        Return the mean of each definition.
+    model : ModelLists
+        Ranks the lists and computes means.
     grades : sequence of float
         Grades of the ground truth, used as relevance thresholds unless there are more than
         `MAX_THRESHOLDS`.
@@ -125,14 +153,47 @@ def search(
     Reconciliation
         Matching definitions, best first, then the nearest of the others.
     """
-    number = PrintedNumber.parse(value)
-    tried: list[ConventionMatch] = []
-    for n_changes, definitions in enumerate(definition_rounds(label, conventions, grades)):
-        matches = compute_matches(definitions, conventions, compute_means, number)
-        tried += [each for (each,) in without_idle_null([(each,) for each in matches])]
-        if n_changes > 0 and any(each.matches for each in tried):
+    numbers = [PrintedNumber.parse(text) for text in values.values()]
+    steps: list[list[ConventionMatch]] = []
+    for sets in definition_rounds([*values], conventions, grades, Rankings([model])):
+        matches = compute_matches(sets, conventions, model, numbers)
+        steps.append([each for (each,) in without_idle_null([(each,) for each in matches])])
+        if len(steps) > 1 and any(each.matches for step in steps for each in step):
             break
-    matching = sorted((each for each in tried if each.matches), key=lambda x: sort_key(x, number))
-    nearest = [each for each in tried if not each.matches and not math.isnan(each.mean)]
-    nearest.sort(key=lambda each: abs(each.mean - number.value))
-    return Reconciliation(value, str(label), (*matching, *nearest[:MAX_NEAREST]))
+    steps[:1] = [steps[0][:1], steps[0][1:]]  # the given conventions, then the presets
+    matching = sorted(_with_chance(steps, numbers), key=lambda each: sort_key(each, numbers))
+    nearest = [
+        each
+        for step in steps
+        for each in step
+        if not each.matches and not any(map(math.isnan, each.means.values()))
+    ]
+    nearest.sort(key=lambda each: distance(each, numbers))
+    texts = {str(label): text for label, text in values.items()}
+    return Reconciliation(texts, (*matching, *nearest[:MAX_NEAREST]))
+
+
+def _with_chance(
+    steps: Sequence[Sequence[ConventionMatch]], numbers: Sequence[PrintedNumber]
+) -> Iterator[ConventionMatch]:
+    """Yield the matches with the share of the numbers nearby that have a match in as few steps.
+
+    A number cut off counts only for matches that are cut off themselves. With several numbers it
+    is the share of their combinations.
+    """
+    n_combinations = math.prod(len(number.units_nearby) for number in numbers)
+    given: dict[bool, set[tuple[int, ...]]] = {False: set(), True: set()}
+    for step in steps:
+        for may_be_cut, combinations in given.items():
+            for each in step:
+                combinations |= {
+                    *product(
+                        *(
+                            number.printed_units(mean, may_be_cut=may_be_cut)
+                            for number, mean in zip(numbers, each.means.values(), strict=True)
+                        )
+                    )
+                }
+        for each in step:
+            if each.matches:
+                yield replace(each, chance=len(given[each.is_cut]) / n_combinations)

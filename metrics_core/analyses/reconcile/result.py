@@ -1,5 +1,6 @@
-"""The result of `reconcile`: the definitions of a metric that give a number from elsewhere."""
+"""The result of `reconcile`: the definitions that give numbers from elsewhere."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Reconciliation(BaseResult):
-    """Definitions that give a number, best first, then the nearest of the others.
+    """Definitions that give the numbers, best first, then the nearest of the others.
 
     Attributes
     ----------
-    value, label : str
-        The number as printed, and the metric.
+    values : dict
+        The numbers as printed, by metric.
     definitions : tuple of ConventionMatch
         Those that match, then the nearest of those that do not.
 
@@ -29,34 +30,38 @@ class Reconciliation(BaseResult):
     ('standard', 'bellei')
     """
 
-    value: str
-    label: str
+    values: Mapping[str, str]
     definitions: tuple[ConventionMatch, ...]
 
     @property
     def matches(self) -> tuple[ConventionMatch, ...]:
-        """The definitions that give the number."""
+        """The definitions that give every number."""
         return tuple(each for each in self.definitions if each.matches)
 
     def to_frame(self) -> "pl.DataFrame":
-        """Return one row per definition; its changes are text."""
+        """Return one row per definition and metric; changes are text."""
         import polars as pl
 
         schema: dict[str, Any] = {
+            "metric": pl.String,
             "mean": pl.Float64,
             "matches": pl.Boolean,
             "is_cut": pl.Boolean,
+            "chance": pl.Float64,
             **dict.fromkeys(("presets", "presets_with_null", "changes"), pl.List(pl.String)),
         }
         rows = [
             (
-                each.mean,
+                metric,
+                mean,
                 each.matches,
                 each.is_cut,
+                each.chance,
                 [*each.presets],
                 [*each.presets_with_null],
                 each.change_texts,
             )
             for each in self.definitions
+            for metric, mean in each.means.items()
         ]
         return pl.DataFrame(rows, schema=schema, orient="row")

@@ -19,24 +19,23 @@ from concord.metrics_core.data.text_rows import TextRows, read_text_rows
 from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.definition_search import (
     Candidate,
-    PrintedNumber,
+    DefinitionSet,
     compute_matches,
     definition_rounds,
     loaded_grades,
-    means_of_loaded,
     refuse_other_tables,
     sort_key,
     without_idle_null,
 )
 from concord.metrics_core.evaluation.inputs import load_inputs
-from concord.metrics_core.evaluation.panel import Definition
+from concord.metrics_core.evaluation.list_rankings import ModelLists, Rankings, loaded_lists
+from concord.metrics_core.evaluation.printed_number import PrintedNumber
 from concord.metrics_core.metrics.label import Label, parse_supported
 from concord.metrics_core.metrics.scope import affected_metrics
 
 COLUMNS = ("model", "metric", "value")
 MAX_DEFINITIONS = 5  # of a published mean
 _COLUMNS_FIX = f"write the columns {', '.join(COLUMNS)}, separated by commas"
-ComputeMeans = Callable[[str, Sequence[Definition]], Sequence[float]]  # of a model
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def verify(
         printed, such as "0.330" or "33.0%"; its last digit defines how exact a match must be.
         Metrics read lists and ground truth only.
     conventions : Conventions, str or dict, default="standard"
-        The conventions to verify. They rank the lists under every definition.
+        The conventions to verify.
 
     Returns
     -------
@@ -106,11 +105,11 @@ def verify(
     raise_problems(model_problems(models))
     rows = read_published(table, models, partial(parse_supported, feature="verify"))
     refuse_other_tables(conventions, "verify")
-    compute_means, grades = {}, set[float]()
+    lists, grades = {}, set[float]()
     with ExitStack() as connections:
         for model in dict.fromkeys(row.model for row in rows):
             connection = connections.enter_context(in_memory())
-            load_inputs(
+            inputs = load_inputs(
                 connection,
                 models[model],
                 truth,
@@ -119,14 +118,9 @@ def verify(
                 policies=input,
                 unit=unit,
             )
-            compute_means[model] = means_of_loaded(connection, conventions)
+            lists[model] = loaded_lists(inputs)
             grades |= {*loaded_grades(connection)}
-        return verify_rows(
-            rows,
-            conventions,
-            lambda model, definitions: compute_means[model](definitions),
-            sorted(grades),
-        )
+        return verify_rows(rows, conventions, lists, sorted(grades))
 
 
 def read_published(
@@ -194,10 +188,10 @@ def _table_problems(table: TextRows) -> Iterator[Problem]:
 def verify_rows(
     rows: Sequence[Published],
     conventions: Conventions,
-    compute_means: ComputeMeans,
+    lists: Mapping[str, ModelLists],
     grades: Sequence[float],
 ) -> Verification:
-    """Verify published means with any function that computes means; see `verify`.
+    """Verify published means on any lists; see `verify`.
 
     Parameters
     ----------
@@ -205,18 +199,19 @@ def verify_rows(
         The published means.
     conventions : Conventions
         The conventions to verify.
-    compute_means : callable
-        Return the mean of each definition for a model.
+    lists : mapping
+        Lists of each model.
     grades : sequence of float
         Grades of the ground truth, used as relevance thresholds.
     """
+    rankings = Rankings(lists.values())
     searches = {
         label: _LabelSearch(
             label,
             [row for row in rows if row.label == label],
             conventions,
-            compute_means,
-            definition_rounds(label, conventions, grades),
+            lists,
+            definition_rounds([label], conventions, grades, rankings),
         )
         for label in dict.fromkeys(row.label for row in rows)
     }
@@ -266,17 +261,15 @@ class _LabelSearch:
     label: Label
     rows: Sequence[Published]
     conventions: Conventions
-    compute_means: ComputeMeans
-    rounds: Iterator[list[Definition]]
+    lists: Mapping[str, ModelLists]
+    rounds: Iterator[list[DefinitionSet]]
     candidates: dict[_Key, Candidate] = field(default_factory=dict)
 
     def run_round(self) -> None:
         """Compute the means of the next round of definitions."""
-        definitions = next(self.rounds)
+        sets = next(self.rounds)
         columns = [
-            compute_matches(
-                definitions, self.conventions, partial(self.compute_means, row.model), row.number
-            )
+            compute_matches(sets, self.conventions, self.lists[row.model], [row.number])
             for row in self.rows
         ]
         for candidate in without_idle_null([*zip(*columns, strict=True)]):
@@ -322,7 +315,7 @@ class _LabelSearch:
             (each for each in distinct if each[index].matches),
             key=lambda each: (
                 -max(counts.get(key, 0) for key in _keys(each)),
-                sort_key(each[index], row.number),
+                sort_key(each[index], [row.number]),
             ),
         )
         given = self.candidates[_UNCHANGED][index]

@@ -1,13 +1,18 @@
 """`concord.reconcile`: search of the definition that reproduces a number."""
 
+import math
 import random
+import re
+from decimal import Decimal
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.presets import PRESETS, defines
-from concord.metrics_core.evaluation.definition_search import PrintedNumber
+from concord.metrics_core.evaluation.printed_number import PrintedNumber, number_text
 from concord.typing import ConventionOptions, PresetName
 
 STANDARD = cc.preset("standard")
@@ -126,10 +131,90 @@ def test_other_text_than_a_number_is_refused(text: str) -> None:
         PrintedNumber.parse(text)
 
 
-def test_a_value_that_is_no_text_is_an_input_error() -> None:
-    value: Any = 0.248
-    with pytest.raises(cc.InputError, match=r"value: 0\.248 is not a number as printed"):
-        cc.reconcile(LISTS, TRUTH, value=value, metric="P@5")
+@pytest.mark.parametrize(
+    ("value", "metric", "message"),
+    [
+        ("0,33", "P@5", "value: '0,33' is not a number as printed"),
+        (math.nan, "P@5", "value: nan is not a number as printed"),
+        (True, "P@5", "value: True is not a number as printed"),
+        ("0.5", None, "metric: is missing"),
+        ({"P@5": 0.5}, "P@5", "metric: is given, but `value` names its metrics"),
+        ({}, None, "value: is empty"),
+        ({"AP@5": 0.5, "MAP@5": 0.5}, None, "value: has two numbers of AP@5"),
+    ],
+)
+def test_other_values_are_input_errors(value: Any, metric: str | None, message: str) -> None:
+    with pytest.raises(cc.InputError, match=re.escape(message)):
+        cc.reconcile(LISTS, TRUTH, value=value, metric=metric)
+
+
+@pytest.mark.parametrize("value", [0.27, np.float64(0.27), np.float32(0.27), "0.27"])
+def test_a_number_has_the_digits_of_its_repr(value: Any) -> None:
+    result = cc.reconcile(LISTS, TRUTH, value=value, metric="P@5")
+
+    assert result.values == {"P@5": "0.27"}
+    assert number_text(1e-05) == "0.00001"
+
+
+def _nearby(text: str) -> list[str]:
+    """Return the numbers with these digits within 20 %."""
+    last = Decimal(1).scaleb(-len(text.partition(".")[2]))
+    low, high = Decimal(text) * Decimal("0.8"), Decimal(text) * Decimal("1.2")
+    numbers = (last * n for n in range(int(high / last) + 2))
+    return [str(number) for number in numbers if low <= number <= high]
+
+
+def _step(match: cc.ConventionMatch) -> int:
+    """Return when a match is tried: as given, presets, one change, two changes."""
+    if not match.changes:
+        return 0
+    return 1 if match.presets or match.presets_with_null else 1 + len(match.changes)
+
+
+@pytest.mark.parametrize(
+    ("labels", "digits"),
+    [
+        (["nDCG@5"], 2),
+        pytest.param(["AP@5"], 3, marks=pytest.mark.nightly),
+        pytest.param(["P@5", "nDCG@5"], 2, marks=pytest.mark.nightly),
+    ],
+)
+def test_the_chance_is_the_share_of_numbers_with_such_a_match(
+    labels: list[str], digits: int
+) -> None:
+    """Every combination of numbers nearby is searched through the public function."""
+    changed = cc.evaluate(LISTS, TRUTH, metrics=labels, conventions="recbole")
+    given = {label: f"{changed[label]:.{digits}f}" for label in labels}
+    combinations = [*product(*map(_nearby, given.values()))]
+    steps = []
+    for combination in combinations:
+        matches = cc.reconcile(
+            LISTS, TRUTH, value=dict(zip(labels, combination, strict=True))
+        ).matches
+        steps.append(min((_step(each) for each in matches if not each.is_cut), default=9))
+
+    matches = cc.reconcile(LISTS, TRUTH, value=given).matches
+
+    assert 1 in map(_step, matches)
+    for match in (each for each in matches if not each.is_cut):
+        n_as_close = sum(step <= _step(match) for step in steps)
+        assert match.chance == pytest.approx(n_as_close / len(combinations))
+
+
+def test_several_numbers_are_explained_by_one_set_of_conventions() -> None:
+    """AP and nDCG each have a preset, but no preset gives both."""
+    ap = cc.evaluate(LISTS, TRUTH, metrics=["AP@5"], conventions="rectools_by_k")["AP@5"]
+    result = cc.evaluate(LISTS, TRUTH, metrics=["nDCG@5", "AP@5"], conventions="recbole")
+    joint = {label: f"{result[label]:.4f}" for label in ("nDCG@5", "AP@5")}
+
+    found = cc.reconcile(LISTS, TRUTH, value=joint)
+    mixed = cc.reconcile(LISTS, TRUTH, value={**joint, "AP@5": f"{ap:.4f}"})
+    alone = cc.reconcile(LISTS, TRUTH, value=joint["nDCG@5"], metric="nDCG@5")
+
+    assert any("recbole" in each.presets for each in found.matches)
+    assert not any(each.presets for each in mixed.matches)
+    assert 0 < (found.matches[0].chance or 0) < (alone.matches[0].chance or 0) / 10
+    assert found.to_frame()["metric"].to_list()[:2] == ["nDCG@5", "AP@5"]
 
 
 @pytest.mark.parametrize(
