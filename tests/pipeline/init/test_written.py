@@ -240,7 +240,11 @@ def test_every_version_is_written_as_text(root: Path, number: str, line: str) ->
 
 
 def test_missing_file_names_the_command_that_writes_it(root: Path) -> None:
-    with pytest.raises(InputError, match=r"nowhere/params.yaml: there is no such file"):
+    with pytest.raises(
+        InputError,
+        match=r"nowhere/params.yaml: there is no such file in this folder\n  fix: run where "
+        r"Concord's params.yaml is; `concord init` writes it$",
+    ):
         upgrade("nowhere", dry_run=False)
 
 
