@@ -131,9 +131,12 @@ def _items(documents: Any) -> Sequence[Any]:
 
 
 def _checked(file: InputTable, query: str, documents: Any) -> Any:
-    """Return the documents of a query with true and false as text; raise if they are invalid.
+    """Return the documents of a query, true and false as text.
 
-    Of a batch of lists, one is invalid, so that the objects made here are not used.
+    Raises
+    ------
+    InputError
+        If an id is not text in UTF-8, or a value is a list or an object.
     """
     items = _items(documents)
     values = getattr(documents, "values", [None] * len(items))

@@ -79,8 +79,8 @@ def is_model_name(name: Any) -> bool:
     return is_name and name.lower() not in RESERVED_NAMES
 
 
-def nested_problems(models: Any) -> Iterator[Problem]:
-    """Yield entries of `models` that hold replicates: DVC makes one stage for each entry."""
+def misplaced_replicates(models: Any) -> Iterator[Problem]:
+    """Yield a problem for each model that holds its replicates: DVC runs one stage per model."""
     for name, entry in models.items() if isinstance(models, dict) else []:
         if isinstance(entry, dict) and REPLICATES in entry:
             problem = (

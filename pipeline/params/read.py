@@ -14,8 +14,8 @@ from concord.metrics_core.errors import InputError, Location, Problem, params_ke
 from concord.metrics_core.metrics.custom_metric import load_metrics, loaded_digest
 from concord.metrics_core.metrics.label import set_value_labels
 from concord.pipeline.params.checks import (
+    misplaced_replicates,
     model_name_problems,
-    nested_problems,
     params_problems,
     section_problems,
 )
@@ -81,7 +81,7 @@ def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]
     models = yaml.content.get("models")
     problems = [
         *model_name_problems(models),
-        *nested_problems(models),
+        *misplaced_replicates(models),
         *misplaced_sections(yaml.content),
     ]
     of_values = has_values(yaml.content)

@@ -240,7 +240,8 @@ def test_every_version_is_written_as_text(root: Path, number: str, line: str) ->
 
 
 def test_missing_file_names_the_command_that_writes_it(root: Path) -> None:
-    with pytest.raises(InputError, match=r"nowhere/params.yaml: there is no such file"):
+    fix = "run where Concord's params.yaml is; `concord init` writes it"
+    with pytest.raises(InputError, match=f"nowhere/params.yaml: there is no .*\n  fix: {fix}$"):
         upgrade("nowhere", dry_run=False)
 
 
