@@ -67,6 +67,15 @@ def parse_label(text: str) -> Label:
         raise argument_error(error, label_fix(error)) from None
 
 
+def parse_per_user(text: str, *, feature: str) -> Label:
+    """Return the parsed label; raise ValueError if it is one number over all users."""
+    label = parse(text)
+    if label.metric.is_aggregate:
+        msg = f"{label} is one number over all users, which {feature} cannot search"
+        raise ValueError(msg)
+    return label
+
+
 def find_preset(name: str) -> Conventions:
     """Return the conventions of a preset, or of this project for `params.yaml`."""
     if name == PARAMS.name:

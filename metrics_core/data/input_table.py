@@ -76,8 +76,9 @@ class InputTable:
         Of ground truth: the words that texts show for user, item and request.
     is_additional : bool
         True for a table with more judgements, whose columns have our names.
-    follows_ranks : bool
-        True if ranks are read from TREC files and tables of PyTerrier, which scores order.
+    order : str or None
+        What orders lists: rank, score or file; None for rank if there are ranks, else score.
+        TREC files and tables of PyTerrier have both, and are ordered by score.
     """
 
     name: str
@@ -92,7 +93,7 @@ class InputTable:
     is_hashed: bool = True
     words: Mapping[str, str] = field(default_factory=dict)
     is_additional: bool = False
-    follows_ranks: bool = False
+    order: str | None = None
 
     @property
     def path(self) -> AnyPath:
@@ -251,7 +252,7 @@ def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
             problems.append(Problem(file.location(name), message, fix))
     columns = {name: file.original_name(name) for name in file.fields}
     columns = {name: column for name, column in columns.items() if column in names}
-    if {*names} >= _PYTERRIER and "rank" not in file.columns and not file.follows_ranks:
+    if {*names} >= _PYTERRIER and "rank" not in file.columns and file.order != "rank":
         columns.pop("rank", None)
     raise_problems([*problems, *_grade_problems(file, names), *ambiguous_columns(file, columns)])
     return columns

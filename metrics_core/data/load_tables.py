@@ -56,7 +56,6 @@ def read_lists(
     policies: Policies,
     rankings: Sequence[Ranking],
     *,
-    order: str | None = None,
     progress: Progress = no_progress,
 ) -> tuple[Source, ListStatistics, PolicyChanges]:
     """Read, check and rank recommendations into the table `ranked`; see `ranking.rank_lists`.
@@ -87,7 +86,7 @@ def read_lists(
     problems = value_problems(connection, source, checks)
     try:
         rows = valid_rows(checks) if problems else "source"
-        statistics = rank_source(connection, source, policies, rankings, rows=rows, order=order)
+        statistics = rank_source(connection, source, policies, rankings, rows=rows)
     except InputError as error:
         problems += error.problems
     raise_problems(problems)
@@ -101,7 +100,6 @@ def rank_source(
     rankings: Sequence[Ranking],
     *,
     rows: str,
-    order: str | None = None,
 ) -> ListStatistics:
     """Rank the valid rows of a relation into the table `ranked`; see `ranking.rank_lists`.
 
@@ -117,7 +115,7 @@ def rank_source(
                 source,
                 rows,
                 output=f"ranked_{number}",
-                order=choose_order(source, order, ranking.ties),
+                order=choose_order(source, ranking.ties),
                 ranking=ranking,
                 policies=policies,
             )
@@ -175,7 +173,6 @@ def load_recommendations(
     conventions: Conventions,
     sink: Sink,
     *,
-    order: str | None = None,
     progress: Progress = no_progress,
 ) -> LoadedTable:
     """Pass user, item, rank [, score, ranking], sorted by user and rank, to the sink.
@@ -191,13 +188,13 @@ def load_recommendations(
     InputError
         Every problem of the table at once.
     """
-    checker = partial(ListChecker, rankings=conventions.rankings, policies=policies, order=order)
+    checker = partial(ListChecker, rankings=conventions.rankings, policies=policies)
     base = policies.rank_base
     if loaded := _load_sorted(connection, table, checker, sink, rank_base=base, progress=progress):
         return LoadedTable(loaded[0], partial(describe_lists, *loaded, conventions, {}))
     with separate_schema(connection) as schema:
         source, ranked, changes = read_lists(
-            schema, table, policies, conventions.rankings, order=order, progress=progress
+            schema, table, policies, conventions.rankings, progress=progress
         )
         _query_to_sink(schema, "SELECT * FROM ranked", sink)
         statistics = count_rows(schema, source, ranked)

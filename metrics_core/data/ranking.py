@@ -160,10 +160,8 @@ class ListTable:
         return problem_with_counts(location, fix, affected)
 
 
-def choose_order(source: Source, order: str | None, ties: str) -> str:
-    """Return what the lists are ordered by: rank, score or file.
-
-    If `order` is None, lists are ordered by rank if there are ranks, else by score.
+def choose_order(source: Source, ties: str) -> str:
+    """Return what the lists are ordered by: rank, score or file; see `InputTable.order`.
 
     Raises
     ------
@@ -171,7 +169,7 @@ def choose_order(source: Source, order: str | None, ties: str) -> str:
         If there are neither ranks nor scores, the column that `order` names is missing, or
         `file` would ignore the scores of JSON by query.
     """
-    location = f"{source.file.name}: lists"
+    location, order = f"{source.file.name}: lists", source.file.order
     if order is None and not {"rank", "score"} & set(source.columns):
         raise refuse(
             location, "there are neither ranks nor scores", _order_fix(source.file.settings)

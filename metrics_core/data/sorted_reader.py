@@ -94,16 +94,15 @@ class BatchChecker(ABC):
 
 @dataclass
 class ListChecker(BatchChecker):
-    """Check recommendations; `order` and `policies` as in `read_lists`."""
+    """Check recommendations; `policies` as in `read_lists`."""
 
     rankings: Sequence[Ranking]
     policies: Policies
-    order: str | None
 
     def __post_init__(self) -> None:
         has_score = "score" in self.source.columns
         try:
-            orders = {choose_order(self.source, self.order, r.ties) for r in self.rankings}
+            orders = {choose_order(self.source, r.ties) for r in self.rankings}
         except InputError:
             raise NotSortedError from None
         single = any(ranking.score_dtype != "float64" for ranking in self.rankings)

@@ -291,7 +291,7 @@ def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> RawRow
     refuse_columns(replace(file, columns=others), "a TREC file")
     is_qrels = "grade" in file.fields or ".qrels" in file.path.suffixes
     line = _QRELS_LINE if is_qrels else _RUN_LINE
-    read = {name for name in file.fields if name != "rank" or file.follows_ranks}
+    read = {name for name in file.fields if name != "rank" or file.order == "rank"}
     indices = {name: index for index, name in enumerate(line, start=1) if name in read}
     if "subtopic" in file.columns:
         indices["subtopic"] = _QRELS_LINE.index("0") + 1

@@ -259,8 +259,6 @@ class TableLoader:
         Words that texts show for user, item and request; None: as the ground truth suggests.
     allows_none_relevant : bool
         False if it is an error that no grade reaches the relevance threshold.
-    orders : dict
-        Model -> what its lists are ordered by; see `choose_order`.
     """
 
     config: EvaluationConfig
@@ -270,7 +268,6 @@ class TableLoader:
     words: Mapping[str, str] | None = None
     is_hashed: bool = True
     allows_none_relevant: bool = False
-    orders: Mapping[str, str | None] = field(default_factory=dict)
 
     def recommendations(
         self, model: str, recs: Data, keep: Sink
@@ -280,9 +277,7 @@ class TableLoader:
         policies = list_policies(self.policies, recs)
         conventions = self.config.conventions
         with registered_only() as connection:
-            loaded = load_recommendations(
-                connection, table, policies, conventions, keep, order=self.orders.get(model)
-            )
+            loaded = load_recommendations(connection, table, policies, conventions, keep)
             return loaded.source.file, loaded.describe()
 
     def ground_truth(self, fold: str, truth: Truth) -> GroundTruth:

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
-from duckdb import DuckDBPyConnection
-
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.conventions.presets import (
     UNWEIGHTED,
@@ -24,7 +22,8 @@ from concord.metrics_core.conventions.presets import (
 )
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.evaluation.list_rankings import ModelLists, Rankings
+from concord.metrics_core.evaluation.ambiguity import Ambiguity
+from concord.metrics_core.evaluation.inputs import LoadedInputs
 from concord.metrics_core.evaluation.panel import (
     Definition,
     changed_conventions,
@@ -96,7 +95,7 @@ _MORE_VALUES: Mapping[str, tuple[Any, ...]] = {
 }
 _SKIPPED_VALUES = ("error", "propagate")  # they give no number
 
-Candidate = tuple[ConventionMatch, ...]  # conventions: the match for each published number
+Candidate = tuple[ConventionMatch, ...]  # conventions: the match of each model
 
 
 @dataclass(frozen=True)
@@ -128,31 +127,75 @@ def refuse_other_tables(conventions: Conventions, feature: str) -> None:
         raise refuse("conventions.propensity", problem, fix)
 
 
-def loaded_grades(connection: DuckDBPyConnection) -> list[float]:
-    """Return the distinct positive grades of the loaded ground truth, ascending."""
-    query = "SELECT DISTINCT grade FROM truth WHERE grade > 0 ORDER BY grade"
-    return [grade for (grade,) in connection.execute(query).fetchall()]
-
-
-def definition_rounds(
-    labels: Sequence[Label], conventions: Conventions, grades: Sequence[float], rankings: Rankings
-) -> Iterator[list[DefinitionSet]]:
+def candidate_rounds(
+    labels: Sequence[Label],
+    conventions: Conventions,
+    models: Sequence[LoadedInputs],
+    numbers: Sequence[Sequence[PrintedNumber]],
+) -> Iterator[list[Candidate]]:
     """Yield the presets' definitions, then those with one convention changed, then with two.
 
-    The first definitions of the presets' are those of `conventions`. Each set is one for all
-    labels; presets that lack the definition of a label are left out.
+    Parameters
+    ----------
+    labels : sequence of Label
+        Metrics that one set of conventions is to explain; presets that lack one are left out.
+    conventions : Conventions
+        The conventions to change; they are the first candidate.
+    models : sequence of LoadedInputs
+        Lists and ground truth of each model.
+    numbers : sequence of sequences of PrintedNumber
+        For each model the number of each label.
     """
+    grades = sorted({grade for inputs in models for grade in inputs.positive_grades})
     thresholds = grades if len(grades) <= MAX_THRESHOLDS else ()
     pinned = [label.conventions(conventions) for label in labels]
-    yield _preset_sets(labels, pinned, rankings)
-    for n_changes in (1, 2):
-        yield _changed_sets(labels, pinned, n_changes, thresholds, rankings)
+    ambiguity = Ambiguity(*map(any, zip(*(each.ambiguity for each in models), strict=True)))
+    seen: set[_Outcome] = set()
+    for n_changes in (0, 1, 2):
+        if n_changes:
+            sets = _changed_sets(labels, pinned, n_changes, thresholds, ambiguity)
+        else:
+            sets = _preset_sets(labels, pinned, ambiguity)
+        matches = (
+            _compute_matches(sets, conventions, *each) for each in zip(models, numbers, strict=True)
+        )
+        candidates = _merge_alike(sets, [*zip(*matches, strict=True)], seen)
+        yield _without_idle_null(candidates)
 
 
-def compute_matches(
+_Outcome = tuple[Any, ...]  # definitions without their ranking, and their means
+
+
+def _merge_alike(
+    sets: Sequence[DefinitionSet], candidates: Sequence[Candidate], seen: set[_Outcome]
+) -> list[Candidate]:
+    """Return one candidate of those that differ in the ranking only and have the same means.
+
+    It has the fewest changes, and the presets of all. Outcomes of earlier rounds are left out.
+    """
+    distinct: dict[_Outcome, Candidate] = {}
+    for each, candidate in zip(sets, candidates, strict=True):
+        means = tuple(tuple(match.means.values()) for match in candidate)
+        outcome = (*(content for content, _ in each.content), means)
+        if outcome not in seen:
+            other = distinct.get(outcome, candidate)
+            distinct[outcome] = candidate if other is candidate else _merge(other, candidate)
+    seen |= distinct.keys()
+    return [*distinct.values()]
+
+
+def _merge(candidate: Candidate, other: Candidate) -> Candidate:
+    first = min(candidate, other, key=lambda each: len(each[0].changes))
+    presets = (*candidate[0].presets, *other[0].presets)
+    null = (*candidate[0].presets_with_null, *other[0].presets_with_null)
+    null = tuple(name for name in null if name not in presets)
+    return tuple(replace(each, presets=presets, presets_with_null=null) for each in first)
+
+
+def _compute_matches(
     sets: Sequence[DefinitionSet],
     conventions: Conventions,
-    model: ModelLists,
+    model: LoadedInputs,
     numbers: Sequence[PrintedNumber],
 ) -> list[ConventionMatch]:
     """Return the means of each set, and whether they are printed as the numbers of the labels."""
@@ -193,7 +236,7 @@ def _changes(each: DefinitionSet, conventions: Conventions) -> dict[str, Any]:
     return changes
 
 
-def without_idle_null(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _without_idle_null(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the definitions without presets whose means null as threshold does not change."""
     means = {
         name: [each.mean for each in candidate]
@@ -240,14 +283,14 @@ def _computable(
     labels: Sequence[Label],
     conventions: Sequence[Conventions],
     pinned: Sequence[Conventions],
-    rankings: Rankings,
+    ambiguity: Ambiguity,
 ) -> list[Conventions] | None:
     """Return the conventions with the simplest ranking; None if a label has no value."""
     computable = []
     for label, each, own in zip(labels, conventions, pinned, strict=True):
         if panel_problem(label, each, own):
             return None
-        ranking = rankings.simplest(each.ranking, own.ranking)
+        ranking = ambiguity.simplest(each.ranking, own.ranking)
         if ranking is None:
             return None
         is_simplest = ranking == each.ranking
@@ -256,7 +299,7 @@ def _computable(
 
 
 def _preset_sets(
-    labels: Sequence[Label], pinned: Sequence[Conventions], rankings: Rankings
+    labels: Sequence[Label], pinned: Sequence[Conventions], ambiguity: Ambiguity
 ) -> list[DefinitionSet]:
     """Return the given conventions, the presets, and presets with null as threshold."""
     pairs = [*zip(labels, pinned, strict=True)]
@@ -270,14 +313,14 @@ def _preset_sets(
     first = _definition_set(labels, pinned)
     sets = {first.content: first}
     for name, conventions in named.items():
-        if (computable := _computable(labels, conventions, pinned, rankings)) is not None:
+        if (computable := _computable(labels, conventions, pinned, ambiguity)) is not None:
             new = _definition_set(labels, computable)
             old = sets.setdefault(new.content, new)
             sets[new.content] = replace(old, presets=(*old.presets, name))
     for each in [*sets.values()]:
         null = [replace(d.conventions, relevance_threshold=None) for d in each.definitions]
         names = [name for name in each.presets if name != UNWEIGHTED]
-        if names and (computable := _computable(labels, null, pinned, rankings)) is not None:
+        if names and (computable := _computable(labels, null, pinned, ambiguity)) is not None:
             new = _definition_set(labels, computable)
             old = sets.setdefault(new.content, new)
             others = (name for name in names if name not in old.presets)
@@ -290,9 +333,9 @@ def _changed_sets(
     pinned: Sequence[Conventions],
     n_changes: int,
     thresholds: Sequence[float],
-    rankings: Rankings,
+    ambiguity: Ambiguity,
 ) -> list[DefinitionSet]:
-    choices = _alternatives(labels, pinned, thresholds, rankings)
+    choices = _alternatives(labels, pinned, thresholds, ambiguity)
     sets: dict[Any, DefinitionSet] = {}
     for names in combinations(choices, n_changes):
         for values in product(*(choices[name] for name in names)):
@@ -300,7 +343,7 @@ def _changed_sets(
             changed = [replace(own, **changes) for own in pinned]
             if any(map(_is_impossible, changed)):
                 continue
-            computable = _computable(labels, changed, pinned, rankings)
+            computable = _computable(labels, changed, pinned, ambiguity)
             if computable and all(_differ(computable, pinned, name) for name in names):
                 new = _definition_set(labels, computable)
                 sets.setdefault(new.content, new)  # other orders of equal scores may be the same
@@ -315,7 +358,7 @@ def _alternatives(
     labels: Sequence[Label],
     pinned: Sequence[Conventions],
     thresholds: Sequence[float],
-    rankings: Rankings,
+    ambiguity: Ambiguity,
 ) -> dict[str, list[Any]]:
     """Return the alternative values of each convention that affects a label."""
     choices = {}
@@ -333,9 +376,18 @@ def _alternatives(
             for value in values
             if value not in _SKIPPED_VALUES
             and any(value != own for own in affected)
-            and not (each.sets_ranking and rankings.is_idle(each.name, value, pinned))
+            and not (each.sets_ranking and _is_idle(each.name, value, pinned, ambiguity))
         ]
     return {name: values for name, values in choices.items() if values}
+
+
+def _is_idle(name: str, value: Any, pinned: Sequence[Conventions], ambiguity: Ambiguity) -> bool:
+    """True if a convention ranks the lists as the pinned ones do, or refuses them."""
+    rankings = {own.ranking for own in pinned}
+    return all(
+        ambiguity.simplest(each._replace(**{name: value}), each) in (None, each)
+        for each in rankings
+    )
 
 
 def _is_impossible(conventions: Conventions) -> bool:

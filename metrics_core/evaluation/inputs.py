@@ -1,7 +1,8 @@
 """Load the inputs of `explain` and `reconcile`, which rank lists again under other conventions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -32,8 +33,19 @@ from concord.metrics_core.data.side_data import read_train, read_users
 from concord.metrics_core.data.tables import share_id_types
 from concord.metrics_core.data.units import unit_mean_problems, unit_problems
 from concord.metrics_core.errors import InputError, Problem, problems_of, raise_problems, refuse
-from concord.metrics_core.evaluation.partition import Task
-from concord.metrics_core.evaluation.side_data import Catalogue, build_catalogue, with_item_columns
+from concord.metrics_core.evaluation.accumulator import definition_mean
+from concord.metrics_core.evaluation.ambiguity import Ambiguity, find_ambiguity
+from concord.metrics_core.evaluation.item_lists import number_items
+from concord.metrics_core.evaluation.panel import Definition
+from concord.metrics_core.evaluation.partition import Task, evaluate_partition
+from concord.metrics_core.evaluation.side_data import (
+    Catalogue,
+    build_catalogue,
+    refuse_missing,
+    with_item_columns,
+)
+
+BATCH_SIZE = 64  # definitions that are computed in one pass
 
 
 @dataclass(frozen=True)
@@ -69,15 +81,48 @@ class LoadedInputs:
         rows = self.connection.sql("SELECT user, item FROM train")
         return pl.DataFrame(rows.to_arrow_table()) if self.has_train else None
 
-    def with_item_columns(self, task: Task) -> Task:
-        """Return the task with the item columns that it reads."""
-        return with_item_columns(task, lambda: self.catalogue, lambda: self.train)
+    def with_items(self, task: Task) -> Task:
+        """Return the task with the items and item columns that it reads; lists must be ranked."""
+        task = with_item_columns(task, lambda: self.catalogue, lambda: self.train)
+        if not task.needs_items:
+            return task
+        catalogue = self.catalogue
+        refuse_missing(task, has_train=self.has_train, catalogue=catalogue)
+        known = (None, None) if catalogue is None else (catalogue.features, catalogue.groups)
+        return replace(task, items=number_items(self.connection, *known))
 
     def rank(self, rankings: Sequence[Ranking]) -> None:
         """Rank the lists again under other conventions."""
         self.connection.execute("DROP TABLE IF EXISTS ranked")  # none after an error
         rank_source(self.connection, self.lists, self.policies, rankings, rows="given")
         _share_id_types(self.connection)
+
+    @cached_property
+    def ambiguity(self) -> Ambiguity:
+        """What leaves the order of the lists to conventions."""
+        return find_ambiguity(self.connection, self.lists)
+
+    @cached_property
+    def positive_grades(self) -> list[float]:
+        """The distinct positive grades of the ground truth, ascending."""
+        query = "SELECT DISTINCT grade FROM truth WHERE grade > 0 ORDER BY grade"
+        return [grade for (grade,) in self.connection.execute(query).fetchall()]
+
+    def means(self, conventions: Conventions, definitions: Sequence[Definition]) -> list[float]:
+        """Return the mean of each definition on the lists, which each ranks in its own way."""
+        groups: dict[Ranking, list[Definition]] = {}
+        for each in definitions:
+            groups.setdefault(each.conventions.ranking, []).append(each)
+        means: dict[int, float] = {}
+        for ranking, group in groups.items():
+            self.rank([ranking])
+            ranked = replace(conventions, overrides={}, **ranking._asdict())
+            for start in range(0, len(group), BATCH_SIZE):
+                batch = group[start : start + BATCH_SIZE]
+                task = self.with_items(Task((), ranked, definitions=batch))
+                part = evaluate_partition(self.connection, task)
+                means |= {each.number: definition_mean([part.values], each) for each in batch}
+        return [means[each.number] for each in definitions]
 
     def keep_user(self, user: Any) -> None:
         """Remove all other users; ids are compared as text."""
@@ -109,6 +154,7 @@ def load_inputs(
     *,
     train: Data | None = None,
     items: Data | None = None,
+    users: Data | None = None,
     columns: TableColumns | None = None,
     policies: Mapping[str, Any] | None = None,
     unit: Sequence[str] = (),
@@ -130,6 +176,9 @@ def load_inputs(
     except InputError as error:
         of_lists = problems_of(read_lists, connection, table, allowed, conventions.rankings)
         raise InputError([*of_lists, *error.problems]) from None
+    if users is not None:
+        read_users(connection, open_table("users", users, column_names))
+        connection.execute("CREATE OR REPLACE TABLE knowns AS SELECT DISTINCT user FROM source")
     lists, _, _ = read_lists(connection, table, allowed, conventions.rankings)
     connection.execute("ALTER TABLE source RENAME TO given")
     train_rows = "SELECT user, item FROM ranked WHERE FALSE"

@@ -194,7 +194,7 @@ def missing_catalogue_error(role: str) -> InputError:
 
 def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) -> None:
     """Raise if a metric needs data that is missing."""
-    for label in task.labels:
+    for label in dict.fromkeys([*task.labels, *(each.label for each in task.definitions)]):
         conventions = label.conventions(task.conventions)
         needs = set(label.metric.needs)
         if label.name in {"Coverage", "Gini"}:

@@ -52,8 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise refuse(f"{PARAMS}: data.truth.folds", problem, "evaluate one fold")
     entries = {name: each for name, each in params.models.items() if isinstance(each, ListsFile)}
     lists = {model: lists_file(params, model, entry) for model, entry in entries.items()}
-    orders = {model: entry.order for model, entry in entries.items()}
-    loader = TableLoader(config, input_policies(params), {}, is_hashed=False, orders=orders)
+    loader = TableLoader(config, input_policies(params), {}, is_hashed=False)
     result = ppi_tables(config, loader, lists, truths[NO_FOLD])
     result = replace(
         result,

@@ -11,7 +11,6 @@ import polars as pl
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.id_matching import IdMatchContext
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.relations import connect
@@ -21,7 +20,6 @@ from concord.metrics_core.errors import InputError, params_keys, raise_problems,
 from concord.metrics_core.evaluation.accumulator import (
     build_panels,
     build_task,
-    definition_mean,
     pinned_content,
 )
 from concord.metrics_core.evaluation.config import grade_problems
@@ -32,7 +30,6 @@ from concord.metrics_core.evaluation.evaluate_model import (
     execute_in_memory,
 )
 from concord.metrics_core.evaluation.model_result import EvaluationData, summarise_values
-from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.evaluation.partition import (
     Part,
     Task,
@@ -319,24 +316,3 @@ class _ValueFiles:
     def table_of(self, column: str) -> Path:
         """Return the file that holds a column."""
         return self.files.panel if column in self.definitions else self.files.per_user
-
-
-def definition_means(
-    params: Params,
-    model: str,
-    lists: Path,
-    conventions: Conventions,
-    definitions: Sequence[Definition],
-) -> list[float]:
-    """Return the mean of each definition on a model's lists, ranked as the conventions say."""
-    task = Task((), conventions, definitions=definitions)
-    parts = choose_executor(params)(lists, model_data(params, model), task)
-    frames = [part.values for part in parts]
-    return [definition_mean(frames, definition) for definition in definitions]
-
-
-def positive_grades(truth: Path) -> list[float]:
-    """Return the distinct positive grades of the ground truth."""
-    query = "SELECT DISTINCT grade FROM read_parquet(?) WHERE grade > 0 ORDER BY grade"
-    with connect(reads=[truth]) as connection:
-        return [grade for (grade,) in connection.execute(query, [str(truth)]).fetchall()]

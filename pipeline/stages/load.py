@@ -127,7 +127,7 @@ def lists_file(params: Params, model: str, entry: ListsFile) -> InputTable:
         If the file is missing, empty or outside the repository, or if its format is unknown.
     """
     table = _table(params, f"models.{model}", entry, LIST_COLUMNS)
-    return replace(table, follows_ranks=entry.order == "rank").with_unit(params.data.unit)
+    return replace(table, order=entry.order).with_unit(params.data.unit)
 
 
 def truth_files(params: Params) -> dict[str, InputTable]:
@@ -150,6 +150,12 @@ def additional_files(params: Params) -> list[InputTable]:
         for path in params.data.truth.additional
     )
     return [replace(table, columns={}).with_unit(params.data.unit) for table in tables]
+
+
+def background_file(params: Params, name: str) -> InputTable:
+    """Return a table of side data; raises as `lists_file`."""
+    entry = params.background[name]  # type: ignore[index]
+    return _table(params, f"background.{name}", entry, BACKGROUND[name])
 
 
 def read_conventions(params: Params) -> Conventions:
@@ -206,7 +212,6 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
             input_policies(params),
             read_conventions(params),
             sink,
-            order=entry.order,
             progress=count_rows,
         )
         names = {"model": model} if entry.fold is None else {"model": model, "fold": entry.fold}
@@ -247,8 +252,7 @@ def load_background(connection: DuckDBPyConnection, params: Params, name: str) -
     """Write a table of side data and its data quality, or neither; return counts as text."""
     if name == "metrics":
         return _load_metrics(params)
-    entry = params.background[name]  # type: ignore[index]
-    table = _table(params, f"background.{name}", entry, BACKGROUND[name])
+    table = background_file(params, name)
     with refuse_changes(table.path):
         side_data = LOADERS[name](connection, table, progress=count_rows)
     data = Path(params.results.data)

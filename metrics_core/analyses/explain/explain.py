@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, overload
-
-import duckdb
-import polars as pl
 
 from concord.metrics_core.analyses.explain.result import (
     ConventionPath,
@@ -17,7 +14,7 @@ from concord.metrics_core.analyses.explain.result import (
     ExplanationDiff,
     ListedItem,
 )
-from concord.metrics_core.conventions.conventions import Conventions, Ranking
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import (
     ConventionsLike,
     resolve_conventions,
@@ -25,17 +22,13 @@ from concord.metrics_core.conventions.presets import (
 )
 from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
 from concord.metrics_core.data.relations import in_memory
-from concord.metrics_core.data.tables import create_view, share_id_types
 from concord.metrics_core.data.units import unit_id
 from concord.metrics_core.evaluation.derivation import read_user, steps
-from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs, unknown_user_error
-from concord.metrics_core.evaluation.item_lists import number_items, read_ranked_lists
+from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs
+from concord.metrics_core.evaluation.item_lists import read_ranked_lists
 from concord.metrics_core.evaluation.join_truth import join_truth
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.side_data import (
-    NO_SIDE_DATA,
-    SideData,
-    refuse_missing,
     with_catalogue_size,
 )
 from concord.metrics_core.metrics.label import Label, parse_supported
@@ -133,7 +126,7 @@ def explain(
     RR = 1 / 2  (the first hit)
     RR = 0.5
     """
-    label = parse_supported(metric, feature="explain", also=_LIST_METRICS)
+    label = parse_explained(metric)
     tables = {"train": train, "items": items}
     conventions = with_catalogue_size(resolve_conventions(conventions), tables, columns)
     other = None
@@ -155,133 +148,67 @@ def explain(
         )
         if unit and isinstance(user, tuple | list):
             user = unit_id(user)
-        inputs.keep_user(user)
-        data = _UserData(
-            user,
-            connection,
-            lambda each: inputs.rank(each.rankings),
-            conventions,
-            inputs,
-            inputs.words,
-        )
-        return _explain(data, label, conventions, other)
+        return explain_loaded(inputs, user, label, conventions, other)
 
 
-def explain_ranked(
-    lists: pl.DataFrame,
-    truth: pl.DataFrame,
-    *,
+def parse_explained(metric: str) -> Label:
+    """Return the label of a metric that can be explained; raises as `parse_supported`."""
+    return parse_supported(metric, feature="explain", also=_LIST_METRICS)
+
+
+def explain_loaded(
+    inputs: LoadedInputs,
     user: Any,
-    metric: str,
+    label: Label,
     conventions: Conventions,
-    versus: Conventions | None = None,
-    background: SideData = NO_SIDE_DATA,
-    words: Mapping[str, str] | None = None,
-    rank_again: Callable[[Ranking], pl.DataFrame] | None = None,
+    versus: Conventions | None,
 ) -> Derivation | ExplanationDiff:
-    """Return the derivation of one user's value from stored ranked lists; see `explain`.
-
-    `versus` needs `rank_again`, which returns the lists under another ranking.
-
-    Raises
-    ------
-    InputError
-        If the user is neither in the lists nor in the ground truth.
-    """
-    label = parse_supported(metric, feature="explain", also=_LIST_METRICS)
-    if "ranking" in lists.columns:
-        number = label.ranking_number(conventions)
-        lists = lists.filter(pl.col("ranking") == number).drop("ranking")
-    frames = [frame.filter(frame["user"].cast(str) == str(user)) for frame in (lists, truth)]
-    if not any(len(frame) for frame in frames):
-        raise unknown_user_error(user)
-    stored = label.conventions(conventions).ranking
-    with in_memory() as connection:
-        connection.register("judgements", frames[1].to_arrow())
-
-        def rank(label_conventions: Conventions) -> None:
-            ranked, ranking = frames[0], label_conventions.ranking
-            if rank_again is not None and ranking != stored:
-                every = rank_again(ranking)
-                ranked = every.filter(every["user"].cast(str) == str(user))
-            connection.register("ranked", ranked.to_arrow())
-            views = {"lists": "ranked", "truth": "judgements", "known": "judgements"}
-            share_id_types(connection, views)
-
-        if label.name in _LIST_METRICS:
-            catalogue = background.catalogue
-            no_train = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
-            create_view(connection, "train", no_train)
-            items = no_train.select("item") if catalogue is None else catalogue.items
-            create_view(connection, "items", items)
-        data = _UserData(user, connection, rank, conventions, background, words)
-        return _explain(data, label, conventions, versus)
-
-
-@dataclass(frozen=True)
-class _UserData:
-    """One user's tables in a database; `rank` ranks the lists under given conventions."""
-
-    user: Any
-    connection: duckdb.DuckDBPyConnection
-    rank: Callable[[Conventions], None]
-    conventions: Conventions
-    background: SideData | LoadedInputs
-    words: Mapping[str, str] | None
-
-    def task(self, label: Label, label_conventions: Conventions) -> Task:
-        """Return the task of a label with its item features; the lists must be ranked."""
-        task = self.background.with_item_columns(Task([label], self.conventions))
-        if label.name in _LIST_METRICS:
-            catalogue = self.background.catalogue
-            refuse_missing(task, has_train=self.background.train is not None, catalogue=catalogue)
-            if catalogue is not None:
-                task = replace(task, items=number_items(self.connection, None, catalogue.groups))
-        return replace(task, conventions=label_conventions)
-
-    def value(self, label: Label, label_conventions: Conventions) -> float | None:
-        """Return the label's value after ranking the lists under these conventions."""
-        self.rank(label_conventions)
-        part = evaluate_partition(self.connection, self.task(label, label_conventions))
-        value: float | None = part.values[str(label)][0]
-        return value
-
-
-def _explain(
-    data: _UserData, label: Label, conventions: Conventions, versus: Conventions | None
-) -> Derivation | ExplanationDiff:
-    derivation = _derive(data, label, conventions)
+    """Return the derivation of one user's value from loaded lists; see `explain`."""
+    inputs.keep_user(user)
+    derivation = _derive(inputs, user, label, conventions)
     if versus is None:
         return derivation
     path = _path(
         label,
         label.conventions(conventions),
         label.conventions(versus),
-        lambda definition: data.value(label, label.conventions(definition)),
+        lambda definition: _value(inputs, label, label.conventions(definition)),
     )
-    return ExplanationDiff(derivation, _derive(data, label, versus), path)
+    return ExplanationDiff(derivation, _derive(inputs, user, label, versus), path)
 
 
-def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivation:
+def _task(inputs: LoadedInputs, label: Label, label_conventions: Conventions) -> Task:
+    """Rank the lists as the conventions say, and return the task of the label."""
+    inputs.rank(label_conventions.rankings)
+    return inputs.with_items(Task([label], label_conventions))
+
+
+def _value(inputs: LoadedInputs, label: Label, label_conventions: Conventions) -> float | None:
+    part = evaluate_partition(inputs.connection, _task(inputs, label, label_conventions))
+    value: float | None = part.values[str(label)][0]
+    return value
+
+
+def _derive(inputs: LoadedInputs, user: Any, label: Label, conventions: Conventions) -> Derivation:
     label_conventions = label.conventions(conventions)
-    value = data.value(label, label_conventions)
-    task = data.task(label, label_conventions)
+    value = _value(inputs, label, label_conventions)
+    task = _task(inputs, label, label_conventions)
     judged = join_truth(
-        data.connection,
+        inputs.connection,
         only_known=False,
         ranking=label_conventions.ranking,
         item_columns=task.item_columns,
         propensity=label_conventions.propensity,
         subtopics_for=str(label) if label.metric.reads_subtopics else "",
     )
-    rows = data.connection.execute(
+    rows = inputs.connection.execute(
         "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
     ).fetchall()
     threshold = label_conventions.relevance_threshold
     one = read_user(judged, label, label_conventions)
     if task.items is not None:
         ranked_lists = read_ranked_lists(
-            data.connection, judged, task.items, number=0, threshold=threshold
+            inputs.connection, judged, task.items, number=0, threshold=threshold
         )
         one = replace(one, ranked_lists=ranked_lists)
     derived = steps(one, label)
@@ -289,7 +216,7 @@ def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivati
         judged_rows = [row for row in rows if row[2] is not None and row[2] >= 0]
         rows = [(rank, item, grade) for rank, (_, item, grade) in enumerate(judged_rows, 1)]
     return Derivation(
-        user=data.user,
+        user=user,
         label=str(label),
         value=value,
         conventions=conventions,
@@ -298,7 +225,7 @@ def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivati
         n_listed=int(one.lists.n_listed[0]),
         listed=_listed_items(rows, derived, label.k, threshold),
         sums=derived.lines,
-        words=data.words,
+        words=inputs.words,
     )
 
 

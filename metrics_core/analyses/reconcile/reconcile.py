@@ -6,8 +6,9 @@ Presets are tried first, then the given conventions with one of them changed, th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 from concord.metrics_core.analyses.reconcile.result import Reconciliation
@@ -18,16 +19,12 @@ from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.definition_search import (
     ConventionMatch,
-    compute_matches,
-    definition_rounds,
+    candidate_rounds,
     distance,
-    loaded_grades,
     refuse_other_tables,
     sort_key,
-    without_idle_null,
 )
-from concord.metrics_core.evaluation.inputs import load_inputs
-from concord.metrics_core.evaluation.list_rankings import ModelLists, Rankings, loaded_lists
+from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs
 from concord.metrics_core.evaluation.printed_number import PrintedNumber, number_text
 from concord.metrics_core.metrics.label import Label, parse_supported
 
@@ -81,7 +78,7 @@ def reconcile(
     >>> result.matches[0].means
     {'P@2': 0.5, 'AP@2': 0.125}
     """
-    values = read_values(value, metric)
+    values = parse_values(_pairs(value, metric), partial(parse_supported, feature="reconcile"))
     conventions = resolve_conventions(conventions)
     refuse_other_tables(conventions, "reconcile")
     with in_memory() as connection:
@@ -94,29 +91,35 @@ def reconcile(
             policies=input,
             unit=unit,
         )
-        return search(values, conventions, loaded_lists(inputs), loaded_grades(connection))
+        return search(values, conventions, inputs)
 
 
-def read_values(
-    value: str | float | Mapping[str, str | float], metric: str | None = None
-) -> dict[Label, str]:
-    """Return the number of each metric as printed; see `reconcile`.
-
-    Raises
-    ------
-    ValueError
-        If there is no number, a metric is unknown or occurs twice, or a value is not a number.
-    """
+def _pairs(
+    value: str | float | Mapping[str, str | float], metric: str | None
+) -> Iterable[tuple[str, str | float]]:
+    """Return each metric with its number."""
     if isinstance(value, Mapping) == (metric is not None):
         problem = "is given, but `value` names its metrics" if metric else "is missing"
         fix = "leave it out" if metric else "name the metric of the value, such as 'nDCG@10'"
         raise refuse("metric", problem, fix)
     if not value and isinstance(value, Mapping):
         raise refuse("value", "is empty", "write a number for each metric: {'nDCG@10': '0.330'}")
-    pairs = value.items() if isinstance(value, Mapping) else [(str(metric), value)]
+    return value.items() if isinstance(value, Mapping) else [(str(metric), value)]
+
+
+def parse_values(
+    pairs: Iterable[tuple[str, str | float]], parse: Callable[[str], Label]
+) -> dict[Label, str]:
+    """Return the number of each metric as printed; `parse` returns the label of a metric's name.
+
+    Raises
+    ------
+    ValueError
+        If a metric is unknown or occurs twice, or a value is not a number.
+    """
     values: dict[Label, str] = {}
     for name, number in pairs:
-        label = parse_supported(name, feature="reconcile")
+        label = parse(name)
         if label in values:
             raise refuse("value", f"has two numbers of {label}", "give one number of each metric")
         values[label] = number_text(number)
@@ -131,10 +134,9 @@ def read_values(
 def search(
     values: Mapping[Label, str],
     conventions: Conventions,
-    model: ModelLists,
-    grades: Sequence[float],
+    inputs: LoadedInputs,
 ) -> Reconciliation:
-    """Search definitions on any lists; see `reconcile`.
+    """Search definitions on loaded lists; see `reconcile`.
 
     Parameters
     ----------
@@ -142,11 +144,8 @@ def search(
         The number of each label as printed.
     conventions : Conventions
         The conventions to vary.
-    model : ModelLists
-        Ranks the lists and computes means.
-    grades : sequence of float
-        Grades of the ground truth, used as relevance thresholds unless there are more than
-        `MAX_THRESHOLDS`.
+    inputs : LoadedInputs
+        The lists and the ground truth.
 
     Returns
     -------
@@ -155,9 +154,8 @@ def search(
     """
     numbers = [PrintedNumber.parse(text) for text in values.values()]
     steps: list[list[ConventionMatch]] = []
-    for sets in definition_rounds([*values], conventions, grades, Rankings([model])):
-        matches = compute_matches(sets, conventions, model, numbers)
-        steps.append([each for (each,) in without_idle_null([(each,) for each in matches])])
+    for candidates in candidate_rounds([*values], conventions, [inputs], [numbers]):
+        steps.append([match for (match,) in candidates])
         if len(steps) > 1 and any(each.matches for step in steps for each in step):
             break
     steps[:1] = [steps[0][:1], steps[0][1:]]  # the given conventions, then the presets

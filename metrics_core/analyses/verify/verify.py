@@ -19,16 +19,11 @@ from concord.metrics_core.data.text_rows import TextRows, read_text_rows
 from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.definition_search import (
     Candidate,
-    DefinitionSet,
-    compute_matches,
-    definition_rounds,
-    loaded_grades,
+    candidate_rounds,
     refuse_other_tables,
     sort_key,
-    without_idle_null,
 )
-from concord.metrics_core.evaluation.inputs import load_inputs
-from concord.metrics_core.evaluation.list_rankings import ModelLists, Rankings, loaded_lists
+from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs
 from concord.metrics_core.evaluation.printed_number import PrintedNumber
 from concord.metrics_core.metrics.label import Label, parse_supported
 from concord.metrics_core.metrics.scope import affected_metrics
@@ -105,11 +100,11 @@ def verify(
     raise_problems(model_problems(models))
     rows = read_published(table, models, partial(parse_supported, feature="verify"))
     refuse_other_tables(conventions, "verify")
-    lists, grades = {}, set[float]()
+    loaded = {}
     with ExitStack() as connections:
         for model in dict.fromkeys(row.model for row in rows):
             connection = connections.enter_context(in_memory())
-            inputs = load_inputs(
+            loaded[model] = load_inputs(
                 connection,
                 models[model],
                 truth,
@@ -118,9 +113,7 @@ def verify(
                 policies=input,
                 unit=unit,
             )
-            lists[model] = loaded_lists(inputs)
-            grades |= {*loaded_grades(connection)}
-        return verify_rows(rows, conventions, lists, sorted(grades))
+        return verify_rows(rows, conventions, loaded)
 
 
 def read_published(
@@ -188,10 +181,9 @@ def _table_problems(table: TextRows) -> Iterator[Problem]:
 def verify_rows(
     rows: Sequence[Published],
     conventions: Conventions,
-    lists: Mapping[str, ModelLists],
-    grades: Sequence[float],
+    models: Mapping[str, LoadedInputs],
 ) -> Verification:
-    """Verify published means on any lists; see `verify`.
+    """Verify published means on loaded lists; see `verify`.
 
     Parameters
     ----------
@@ -199,20 +191,11 @@ def verify_rows(
         The published means.
     conventions : Conventions
         The conventions to verify.
-    lists : mapping
-        Lists of each model.
-    grades : sequence of float
-        Grades of the ground truth, used as relevance thresholds.
+    models : mapping
+        Lists and ground truth of each model.
     """
-    rankings = Rankings(lists.values())
     searches = {
-        label: _LabelSearch(
-            label,
-            [row for row in rows if row.label == label],
-            conventions,
-            lists,
-            definition_rounds([label], conventions, grades, rankings),
-        )
+        label: _LabelSearch(label, [row for row in rows if row.label == label], conventions, models)
         for label in dict.fromkeys(row.label for row in rows)
     }
     for search in searches.values():
@@ -261,18 +244,17 @@ class _LabelSearch:
     label: Label
     rows: Sequence[Published]
     conventions: Conventions
-    lists: Mapping[str, ModelLists]
-    rounds: Iterator[list[DefinitionSet]]
+    models: Mapping[str, LoadedInputs]
     candidates: dict[_Key, Candidate] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        models = [self.models[row.model] for row in self.rows]
+        numbers = [[row.number] for row in self.rows]
+        self.rounds = candidate_rounds([self.label], self.conventions, models, numbers)
 
     def run_round(self) -> None:
         """Compute the means of the next round of definitions."""
-        sets = next(self.rounds)
-        columns = [
-            compute_matches(sets, self.conventions, self.lists[row.model], [row.number])
-            for row in self.rows
-        ]
-        for candidate in without_idle_null([*zip(*columns, strict=True)]):
+        for candidate in next(self.rounds):
             for key in _keys(candidate):
                 self.candidates.setdefault(key, candidate)
 

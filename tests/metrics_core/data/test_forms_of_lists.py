@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -127,10 +128,8 @@ def _loaded(recs: Any, ties: str, order: str | None) -> tuple[list[Any], dict[st
     sink, conventions = InMemorySink(), cc.preset("standard", ties=ties)
     policies = list_policies(Policies(), recs)
     with in_memory() as connection:
-        table = open_table("recs", recs, {})
-        loaded = load_recommendations(
-            connection, table, policies, conventions, sink.collect, order=order
-        )
+        table = replace(open_table("recs", recs, {}), order=order)
+        loaded = load_recommendations(connection, table, policies, conventions, sink.collect)
         quality = loaded.describe()
     notes = [note for note in quality["notes"] if "columns recognised" not in note]
     return sink.table.to_pylist(), {name: quality[name] for name in QUALITY} | {"notes": notes}

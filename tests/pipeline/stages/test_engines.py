@@ -10,9 +10,6 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.analyses.explain.explain import explain_ranked
-from concord.metrics_core.analyses.explain.result import Derivation
-from concord.metrics_core.conventions.option_types import ConventionOptions
 from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT, ListIssues
 from concord.metrics_core.evaluation.evaluate_model import execute_in_memory
 from concord.metrics_core.evaluation.model_result import EvaluationData
@@ -361,31 +358,19 @@ def test_ranked_lists_are_explained_as_they_are_evaluated(changed: dict[str, Any
     conventions = cc.preset("standard", **changed)
     recs, truth = pl.read_csv("lists.csv"), pl.read_csv("truth.csv").cast({"grade": pl.Float64})
     expected = cc.evaluate(recs, truth, metrics=RANKED_LABELS, conventions=conventions).per_user
-    with isolated_connection() as connection:
-        load(connection, params_of("lists.csv", conventions=changed), "m")
-    lists = pl.read_parquet("results/lists/m.parquet")
 
     for label in RANKED_LABELS:
         for user in RANKED_USERS[:1]:
-            derived = explain_ranked(lists, truth, user=user, metric=label, conventions=conventions)
-            assert isinstance(derived, Derivation)
+            derived = cc.explain(recs, truth, user=user, metric=label, conventions=conventions)
             value = expected.filter(pl.col("user") == user)[label].item()
             assert repr(derived.value) == repr(value)
 
 
-@pytest.mark.usefixtures("ranked_files")
 def test_later_copies_are_explained_as_misses() -> None:
-    pl.DataFrame({"user": "u", "item": ["a", "a", "b"], "rank": [1, 2, 3]}).write_csv("lists.csv")
-    changed: ConventionOptions = {"duplicates": "first"}
-    with isolated_connection() as connection:
-        load(connection, params_of("lists.csv", conventions=changed), "m")
-    lists = pl.read_parquet("results/lists/m.parquet")
-    truth = pl.DataFrame({"user": "u", "item": ["a", "b"], "grade": [1.0, 1.0]})
+    recs, truth = {"u": ["a", "a", "b"]}, {"u": ["a", "b"]}
+    conventions = cc.preset("standard", duplicates="first")
 
-    derived = explain_ranked(
-        lists, truth, user="u", metric="AP@3", conventions=cc.preset("standard", **changed)
-    )
+    derived = cc.explain(recs, truth, user="u", metric="AP@3", conventions=conventions)
 
-    assert isinstance(derived, Derivation)
     assert derived.value == (1 / 1 + 2 / 3) / 2
     assert "  rank 2: (a later copy)" in derived.summary.splitlines()
