@@ -1,38 +1,24 @@
-"""Definitions of metrics that may have given published numbers, and their means.
-
-Presets are tried first, then the given conventions with one of them changed, then with two. Each
-definition ranks the lists in its own way: ties, copies and the precision of scores belong to it.
-"""
+"""The search of definitions that give published numbers: their means, and what matches."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
 from typing import Any
 
-from concord.metrics_core.conventions.conventions import Conventions, Ranking
-from concord.metrics_core.conventions.presets import (
-    UNWEIGHTED,
-    defines,
-    preset,
-    presets,
-    with_data_conventions,
-)
-from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.evaluation.ambiguity import Ambiguity
-from concord.metrics_core.evaluation.inputs import LoadedInputs
-from concord.metrics_core.evaluation.panel import (
-    Definition,
-    changed_conventions,
-    definition_content,
-    panel_problem,
+from concord.metrics_core.evaluation.definition_sets import (
+    Content,
+    DefinitionSet,
+    definition_rounds,
 )
+from concord.metrics_core.evaluation.inputs import LoadedInputs
+from concord.metrics_core.evaluation.list_orders import ListOrders
+from concord.metrics_core.evaluation.panel import Definition, changed_conventions
 from concord.metrics_core.evaluation.printed_number import PrintedNumber
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.metrics.scope import depends_on
 from concord.metrics_core.results.comparison_parts import value_text
 
 
@@ -86,34 +72,7 @@ class ConventionMatch:
         return [f"{name}: {value_text(value)}" for name, value in self.changes.items()]
 
 
-MAX_THRESHOLDS = 10  # relevance thresholds that are tried
-# Values of conventions that are not enumerated in the registry.
-_MORE_VALUES: Mapping[str, tuple[Any, ...]] = {
-    "relevance_threshold": (None,),
-    "discount": ({"log": 2}, {"log": math.e}, {"log": 10}, {"jk": 2}, {"halflife": 5}),
-    "err_max_grade": (1, 2, 3, 4, 5),
-}
-_SKIPPED_VALUES = ("error", "propagate")  # they give no number
-
 Candidate = tuple[ConventionMatch, ...]  # conventions: the match of each model
-
-
-@dataclass(frozen=True)
-class DefinitionSet:
-    """Conventions of some labels, and the presets that have them.
-
-    Attributes
-    ----------
-    definitions : tuple of Definition
-        Definition of each label.
-    content : tuple
-        What determines the values of each label.
-    """
-
-    definitions: tuple[Definition, ...]
-    content: tuple[tuple[str, Ranking], ...]
-    presets: tuple[str, ...] = ()
-    presets_with_null: tuple[str, ...] = ()
 
 
 def refuse_other_tables(conventions: Conventions, feature: str) -> None:
@@ -127,99 +86,82 @@ def refuse_other_tables(conventions: Conventions, feature: str) -> None:
         raise refuse("conventions.propensity", problem, fix)
 
 
-def candidate_rounds(
-    labels: Sequence[Label],
-    conventions: Conventions,
-    models: Sequence[LoadedInputs],
-    numbers: Sequence[Sequence[PrintedNumber]],
-) -> Iterator[list[Candidate]]:
-    """Yield the presets' definitions, then those with one convention changed, then with two.
+_Means = Mapping[Content, float]
 
-    Parameters
+
+@dataclass
+class DefinitionSearch:
+    """A search of the conventions that give numbers; `next_candidates` runs its rounds.
+
+    Attributes
     ----------
     labels : sequence of Label
-        Metrics that one set of conventions is to explain; presets that lack one are left out.
+        Metrics that one set of conventions is to explain.
     conventions : Conventions
-        The conventions to change; they are the first candidate.
+        The conventions to change; they are the first candidate of the first round.
     models : sequence of LoadedInputs
         Lists and ground truth of each model.
     numbers : sequence of sequences of PrintedNumber
         For each model the number of each label.
     """
-    grades = sorted({grade for inputs in models for grade in inputs.positive_grades})
-    thresholds = grades if len(grades) <= MAX_THRESHOLDS else ()
-    pinned = [label.conventions(conventions) for label in labels]
-    ambiguity = Ambiguity(*map(any, zip(*(each.ambiguity for each in models), strict=True)))
-    seen: set[_Outcome] = set()
-    for n_changes in (0, 1, 2):
-        if n_changes:
-            sets = _changed_sets(labels, pinned, n_changes, thresholds, ambiguity)
-        else:
-            sets = _preset_sets(labels, pinned, ambiguity)
-        matches = (
-            _compute_matches(sets, conventions, *each) for each in zip(models, numbers, strict=True)
-        )
-        candidates = _merge_alike(sets, [*zip(*matches, strict=True)], seen)
-        yield _without_idle_null(candidates)
 
+    labels: Sequence[Label]
+    conventions: Conventions
+    models: Sequence[LoadedInputs]
+    numbers: Sequence[Sequence[PrintedNumber]]
 
-_Outcome = tuple[Any, ...]  # definitions without their ranking, and their means
+    def __post_init__(self) -> None:
+        grades = sorted({grade for inputs in self.models for grade in inputs.positive_grades})
+        orders = ListOrders(self.models)
+        self.rounds = definition_rounds(self.labels, self.conventions, grades, orders)
 
-
-def _merge_alike(
-    sets: Sequence[DefinitionSet], candidates: Sequence[Candidate], seen: set[_Outcome]
-) -> list[Candidate]:
-    """Return one candidate of those that differ in the ranking only and have the same means.
-
-    It has the fewest changes, and the presets of all. Outcomes of earlier rounds are left out.
-    """
-    distinct: dict[_Outcome, Candidate] = {}
-    for each, candidate in zip(sets, candidates, strict=True):
-        means = tuple(tuple(match.means.values()) for match in candidate)
-        outcome = (*(content for content, _ in each.content), means)
-        if outcome not in seen:
-            other = distinct.get(outcome, candidate)
-            distinct[outcome] = candidate if other is candidate else _merge(other, candidate)
-    seen |= distinct.keys()
-    return [*distinct.values()]
-
-
-def _merge(candidate: Candidate, other: Candidate) -> Candidate:
-    first = min(candidate, other, key=lambda each: len(each[0].changes))
-    presets = (*candidate[0].presets, *other[0].presets)
-    null = (*candidate[0].presets_with_null, *other[0].presets_with_null)
-    null = tuple(name for name in null if name not in presets)
-    return tuple(replace(each, presets=presets, presets_with_null=null) for each in first)
-
-
-def _compute_matches(
-    sets: Sequence[DefinitionSet],
-    conventions: Conventions,
-    model: LoadedInputs,
-    numbers: Sequence[PrintedNumber],
-) -> list[ConventionMatch]:
-    """Return the means of each set, and whether they are printed as the numbers of the labels."""
-    distinct: dict[tuple[str, Ranking], Definition] = {}
-    for each in sets:
-        for content, definition in zip(each.content, each.definitions, strict=True):
-            distinct.setdefault(content, replace(definition, number=len(distinct)))
-    all_means = dict(zip(distinct, model.means(conventions, [*distinct.values()]), strict=True))
-    matches = []
-    for each in sets:
-        means = [all_means[content] for content in each.content]
-        pairs = [*zip(numbers, means, strict=True)]
-        is_match = all(number.matches(mean) for number, mean in pairs)
-        matches.append(
-            ConventionMatch(
-                {str(d.label): mean for d, mean in zip(each.definitions, means, strict=True)},
-                each.presets,
-                _changes(each, conventions),
-                is_match,
-                is_match and any(number.is_truncated(mean) for number, mean in pairs),
-                each.presets_with_null,
+    def candidates(self, sets: Sequence[DefinitionSet], means: Sequence[_Means]) -> list[Candidate]:
+        """Return the definitions with the means of each model, but those that change nothing."""
+        candidates = [
+            tuple(
+                self._match(each, of_model, numbers)
+                for of_model, numbers in zip(means, self.numbers, strict=True)
             )
-        )
-    return matches
+            for each in sets
+        ]
+        return _without_idle_null(candidates)
+
+    def _match(
+        self, each: DefinitionSet, means: _Means, numbers: Sequence[PrintedNumber]
+    ) -> ConventionMatch:
+        """Return whether the means are printed as the numbers."""
+        own = {
+            str(definition.label): means[content]
+            for content, definition in zip(each.content, each.definitions, strict=True)
+        }
+        pairs = [*zip(numbers, own.values(), strict=True)]
+        is_match = all(number.matches(mean) for number, mean in pairs)
+        is_cut = is_match and any(number.is_truncated(mean) for number, mean in pairs)
+        changes = _changes(each, self.conventions)
+        return ConventionMatch(own, each.presets, changes, is_match, is_cut, each.presets_with_null)
+
+
+def next_candidates(searches: Sequence[DefinitionSearch]) -> list[list[Candidate]]:
+    """Return the candidates of the next round of each search: presets, one change, two changes.
+
+    The searches have the same conventions. Their definitions are computed together, so that each
+    model's lists are ranked once for each ranking.
+    """
+    rounds = [next(search.rounds) for search in searches]
+    models = {id(model): (model, search) for search in searches for model in search.models}
+    definitions: dict[int, dict[Content, Definition]] = {key: {} for key in models}
+    for search, sets in zip(searches, rounds, strict=True):
+        for model in search.models:
+            for each in sets:
+                definitions[id(model)] |= zip(each.content, each.definitions, strict=True)
+    means = {
+        id(model): model.means(search.conventions, definitions[id(model)])
+        for model, search in models.values()
+    }
+    return [
+        search.candidates(sets, [means[id(model)] for model in search.models])
+        for search, sets in zip(searches, rounds, strict=True)
+    ]
 
 
 def _changes(each: DefinitionSet, conventions: Conventions) -> dict[str, Any]:
@@ -264,133 +206,3 @@ def distance(match: ConventionMatch, numbers: Sequence[PrintedNumber]) -> float:
     """Return the sum of the distances of the means from their numbers, in last digits."""
     pairs = zip(match.means.values(), numbers, strict=True)
     return math.fsum(abs(mean - number.value) / number.last_digit for mean, number in pairs)
-
-
-def _definition_set(
-    labels: Sequence[Label], conventions: Sequence[Conventions], presets: tuple[str, ...] = ()
-) -> DefinitionSet:
-    pairs = [*zip(labels, conventions, strict=True)]
-    return DefinitionSet(
-        tuple(Definition(label, 0, (), each) for label, each in pairs),
-        tuple(
-            (f"{label} {definition_content(label, each)}", each.ranking) for label, each in pairs
-        ),
-        presets,
-    )
-
-
-def _computable(
-    labels: Sequence[Label],
-    conventions: Sequence[Conventions],
-    pinned: Sequence[Conventions],
-    ambiguity: Ambiguity,
-) -> list[Conventions] | None:
-    """Return the conventions with the simplest ranking; None if a label has no value."""
-    computable = []
-    for label, each, own in zip(labels, conventions, pinned, strict=True):
-        if panel_problem(label, each, own):
-            return None
-        ranking = ambiguity.simplest(each.ranking, own.ranking)
-        if ranking is None:
-            return None
-        is_simplest = ranking == each.ranking
-        computable.append(each if is_simplest else replace(each, **ranking._asdict()))
-    return computable
-
-
-def _preset_sets(
-    labels: Sequence[Label], pinned: Sequence[Conventions], ambiguity: Ambiguity
-) -> list[DefinitionSet]:
-    """Return the given conventions, the presets, and presets with null as threshold."""
-    pairs = [*zip(labels, pinned, strict=True)]
-    named: dict[str, list[Conventions]] = {
-        name: [with_data_conventions(label.conventions(preset(name)), own) for label, own in pairs]
-        for name in presets()
-        if all(defines(name, label.name) for label in labels)
-    }
-    if any(own.propensity and not label.metric.describes_list for label, own in pairs):
-        named[UNWEIGHTED] = [replace(own, propensity=None) for own in pinned]
-    first = _definition_set(labels, pinned)
-    sets = {first.content: first}
-    for name, conventions in named.items():
-        if (computable := _computable(labels, conventions, pinned, ambiguity)) is not None:
-            new = _definition_set(labels, computable)
-            old = sets.setdefault(new.content, new)
-            sets[new.content] = replace(old, presets=(*old.presets, name))
-    for each in [*sets.values()]:
-        null = [replace(d.conventions, relevance_threshold=None) for d in each.definitions]
-        names = [name for name in each.presets if name != UNWEIGHTED]
-        if names and (computable := _computable(labels, null, pinned, ambiguity)) is not None:
-            new = _definition_set(labels, computable)
-            old = sets.setdefault(new.content, new)
-            others = (name for name in names if name not in old.presets)
-            sets[new.content] = replace(old, presets_with_null=(*old.presets_with_null, *others))
-    return [*sets.values()]
-
-
-def _changed_sets(
-    labels: Sequence[Label],
-    pinned: Sequence[Conventions],
-    n_changes: int,
-    thresholds: Sequence[float],
-    ambiguity: Ambiguity,
-) -> list[DefinitionSet]:
-    choices = _alternatives(labels, pinned, thresholds, ambiguity)
-    sets: dict[Any, DefinitionSet] = {}
-    for names in combinations(choices, n_changes):
-        for values in product(*(choices[name] for name in names)):
-            changes = dict(zip(names, values, strict=True))
-            changed = [replace(own, **changes) for own in pinned]
-            if any(map(_is_impossible, changed)):
-                continue
-            computable = _computable(labels, changed, pinned, ambiguity)
-            if computable and all(_differ(computable, pinned, name) for name in names):
-                new = _definition_set(labels, computable)
-                sets.setdefault(new.content, new)  # other orders of equal scores may be the same
-    return [*sets.values()]
-
-
-def _differ(some: Sequence[Conventions], others: Sequence[Conventions], name: str) -> bool:
-    return any(getattr(a, name) != getattr(b, name) for a, b in zip(some, others, strict=True))
-
-
-def _alternatives(
-    labels: Sequence[Label],
-    pinned: Sequence[Conventions],
-    thresholds: Sequence[float],
-    ambiguity: Ambiguity,
-) -> dict[str, list[Any]]:
-    """Return the alternative values of each convention that affects a label."""
-    choices = {}
-    for each in PRESET_CONVENTIONS:
-        affected = [
-            getattr(own, each.name)
-            for label, own in zip(labels, pinned, strict=True)
-            if depends_on(label.metric, each.name)
-        ]
-        values = [*each.values, *_MORE_VALUES.get(each.name, ())]
-        if each.name == "relevance_threshold":
-            values += thresholds
-        choices[each.name] = [
-            value
-            for value in values
-            if value not in _SKIPPED_VALUES
-            and any(value != own for own in affected)
-            and not (each.sets_ranking and _is_idle(each.name, value, pinned, ambiguity))
-        ]
-    return {name: values for name, values in choices.items() if values}
-
-
-def _is_idle(name: str, value: Any, pinned: Sequence[Conventions], ambiguity: Ambiguity) -> bool:
-    """True if a convention ranks the lists as the pinned ones do, or refuses them."""
-    rankings = {own.ranking for own in pinned}
-    return all(
-        ambiguity.simplest(each._replace(**{name: value}), each) in (None, each)
-        for each in rankings
-    )
-
-
-def _is_impossible(conventions: Conventions) -> bool:
-    """True if nDCG does not support this ideal list."""
-    needs_binary_gain = conventions.ideal == "full_k" and conventions.gain != "binary"
-    return needs_binary_gain or conventions.ideal == "truth_given_order_at_k"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 from duckdb import DuckDBPyConnection
@@ -27,6 +27,7 @@ from concord.metrics_core.data.load_tables import (
     read_lists,
 )
 from concord.metrics_core.data.policies import Policies, parse_policies
+from concord.metrics_core.data.ranking import choose_order
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import in_memory, only_row
 from concord.metrics_core.data.side_data import read_train, read_users
@@ -34,7 +35,6 @@ from concord.metrics_core.data.tables import share_id_types
 from concord.metrics_core.data.units import unit_mean_problems, unit_problems
 from concord.metrics_core.errors import InputError, Problem, problems_of, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import definition_mean
-from concord.metrics_core.evaluation.ambiguity import Ambiguity, find_ambiguity
 from concord.metrics_core.evaluation.item_lists import number_items
 from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
@@ -45,6 +45,7 @@ from concord.metrics_core.evaluation.side_data import (
     with_item_columns,
 )
 
+Key = TypeVar("Key")
 BATCH_SIZE = 64  # definitions that are computed in one pass
 
 
@@ -97,10 +98,39 @@ class LoadedInputs:
         rank_source(self.connection, self.lists, self.policies, rankings, rows="given")
         _share_id_types(self.connection)
 
+    def order(self, ranking: Ranking) -> int | None:
+        """Return a number that is equal for rankings with the same lists.
+
+        None if the ranking refuses the lists.
+        """
+        if not self._ambiguity.has_copies:
+            ranking = ranking._replace(duplicates="keep")
+        if not self._ambiguity.has_close_scores:
+            ranking = ranking._replace(score_dtype="float64")
+        if not self._ambiguity.has_ties and ranking.ties != "given":
+            ranking = ranking._replace(ties="item_asc")
+        if ranking not in self._orders:
+            try:
+                self.rank([ranking])
+            except InputError:
+                self._orders[ranking] = None
+            else:
+                self._orders[ranking] = _hash_lists(self.connection)
+        return self._orders[ranking]
+
     @cached_property
-    def ambiguity(self) -> Ambiguity:
+    def _orders(self) -> dict[Ranking, int | None]:
+        return {}
+
+    @cached_property
+    def _ambiguity(self) -> "_Ambiguity":
         """What leaves the order of the lists to conventions."""
-        return find_ambiguity(self.connection, self.lists)
+        score = "score" if choose_order(self.lists, "input") == "score" else "position"
+        values = ("item", score, f"TRY_CAST({score} AS FLOAT)")
+        counts = ", ".join(f"count(DISTINCT hash(user, {value}))" for value in values)
+        query = f"SELECT count(*), {counts} FROM given"
+        n_rows, n_items, n_scores, n_short_scores = only_row(self.connection, query)
+        return _Ambiguity(n_items < n_rows, n_short_scores < n_rows, n_short_scores < n_scores)
 
     @cached_property
     def positive_grades(self) -> list[float]:
@@ -108,10 +138,13 @@ class LoadedInputs:
         query = "SELECT DISTINCT grade FROM truth WHERE grade > 0 ORDER BY grade"
         return [grade for (grade,) in self.connection.execute(query).fetchall()]
 
-    def means(self, conventions: Conventions, definitions: Sequence[Definition]) -> list[float]:
+    def means(
+        self, conventions: Conventions, definitions: Mapping[Key, Definition]
+    ) -> dict[Key, float]:
         """Return the mean of each definition on the lists, which each ranks in its own way."""
+        numbered = [replace(each, number=n) for n, each in enumerate(definitions.values())]
         groups: dict[Ranking, list[Definition]] = {}
-        for each in definitions:
+        for each in numbered:
             groups.setdefault(each.conventions.ranking, []).append(each)
         means: dict[int, float] = {}
         for ranking, group in groups.items():
@@ -122,7 +155,7 @@ class LoadedInputs:
                 task = self.with_items(Task((), ranked, definitions=batch))
                 part = evaluate_partition(self.connection, task)
                 means |= {each.number: definition_mean([part.values], each) for each in batch}
-        return [means[each.number] for each in definitions]
+        return {key: means[n] for n, key in enumerate(definitions)}
 
     def keep_user(self, user: Any) -> None:
         """Remove all other users; ids are compared as text."""
@@ -138,6 +171,24 @@ class LoadedInputs:
         for relation in relations:
             where = f"FROM {relation} WHERE CAST(user AS VARCHAR) <> $user"
             self.connection.execute(f"DELETE {where}", {"user": name})
+
+
+class _Ambiguity(NamedTuple):
+    """Whether a list has an item twice, equal scores, and scores equal in single precision only."""
+
+    has_copies: bool
+    has_ties: bool
+    has_close_scores: bool
+
+
+def _hash_lists(connection: DuckDBPyConnection) -> int:
+    """Return a hash of the ranked lists that does not depend on the order of the rows."""
+    ties = "NULL"
+    if "tie_first" in connection.sql("FROM ranked").columns:
+        ties = "CASE WHEN tie_first < tie_last THEN hash(tie_first, tie_last) END"
+    query = f"SELECT coalesce(bit_xor(hash(user, item, rank, {ties})), 0) FROM ranked"
+    (number,) = only_row(connection, query)
+    return int(number)
 
 
 def unknown_user_error(user: Any) -> InputError:

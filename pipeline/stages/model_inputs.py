@@ -4,6 +4,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs
+from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import ListsFile, Params
 from concord.pipeline.stages.load import (
@@ -41,5 +42,5 @@ def load_model_inputs(
         unit=params.data.unit,
         train=train,
         items=items,
-        users=users,
+        users=users if uses_user_table(conventions) else None,
     )

@@ -19,11 +19,13 @@ from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.definition_search import (
     ConventionMatch,
-    candidate_rounds,
+    DefinitionSearch,
     distance,
+    next_candidates,
     refuse_other_tables,
     sort_key,
 )
+from concord.metrics_core.evaluation.definition_sets import MAX_CHANGES
 from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs
 from concord.metrics_core.evaluation.printed_number import PrintedNumber, number_text
 from concord.metrics_core.metrics.label import Label, parse_supported
@@ -154,9 +156,11 @@ def search(
     """
     numbers = [PrintedNumber.parse(text) for text in values.values()]
     steps: list[list[ConventionMatch]] = []
-    for candidates in candidate_rounds([*values], conventions, [inputs], [numbers]):
+    search = DefinitionSearch([*values], conventions, [inputs], [numbers])
+    for n_changes in range(MAX_CHANGES + 1):
+        (candidates,) = next_candidates([search])
         steps.append([match for (match,) in candidates])
-        if len(steps) > 1 and any(each.matches for step in steps for each in step):
+        if n_changes and any(each.matches for step in steps for each in step):
             break
     steps[:1] = [steps[0][:1], steps[0][1:]]  # the given conventions, then the presets
     matching = sorted(_with_chance(steps, numbers), key=lambda each: sort_key(each, numbers))

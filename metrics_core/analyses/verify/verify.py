@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +19,8 @@ from concord.metrics_core.data.text_rows import TextRows, read_text_rows
 from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.definition_search import (
     Candidate,
-    candidate_rounds,
+    DefinitionSearch,
+    next_candidates,
     refuse_other_tables,
     sort_key,
 )
@@ -198,14 +199,11 @@ def verify_rows(
         label: _LabelSearch(label, [row for row in rows if row.label == label], conventions, models)
         for label in dict.fromkeys(row.label for row in rows)
     }
-    for search in searches.values():
-        search.run_round()
+    _run_round(searches.values())
     counts: dict[_Key, int] = {}
     if not all(search.agrees for search in searches.values()):
-        for search in searches.values():
-            search.run_round()
-            if not search.is_explained:
-                search.run_round()
+        _run_round(searches.values())
+        _run_round([search for search in searches.values() if not search.is_explained])
         keys = {key for search in searches.values() for key in search.matching_keys}
         for key in keys - {_UNCHANGED}:
             counts[key] = sum(search.count_matches(key) for search in searches.values())
@@ -237,6 +235,15 @@ def _keys(candidate: Candidate) -> list[_Key]:
     return keys
 
 
+def _run_round(searches: Collection[_LabelSearch]) -> None:
+    """Compute the means of the next round of definitions."""
+    found = next_candidates([each.search for each in searches])
+    for search, candidates in zip(searches, found, strict=True):
+        for candidate in candidates:
+            for key in _keys(candidate):
+                search.candidates.setdefault(key, candidate)
+
+
 @dataclass
 class _LabelSearch:
     """Definitions of a label that were tried, for all rows of the label."""
@@ -250,13 +257,7 @@ class _LabelSearch:
     def __post_init__(self) -> None:
         models = [self.models[row.model] for row in self.rows]
         numbers = [[row.number] for row in self.rows]
-        self.rounds = candidate_rounds([self.label], self.conventions, models, numbers)
-
-    def run_round(self) -> None:
-        """Compute the means of the next round of definitions."""
-        for candidate in next(self.rounds):
-            for key in _keys(candidate):
-                self.candidates.setdefault(key, candidate)
+        self.search = DefinitionSearch([self.label], self.conventions, models, numbers)
 
     @property
     def agrees(self) -> bool:
