@@ -18,7 +18,7 @@ QUOTED = {  # expressions whose values the text of a page quotes
     "different-ndcg": [
         "f'from {min(values.values()):.3f} to {max(values.values()):.3f}'",
         "f'nDCG@10 = {values[\"rectools\"]:.3f}'",
-        'f\'nDCG@10 = {values["rectools"]:.4f}\'',
+        "f'nDCG@10 = {values[\"rectools\"]:.4f}'",
     ],
     "is-the-difference-real": [
         "f'a true difference of {plan.to_frame()[\"smallest\"][0]:.4f}'",

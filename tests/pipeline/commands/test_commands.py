@@ -57,6 +57,26 @@ def test_explain_versus_shows_both_and_their_differences(project: Path) -> None:
     assert "ap_denominator: min_k_relevant → relevant" in output
 
 
+def test_explain_versus_orders_equal_scores_as_the_other_definition(project: Path) -> None:
+    recs, truth = project / "data/demo/item-knn.parquet", project / "data/demo/truth.parquet"
+    pinned = cc.preset("standard", err_max_grade=3)
+    values = [
+        cc.evaluate(recs, truth, metrics=["RR"], conventions=each).per_user.sort("user")
+        for each in (pinned, "trec_eval")
+    ]
+    tied = values[0].filter(values[0]["RR"] != values[1]["RR"])["user"]
+    expected = cc.explain(
+        recs, truth, user=tied[0], metric="RR", conventions=pinned, versus="trec_eval"
+    )
+
+    output = run_concord(
+        project, "explain", tied[0], "RR", "--model", "item-knn", "--versus", "trec_eval"
+    )
+
+    assert output.splitlines() == str(expected).splitlines()
+    assert "ties: item_asc" in output
+
+
 def test_explain_shows_each_replicate_of_a_model(project: Path, tmp_path: Path) -> None:
     """Both replicates have the same lists, so the mean is the value of each."""
     copy = copied_from(project, tmp_path)
@@ -113,6 +133,24 @@ def test_reconcile_finds_the_preset_of_a_number(project: Path) -> None:
     assert any(starts_with_value(line, mean) and "rectools" in line for line in output.splitlines())
 
 
+def test_reconcile_gives_what_the_library_gives(project: Path) -> None:
+    """Lists with equal scores, whose order is part of a definition; several numbers."""
+    recs, truth = project / "data/demo/item-knn.parquet", project / "data/demo/truth.parquet"
+    conventions = cc.preset("pytrec_eval")
+    values = cc.evaluate(recs, truth, metrics=["nDCG@10", "AP@10"], conventions=conventions)
+    numbers = {label: f"{values[label]:.4f}" for label in ("nDCG@10", "AP@10")}
+    metrics = [part for label in numbers for part in ("--metric", label)]
+    conventions = cc.preset("standard", err_max_grade=3)
+    expected = cc.reconcile(recs, truth, value=numbers, conventions=conventions)
+
+    output = run_concord(
+        project, "reconcile", *numbers.values(), *metrics, "--model", "item-knn", "--json"
+    )
+
+    assert json.loads(output) == expected.to_dict()
+    assert "pytrec_eval" in expected.matches[0].presets
+
+
 def starts_with_value(line: str, mean: float) -> bool:
     first = line.split(" ")[0]
     return first.startswith("0.") and abs(float(first) - mean) < 1e-4
@@ -166,6 +204,14 @@ def test_verify_succeeds_if_every_mean_agrees(project: Path, tmp_path: Path) -> 
         (
             ("reconcile", "0.29", "--metric", "Coverage@10", "--model", MODEL),
             "Coverage@10 is one number over all users",
+        ),
+        (
+            ("reconcile", "0.29", "0.3", "--metric", "P@5", "--model", MODEL),
+            "there are 2 numbers and 1 metric",
+        ),
+        (
+            ("reconcile", "0.29", "0.3", *2 * ("--metric", "P@5"), "--model", MODEL),
+            "value: has two numbers of P@5",
         ),
         (("explain", "nobody", "P@5", "--model", MODEL), "user 'nobody': is neither in the lists"),
         (
