@@ -16,31 +16,19 @@ from typing import TYPE_CHECKING
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import preset, presets
 from concord.metrics_core.conventions.registry import suggest
-from concord.metrics_core.errors import InputError, label_fix, refuse
+from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.metrics.label import Label, parse, suggest_label, to_result_spelling
 from concord.metrics_core.results.base import BaseResult, to_plain
 from concord.pipeline.commands.parser import COMMAND_LINE, FilePath
-from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.params.paths import ModelFiles, truth_file
+from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import read_params
-from concord.pipeline.params.repository import find_evaluation_folder, rerun_command
+from concord.pipeline.params.repository import find_evaluation_folder
 from concord.pipeline.running.messages import LOG, escape_unprintable
 from concord.pipeline.running.outputs import escape_formulas, is_stream, write_text
 from concord.reports.text.blocks import Block, blocks_of, to_lines
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-def model_files(params: Params, model: str) -> tuple[Path, Path]:
-    """Return the files of a model's recommendations and ground truth."""
-    refuse_unknown_model(params.models, model)
-    lists = ModelFiles.of_model(params.results, model).lists
-    truth = truth_file(params, params.models[model].fold)
-    for path in (lists, truth):
-        if not path.exists():
-            raise refuse(str(path), "does not exist yet", f"run `{rerun_command()}` first")
-    return lists, truth
 
 
 def refuse_unknown_model(models: Collection[str], model: str) -> None:
@@ -57,14 +45,6 @@ def evaluated_label(text: str, evaluated: Collection[str]) -> str:
     if label not in evaluated:
         raise refuse(COMMAND_LINE, f"{text!r} is not evaluated", suggest_label(text, evaluated))
     return label
-
-
-def parse_label(text: str) -> Label:
-    """Return the parsed label; raise InputError if it is invalid."""
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise argument_error(error, label_fix(error)) from None
 
 
 def parse_per_user(text: str, *, feature: str) -> Label:
