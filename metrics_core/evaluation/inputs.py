@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 from duckdb import DuckDBPyConnection
@@ -20,6 +20,7 @@ from concord.metrics_core.data.arguments import (
 from concord.metrics_core.data.feature_tables import read_items
 from concord.metrics_core.data.id_matching import IdMatchContext, match_ids
 from concord.metrics_core.data.input_table import words_of_table
+from concord.metrics_core.data.list_batches import ListStatistics
 from concord.metrics_core.data.load_tables import (
     InMemorySink,
     load_ground_truth,
@@ -27,7 +28,6 @@ from concord.metrics_core.data.load_tables import (
     read_lists,
 )
 from concord.metrics_core.data.policies import Policies, parse_policies
-from concord.metrics_core.data.ranking import choose_order
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import in_memory, only_row
 from concord.metrics_core.data.side_data import read_train, read_users
@@ -61,6 +61,8 @@ class LoadedInputs:
         Policies for unusual content.
     lists : Source
         Recommendations in their original order, table `given`; `ranked` has the ranked lists.
+    statistics : ListStatistics
+        Counts of their rows under the first ranking.
     has_train : bool
         True if a train was given.
     catalogue : Catalogue or None
@@ -72,6 +74,7 @@ class LoadedInputs:
     connection: DuckDBPyConnection
     policies: Policies
     lists: Source
+    statistics: ListStatistics
     has_train: bool
     catalogue: Catalogue | None
     words: Mapping[str, str] | None
@@ -103,11 +106,10 @@ class LoadedInputs:
 
         None if the ranking refuses the lists.
         """
-        if not self._ambiguity.has_copies:
+        if not self.statistics.duplicates.rows:
             ranking = ranking._replace(duplicates="keep")
-        if not self._ambiguity.has_close_scores:
-            ranking = ranking._replace(score_dtype="float64")
-        if not self._ambiguity.has_ties and ranking.ties != "given":
+        has_ties = self.statistics.ties.rows or ranking.score_dtype != "float64"
+        if not has_ties and ranking.ties != "given":
             ranking = ranking._replace(ties="item_asc")
         if ranking not in self._orders:
             try:
@@ -121,16 +123,6 @@ class LoadedInputs:
     @cached_property
     def _orders(self) -> dict[Ranking, int | None]:
         return {}
-
-    @cached_property
-    def _ambiguity(self) -> "_Ambiguity":
-        """What leaves the order of the lists to conventions."""
-        score = "score" if choose_order(self.lists, "input") == "score" else "position"
-        values = ("item", score, f"TRY_CAST({score} AS FLOAT)")
-        counts = ", ".join(f"count(DISTINCT hash(user, {value}))" for value in values)
-        query = f"SELECT count(*), {counts} FROM given"
-        n_rows, n_items, n_scores, n_short_scores = only_row(self.connection, query)
-        return _Ambiguity(n_items < n_rows, n_short_scores < n_rows, n_short_scores < n_scores)
 
     @cached_property
     def positive_grades(self) -> list[float]:
@@ -171,14 +163,6 @@ class LoadedInputs:
         for relation in relations:
             where = f"FROM {relation} WHERE CAST(user AS VARCHAR) <> $user"
             self.connection.execute(f"DELETE {where}", {"user": name})
-
-
-class _Ambiguity(NamedTuple):
-    """Whether a list has an item twice, equal scores, and scores equal in single precision only."""
-
-    has_copies: bool
-    has_ties: bool
-    has_close_scores: bool
 
 
 def _hash_lists(connection: DuckDBPyConnection) -> int:
@@ -230,7 +214,7 @@ def load_inputs(
     if users is not None:
         read_users(connection, open_table("users", users, column_names))
         connection.execute("CREATE OR REPLACE TABLE knowns AS SELECT DISTINCT user FROM source")
-    lists, _, _ = read_lists(connection, table, allowed, conventions.rankings)
+    lists, statistics, _ = read_lists(connection, table, allowed, conventions.rankings)
     connection.execute("ALTER TABLE source RENAME TO given")
     train_rows = "SELECT user, item FROM ranked WHERE FALSE"
     if train is not None:
@@ -248,7 +232,7 @@ def load_inputs(
     _share_id_types(connection)
     match_context = IdMatchContext(lists.file, catalogue_name, allowed.unknown_items)
     match_ids(connection, match_context, of_requests=bool(unit))
-    return LoadedInputs(connection, allowed, lists, train is not None, catalogue, words)
+    return LoadedInputs(connection, allowed, lists, statistics, train is not None, catalogue, words)
 
 
 def _share_id_types(connection: DuckDBPyConnection) -> None:
