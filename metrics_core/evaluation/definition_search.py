@@ -12,7 +12,7 @@ from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.definition_sets import (
     Content,
     DefinitionSet,
-    definition_rounds,
+    DefinitionSpace,
 )
 from concord.metrics_core.evaluation.inputs import LoadedInputs
 from concord.metrics_core.evaluation.list_orders import ListOrders
@@ -113,7 +113,7 @@ class DefinitionSearch:
     def __post_init__(self) -> None:
         grades = sorted({grade for inputs in self.models for grade in inputs.positive_grades})
         orders = ListOrders(self.models)
-        self.rounds = definition_rounds(self.labels, self.conventions, grades, orders)
+        self.rounds = DefinitionSpace(self.labels, self.conventions, grades, orders).rounds()
 
     def candidates(self, sets: Sequence[DefinitionSet], means: Sequence[_Means]) -> list[Candidate]:
         """Return the definitions with the means of each model, but those that change nothing."""

@@ -7,8 +7,9 @@ definition ranks the lists in its own way: ties, copies and the precision of sco
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, product
 from typing import Any
 
@@ -45,161 +46,144 @@ Content = tuple[str, Ranking]  # what determines the values of a label
 
 @dataclass(frozen=True)
 class DefinitionSet:
-    """Conventions of some labels, and the presets that have them.
-
-    Attributes
-    ----------
-    definitions : tuple of Definition
-        Definition of each label.
-    content : tuple of Content
-        What determines the values of each label.
-    """
+    """Definitions of some labels, and the presets that have them."""
 
     definitions: tuple[Definition, ...]
-    content: tuple[Content, ...]
     presets: tuple[str, ...] = ()
     presets_with_null: tuple[str, ...] = ()
 
+    @cached_property
+    def content(self) -> tuple[Content, ...]:
+        """What determines the values of each label."""
+        return tuple(
+            (f"{d.label} {definition_content(d.label, d.conventions)}", d.conventions.ranking)
+            for d in self.definitions
+        )
 
-def definition_rounds(
-    labels: Sequence[Label],
-    conventions: Conventions,
-    grades: Sequence[float],
-    orders: ListOrders,
-) -> Iterator[list[DefinitionSet]]:
-    """Yield the presets' definitions, then those with one convention changed, then with two.
 
-    The first definitions of the presets' are those of `conventions`. Each set is one for all
-    labels; presets that lack the definition of a label are left out.
+class DefinitionSpace:
+    """All definitions that are tried for some labels.
+
+    Each set of definitions is one for all labels; presets that lack the definition of a label are
+    left out.
+
+    Parameters
+    ----------
+    labels : sequence of Label
+        The labels.
+    conventions : Conventions
+        The conventions to change.
+    grades : sequence of float
+        Relevance thresholds to try, unless there are more than MAX_THRESHOLDS.
+    orders : ListOrders
+        Orders of the lists.
     """
-    thresholds = grades if len(grades) <= MAX_THRESHOLDS else ()
-    pinned = [label.conventions(conventions) for label in labels]
-    yield _preset_sets(labels, pinned, orders)
-    for n_changes in range(1, MAX_CHANGES + 1):
-        yield _changed_sets(labels, pinned, n_changes, thresholds, orders)
+
+    def __init__(
+        self,
+        labels: Sequence[Label],
+        conventions: Conventions,
+        grades: Sequence[float],
+        orders: ListOrders,
+    ) -> None:
+        self.pinned = {label: label.conventions(conventions) for label in labels}
+        self.thresholds = grades if len(grades) <= MAX_THRESHOLDS else ()
+        self.orders = orders
+
+    def rounds(self) -> Iterator[list[DefinitionSet]]:
+        """Yield the presets' definitions, then those with one convention changed, then with two.
+
+        The first definitions of the presets' are those of the given conventions.
+        """
+        yield self._preset_sets()
+        for n_changes in range(1, MAX_CHANGES + 1):
+            yield self._changed_sets(n_changes)
+
+    def _preset_sets(self) -> list[DefinitionSet]:
+        """Return the given conventions, the presets, and presets with null as threshold."""
+        first = _definition_set(self.pinned)
+        sets = {first.content: first}
+
+        def add(conventions: Mapping[Label, Conventions], names: Iterable[str], field: str) -> None:
+            if new := self._computable(conventions):
+                old = sets.setdefault(new.content, new)
+                others = tuple(name for name in names if name not in old.presets)
+                changes: dict[str, Any] = {field: getattr(old, field) + others}
+                sets[new.content] = replace(old, **changes)
+
+        for name in presets():
+            if all(defines(name, label.name) for label in self.pinned):
+                own = {
+                    label: with_data_conventions(label.conventions(preset(name)), pinned)
+                    for label, pinned in self.pinned.items()
+                }
+                add(own, [name], "presets")
+        if any(own.propensity and not x.metric.describes_list for x, own in self.pinned.items()):
+            unweighted = {x: replace(own, propensity=None) for x, own in self.pinned.items()}
+            add(unweighted, [UNWEIGHTED], "presets")
+        for each in [*sets.values()]:
+            if names := [name for name in each.presets if name != UNWEIGHTED]:
+                null = {
+                    d.label: replace(d.conventions, relevance_threshold=None)
+                    for d in each.definitions
+                }
+                add(null, names, "presets_with_null")
+        return [*sets.values()]
+
+    def _changed_sets(self, n_changes: int) -> list[DefinitionSet]:
+        choices = self._alternatives()
+        sets: dict[Any, DefinitionSet] = {}
+        for names in combinations(choices, n_changes):
+            for values in product(*(choices[name] for name in names)):
+                changes = dict(zip(names, values, strict=True))
+                changed = {label: replace(own, **changes) for label, own in self.pinned.items()}
+                if any(map(_is_impossible, changed.values())):
+                    continue
+                new = self._computable(changed)
+                if new and all(self._differs(new, name) for name in names):
+                    sets.setdefault(new.content, new)  # several rankings may order lists alike
+        return [*sets.values()]
+
+    def _computable(self, conventions: Mapping[Label, Conventions]) -> DefinitionSet | None:
+        """Return the definitions with the simplest rankings; None if a label has no value."""
+        computable = {}
+        for label, each in conventions.items():
+            own = self.pinned[label]
+            ranking = self.orders.simplest(each.ranking, own.ranking)
+            if ranking is None or panel_problem(label, each, own):
+                return None
+            computable[label] = replace(each, **ranking._asdict())
+        return _definition_set(computable)
+
+    def _differs(self, each: DefinitionSet, name: str) -> bool:
+        """True if a convention of a label is not the given one."""
+        return any(
+            getattr(d.conventions, name) != getattr(self.pinned[d.label], name)
+            for d in each.definitions
+        )
+
+    def _alternatives(self) -> dict[str, list[Any]]:
+        """Return the alternative values of each convention that affects a label."""
+        choices = {}
+        for each in PRESET_CONVENTIONS:
+            affected = [
+                getattr(own, each.name)
+                for label, own in self.pinned.items()
+                if depends_on(label.metric, each.name)
+            ]
+            values = [*each.values, *_MORE_VALUES.get(each.name, ())]
+            if each.name == "relevance_threshold":
+                values += self.thresholds
+            choices[each.name] = [
+                value
+                for value in values
+                if value not in _SKIPPED_VALUES and any(value != own for own in affected)
+            ]
+        return {name: values for name, values in choices.items() if values}
 
 
-def _definition_set(
-    labels: Sequence[Label], conventions: Sequence[Conventions], presets: tuple[str, ...] = ()
-) -> DefinitionSet:
-    pairs = [*zip(labels, conventions, strict=True)]
-    return DefinitionSet(
-        tuple(Definition(label, 0, (), each) for label, each in pairs),
-        tuple(
-            (f"{label} {definition_content(label, each)}", each.ranking) for label, each in pairs
-        ),
-        presets,
-    )
-
-
-def _computable(
-    labels: Sequence[Label],
-    conventions: Sequence[Conventions],
-    pinned: Sequence[Conventions],
-    orders: ListOrders,
-) -> list[Conventions] | None:
-    """Return the conventions with the simplest ranking; None if a label has no value."""
-    computable = []
-    for label, each, own in zip(labels, conventions, pinned, strict=True):
-        if panel_problem(label, each, own):
-            return None
-        ranking = orders.simplest(each.ranking, own.ranking)
-        if ranking is None:
-            return None
-        is_simplest = ranking == each.ranking
-        computable.append(each if is_simplest else replace(each, **ranking._asdict()))
-    return computable
-
-
-def _preset_sets(
-    labels: Sequence[Label], pinned: Sequence[Conventions], orders: ListOrders
-) -> list[DefinitionSet]:
-    """Return the given conventions, the presets, and presets with null as threshold."""
-    pairs = [*zip(labels, pinned, strict=True)]
-    named: dict[str, list[Conventions]] = {
-        name: [with_data_conventions(label.conventions(preset(name)), own) for label, own in pairs]
-        for name in presets()
-        if all(defines(name, label.name) for label in labels)
-    }
-    if any(own.propensity and not label.metric.describes_list for label, own in pairs):
-        named[UNWEIGHTED] = [replace(own, propensity=None) for own in pinned]
-    first = _definition_set(labels, pinned)
-    sets = {first.content: first}
-    for name, conventions in named.items():
-        if (computable := _computable(labels, conventions, pinned, orders)) is not None:
-            new = _definition_set(labels, computable)
-            old = sets.setdefault(new.content, new)
-            sets[new.content] = replace(old, presets=(*old.presets, name))
-    for each in [*sets.values()]:
-        null = [replace(d.conventions, relevance_threshold=None) for d in each.definitions]
-        names = [name for name in each.presets if name != UNWEIGHTED]
-        if names and (computable := _computable(labels, null, pinned, orders)) is not None:
-            new = _definition_set(labels, computable)
-            old = sets.setdefault(new.content, new)
-            others = (name for name in names if name not in old.presets)
-            sets[new.content] = replace(old, presets_with_null=(*old.presets_with_null, *others))
-    return [*sets.values()]
-
-
-def _changed_sets(
-    labels: Sequence[Label],
-    pinned: Sequence[Conventions],
-    n_changes: int,
-    thresholds: Sequence[float],
-    orders: ListOrders,
-) -> list[DefinitionSet]:
-    choices = _alternatives(labels, pinned, thresholds, orders)
-    sets: dict[Any, DefinitionSet] = {}
-    for names in combinations(choices, n_changes):
-        for values in product(*(choices[name] for name in names)):
-            changes = dict(zip(names, values, strict=True))
-            changed = [replace(own, **changes) for own in pinned]
-            if any(map(_is_impossible, changed)):
-                continue
-            computable = _computable(labels, changed, pinned, orders)
-            if computable and all(_differ(computable, pinned, name) for name in names):
-                new = _definition_set(labels, computable)
-                sets.setdefault(new.content, new)  # other orders of equal scores may be the same
-    return [*sets.values()]
-
-
-def _differ(some: Sequence[Conventions], others: Sequence[Conventions], name: str) -> bool:
-    return any(getattr(a, name) != getattr(b, name) for a, b in zip(some, others, strict=True))
-
-
-def _alternatives(
-    labels: Sequence[Label],
-    pinned: Sequence[Conventions],
-    thresholds: Sequence[float],
-    orders: ListOrders,
-) -> dict[str, list[Any]]:
-    """Return the alternative values of each convention that affects a label."""
-    choices = {}
-    for each in PRESET_CONVENTIONS:
-        affected = [
-            getattr(own, each.name)
-            for label, own in zip(labels, pinned, strict=True)
-            if depends_on(label.metric, each.name)
-        ]
-        values = [*each.values, *_MORE_VALUES.get(each.name, ())]
-        if each.name == "relevance_threshold":
-            values += thresholds
-        choices[each.name] = [
-            value
-            for value in values
-            if value not in _SKIPPED_VALUES
-            and any(value != own for own in affected)
-            and not (each.sets_ranking and _is_idle(each.name, value, pinned, orders))
-        ]
-    return {name: values for name, values in choices.items() if values}
-
-
-def _is_idle(name: str, value: Any, pinned: Sequence[Conventions], orders: ListOrders) -> bool:
-    """True if a convention ranks the lists as the pinned ones do, or refuses them."""
-    rankings = {own.ranking for own in pinned}
-    return all(
-        orders.simplest(each._replace(**{name: value}), each) in (None, each) for each in rankings
-    )
+def _definition_set(conventions: Mapping[Label, Conventions]) -> DefinitionSet:
+    return DefinitionSet(tuple(Definition(x, 0, (), each) for x, each in conventions.items()))
 
 
 def _is_impossible(conventions: Conventions) -> bool:
