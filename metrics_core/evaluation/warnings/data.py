@@ -311,10 +311,12 @@ def own_id_warnings(
     for model, result in models.items():
         if "rank" not in schema_of(result.lists):
             continue  # of Spark, whose lists are not here
-        own = scan(result.lists).filter(pl.col("rank") <= _OWN_DEPTH, user == item)
+        own = scan(result.lists).filter(pl.col("rank") <= _OWN_DEPTH).filter(user == item)
+        users = own.select(user).unique().collect()
+        if len(users) < MIN_USERS:
+            continue
         truth = scan(data.truth_of(result)).group_by(user).agg((user == item).any().alias("judged"))
-        users = own.select(user).unique().join(truth.filter(~pl.col("judged")), on="user")
-        n_own[model] = len(users.collect())
+        n_own[model] = len(users.join(truth.filter(~pl.col("judged")).collect(), on="user"))
         n_users[model] = result.summary["users"]["evaluated"]
     shares = {m: n / n_users[m] for m, n in n_own.items() if n >= MIN_USERS}
     names = tuple(
