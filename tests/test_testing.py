@@ -75,7 +75,7 @@ def test_what_has_no_decision_is_refused() -> None:
 def test_serious_warnings_about_a_pass_are_warned_of() -> None:
     warning = DataWarning("short_lists", "serious", ("als",), {})
 
-    with pytest.warns(UserWarning, match="^serious: short_lists"):
+    with pytest.warns(UserWarning, match="^warning: short_lists"):
         assert_passes_gate(replace(GAIN, warnings=(warning,)))
 
 
@@ -90,6 +90,6 @@ def test_serious_warnings_are_part_of_a_failure_in_the_words_of_the_comparison()
         assert_passes_gate(comparison)
     *_, warning = str(error.value).split("\n")
     assert warning.startswith(
-        "serious: No recommended document occurs in the ground truth, for any"
+        "warning: No recommended document occurs in the ground truth, for any"
     )
     assert "'chunk-7' is in the lists, 'doc/1' in the ground truth" in warning

@@ -7,10 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.conventions import OPTIONAL, Conventions
+from concord.metrics_core.conventions.data_conventions import ExcludedPairs
+from concord.metrics_core.conventions.presets import CUSTOM, preset
 from concord.metrics_core.data.list_batches import length_summary
 from concord.metrics_core.data.tables import scan, schema_of
-from concord.metrics_core.errors import SettingNames
+from concord.metrics_core.errors import SettingNames, as_argument
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap
 from concord.metrics_core.evaluation.model_result import (
@@ -20,6 +22,7 @@ from concord.metrics_core.evaluation.model_result import (
     results_by_list,
 )
 from concord.metrics_core.files import NO_FOLD
+from concord.metrics_core.metrics.scope import depends_on
 from concord.metrics_core.results.comparison_parts import DataWarning, Severity
 
 SERIOUS_SHARE = 0.01  # of rows or users, from which a warning is serious
@@ -39,7 +42,7 @@ def severity_of_rows(rows: int, of_rows: int) -> Severity:
 
 
 def grade_warnings(
-    grades: Collection[float], conventions: Conventions, settings: SettingNames, *, is_search: bool
+    grades: Collection[float], config: EvaluationConfig, *, is_search: bool
 ) -> Iterator[DataWarning]:
     """Yield a warning if fractions do not count as relevant, or nearly all grades of a scale do.
 
@@ -47,34 +50,59 @@ def grade_warnings(
     ----------
     grades : collection of float
         The distinct grades of the ground truth; empty if there are too many.
-    conventions : Conventions
-        With `relevance_threshold`.
-    settings : SettingNames
-        Names of the settings in remedies.
+    config : EvaluationConfig
+        Its labels have a relevance threshold each.
     is_search : bool
         True for words of search, whose grades are no ratings.
     """
+    thresholds = [*_thresholds(config)]
+    if not thresholds:
+        return
     are_ratings = not is_search and _are_ratings(grades)
-    threshold = conventions.relevance_threshold
-
-    def setting(value: float) -> str:
-        return settings.pinned(conventions.preset, "relevance_threshold", value)
-
     fractions = [grade for grade in grades if 0 < grade < 1]
-    is_one = {each.relevance_threshold for each in conventions.variants} == {1}
-    if fractions and is_one and max(grades) >= 1 and not are_ratings:
+    if fractions and {*thresholds} == {1} and max(grades) >= 1 and not are_ratings:
         lowest = min(fractions)
-        extremes = {"lowest": lowest, "highest": max(fractions), "setting": setting(lowest)}
+        setting = _threshold_setting(config, lowest)
+        extremes = {"lowest": lowest, "highest": max(fractions), "setting": setting}
         yield DataWarning("fractions_irrelevant", "notice", (), extremes)
     if len(grades) < _MIN_GRADES:
         return
     lowest, highest = min(grades), max(grades)
+    threshold = None if None in thresholds else min(filter(None, thresholds), default=0)
     details: dict[str, Any] = {"lowest": lowest, "highest": highest, "threshold": threshold}
     if are_ratings and (threshold is None or threshold <= max(lowest, _LOWEST * highest)):
-        details["setting"] = setting(least_liked(highest))
+        details["setting"] = _threshold_setting(config, least_liked(highest))
         yield DataWarning("low_threshold", "notice", (), details)
     elif threshold is not None and lowest >= threshold:
         yield DataWarning("all_relevant", "notice", (), details)
+
+
+def _thresholds(config: EvaluationConfig) -> Iterator[float | None]:
+    """Yield the threshold of each label that has one; without one, gains are the grades."""
+    for label in config.labels:
+        conventions = label.conventions(config.conventions)
+        has_gains = depends_on(label.metric, "gain") and conventions.gain != "binary"
+        is_used = conventions.relevance_threshold is not None or not has_gains
+        if is_used and depends_on(label.metric, "relevance_threshold"):
+            yield conventions.relevance_threshold
+
+
+def _threshold_setting(config: EvaluationConfig, threshold: float) -> str:
+    """Return the setting of a threshold, as one can paste it if conventions are a preset's.
+
+    It has the other conventions that the preset leaves open, apart from pairs, which have no text.
+    """
+    conventions = config.conventions
+    if (
+        config.settings.write is not as_argument
+        or conventions.preset == CUSTOM
+        or isinstance(conventions.exclude, ExcludedPairs)
+    ):
+        return config.settings.name("conventions", "relevance_threshold", value=threshold)
+    default = {**OPTIONAL, **preset(conventions.preset).as_dict()}
+    values = {**conventions.as_dict(), "own_metrics": {}, "relevance_threshold": threshold}
+    changed = "".join(f", {name}={v!r}" for name, v in values.items() if v != default[name])
+    return f'`conventions=cc.preset("{conventions.preset}"{changed})`'
 
 
 def none_relevant_warnings(config: EvaluationConfig, data: EvaluationData) -> Iterator[DataWarning]:
