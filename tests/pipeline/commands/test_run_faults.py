@@ -28,7 +28,18 @@ OTHER_LISTS = MORE.replace("u3,b", "u3,c")
 LOCK, STATE = "results/.concord-run.lock", "results/concord-run.json"
 
 
-def _write_metric(project: Path, factor: int) -> None:
+OWN_METRIC = {
+    "background": {"metrics": {"path": "my_metrics.py"}},
+    "evaluation.metrics": ["nDCG", "mine"],
+    "comparison.primary": ["nDCG@1", "mine@1"],
+    "comparison.resamples": 99,
+    "evaluation.panel": False,
+    "conventions.preset": "custom",
+    "gate": {"guardrails": {"nDCG@1": 0.9, "mine@1": 9}},
+}
+
+
+def write_metric(project: Path, factor: int) -> None:
     write(
         project,
         {
@@ -39,7 +50,7 @@ def _write_metric(project: Path, factor: int) -> None:
     )
 
 
-def _write_module(project: Path, value: int) -> None:
+def write_module(project: Path, value: int) -> None:
     write(project, {"modules/shop_values.py": f"VALUE = {value}\n"})
 
 
@@ -47,20 +58,9 @@ def _evaluated_with_own_metric(folder: Path) -> None:
     project = folder / "shop/evaluation"
     write(project.parent, USUAL | {"out/als.csv": MORE})
     concord(project.parent, "init", "--no-dvc")
-    _write_metric(project, 2)
-    _write_module(project, 2)
-    change_params(
-        project,
-        {
-            "background": {"metrics": {"path": "my_metrics.py"}},
-            "evaluation.metrics": ["nDCG", "mine"],
-            "comparison.primary": ["nDCG@1", "mine@1"],
-            "comparison.resamples": 99,
-            "evaluation.panel": False,
-            "conventions.preset": "custom",
-            "gate": {"guardrails": {"nDCG@1": 0.9, "mine@1": 9}},
-        },
-    )
+    write_metric(project, 2)
+    write_module(project, 2)
+    change_params(project, OWN_METRIC)
     with pytest.MonkeyPatch.context() as patched:
         patched.syspath_prepend(project / "modules")
         concord(project, "run", "report").check_returncode()
@@ -121,8 +121,8 @@ def _lists_of_the_same_size_and_time(project: Path) -> None:
 
 
 def _other_metric_and_module(project: Path) -> None:
-    _write_metric(project, 3)
-    _write_module(project, 3)
+    write_metric(project, 3)
+    write_module(project, 3)
 
 
 def _params(change: Mapping[str, Any]) -> Change:
@@ -130,8 +130,8 @@ def _params(change: Mapping[str, Any]) -> Change:
 
 
 EDITS: dict[str, Change] = {
-    "metric": lambda project: _write_metric(project, 3),
-    "module": lambda project: _write_module(project, 3),
+    "metric": lambda project: write_metric(project, 3),
+    "module": lambda project: write_module(project, 3),
     "threshold": _params({"conventions.relevance_threshold": 5}),
     "confidence": _params({"comparison.confidence": 0.9}),
     "lists": lambda project: write(project.parent, {"out/als.csv": OTHER_LISTS}),
