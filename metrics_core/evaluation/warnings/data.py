@@ -30,6 +30,7 @@ MIN_USERS = 10  # for a pattern in their lists
 _MIN_GRADES = 4  # distinct grades of a rating scale, whose low ratings are dislikes
 STAR_MAXIMA = (4, 10)  # of scales of ratings
 _LIKED = 0.8  # of the highest rating: lowest rating of an item that a user liked
+_GRADED = ("gain", "err_max_grade", "hlu_neutral")  # conventions of metrics that read grades
 _LOWEST = 0.2  # of the highest rating: a threshold that excludes almost nothing
 _OWN_DEPTH, _OWN_SHARE = 10, 0.1  # ranks of a list, and share of the users with their own id there
 _NEARLY_ALL, _TIMES_DEPTH = 0.9, 2  # of the users whose id is listed; items for each of the ranks
@@ -55,12 +56,12 @@ def grade_warnings(
     is_search : bool
         True for words of search, whose grades are no ratings.
     """
-    thresholds = [*_thresholds(config)]
+    thresholds = {*_thresholds(config)}
     if not thresholds:
         return
     are_ratings = not is_search and _are_ratings(grades)
     fractions = [grade for grade in grades if 0 < grade < 1]
-    if fractions and {*thresholds} == {1} and max(grades) >= 1 and not are_ratings:
+    if fractions and thresholds == {1} and max(grades) >= 1 and not are_ratings:
         lowest = min(fractions)
         setting = _threshold_setting(config, lowest)
         extremes = {"lowest": lowest, "highest": max(fractions), "setting": setting}
@@ -68,7 +69,7 @@ def grade_warnings(
     if len(grades) < _MIN_GRADES:
         return
     lowest, highest = min(grades), max(grades)
-    threshold = None if None in thresholds else min(filter(None, thresholds), default=0)
+    threshold = None if None in thresholds else min(t for t in thresholds if t is not None)
     details: dict[str, Any] = {"lowest": lowest, "highest": highest, "threshold": threshold}
     if are_ratings and (threshold is None or threshold <= max(lowest, _LOWEST * highest)):
         details["setting"] = _threshold_setting(config, least_liked(highest))
@@ -81,10 +82,13 @@ def _thresholds(config: EvaluationConfig) -> Iterator[float | None]:
     """Yield the threshold of each label that has one; without one, gains are the grades."""
     for label in config.labels:
         conventions = label.conventions(config.conventions)
-        has_gains = depends_on(label.metric, "gain") and conventions.gain != "binary"
-        is_used = conventions.relevance_threshold is not None or not has_gains
-        if is_used and depends_on(label.metric, "relevance_threshold"):
-            yield conventions.relevance_threshold
+        threshold = conventions.relevance_threshold
+        is_graded = any(depends_on(label.metric, name) for name in _GRADED)
+        has_gains = is_graded and conventions.gain != "binary"
+        if depends_on(label.metric, "relevance_threshold") and not (
+            threshold is None and has_gains
+        ):
+            yield threshold
 
 
 def _threshold_setting(config: EvaluationConfig, threshold: float) -> str:
