@@ -52,16 +52,16 @@ def grade_warnings(
     grades : collection of float
         The distinct grades of the ground truth; empty if there are too many.
     config : EvaluationConfig
-        Its labels have a relevance threshold each.
+        With the relevance threshold; overrides of single metrics are deliberate.
     is_search : bool
         True for words of search, whose grades are no ratings.
     """
-    thresholds = {*_thresholds(config)}
-    if not thresholds:
+    if not _uses_threshold(config):
         return
+    threshold = config.conventions.relevance_threshold
     are_ratings = not is_search and _are_ratings(grades)
     fractions = [grade for grade in grades if 0 < grade < 1]
-    if fractions and thresholds == {1} and max(grades) >= 1 and not are_ratings:
+    if fractions and threshold == 1 and max(grades) >= 1 and not are_ratings:
         lowest = min(fractions)
         setting = _threshold_setting(config, lowest)
         extremes = {"lowest": lowest, "highest": max(fractions), "setting": setting}
@@ -69,7 +69,6 @@ def grade_warnings(
     if len(grades) < _MIN_GRADES:
         return
     lowest, highest = min(grades), max(grades)
-    threshold = None if None in thresholds else min(t for t in thresholds if t is not None)
     details: dict[str, Any] = {"lowest": lowest, "highest": highest, "threshold": threshold}
     if are_ratings and (threshold is None or threshold <= max(lowest, _LOWEST * highest)):
         details["setting"] = _threshold_setting(config, least_liked(highest))
@@ -78,17 +77,17 @@ def grade_warnings(
         yield DataWarning("all_relevant", "notice", (), details)
 
 
-def _thresholds(config: EvaluationConfig) -> Iterator[float | None]:
-    """Yield the threshold of each label that has one; without one, gains are the grades."""
-    for label in config.labels:
-        conventions = label.conventions(config.conventions)
-        threshold = conventions.relevance_threshold
-        is_graded = any(depends_on(label.metric, name) for name in _GRADED)
-        has_gains = is_graded and conventions.gain != "binary"
-        if depends_on(label.metric, "relevance_threshold") and not (
-            threshold is None and has_gains
-        ):
-            yield threshold
+def _uses_threshold(config: EvaluationConfig) -> bool:
+    """True if a label uses the general threshold; without a threshold, gains are the grades."""
+    conventions = config.conventions
+    threshold = conventions.relevance_threshold
+    counts_gains = threshold is None and conventions.gain != "binary"
+    return any(
+        depends_on(label.metric, "relevance_threshold")
+        and label.conventions(conventions).relevance_threshold == threshold
+        and not (counts_gains and any(depends_on(label.metric, name) for name in _GRADED))
+        for label in config.labels
+    )
 
 
 def _threshold_setting(config: EvaluationConfig, threshold: float) -> str:

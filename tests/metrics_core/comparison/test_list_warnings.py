@@ -107,6 +107,15 @@ def test_ratings_without_a_threshold_are_a_warning(threshold: float | None, metr
         ("torchmetrics", ["nDCG@2", "P@2"], True),  # its precision has a threshold
         ("ms_recommenders", ["P@2"], True),
         ("standard", ["Personalization@2"], False),  # reads no grades
+        (
+            cc.preset(
+                "standard",
+                relevance_threshold=4,
+                overrides={"nDCG": {"relevance_threshold": 0.5}},
+            ),
+            ["nDCG@2", "P@2"],
+            False,  # it is meant
+        ),
         (cc.preset("standard", relevance_threshold=None, err_max_grade=5), ["ERR@2"], False),
         (cc.preset("standard", relevance_threshold=None, gain="binary"), ["nDCG@2"], True),
     ],
