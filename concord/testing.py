@@ -33,8 +33,8 @@ def assert_passes_gate(
     Raises
     ------
     AssertionError
-        If a model is worse or undecided; the message is what `concord gate` prints, and the
-        serious warnings.
+        If a model is worse or undecided; the message is what `concord gate` prints, and its
+        warnings.
     InputError
         If `comparison` is not a Comparison, or has no gate.
 
@@ -67,9 +67,9 @@ def assert_passes_gate(
     if undecided is not None:
         decision = with_undecided(decision, undecided_passes=undecided == "pass")
     show = display_words(comparison).show
-    serious = [printable(show(f"serious: {each.sentence}")) for each in comparison.serious]
+    sentences = [printable(show(f"warning: {each.sentence}")) for each in comparison.prominent]
     if decision.outcome != "pass":
         lines = [printable(show(line)) for line in decision.lines]
-        raise AssertionError("\n".join([*lines, *serious]))
-    for message in serious:
+        raise AssertionError("\n".join([*lines, *sentences]))
+    for message in sentences:
         warnings.warn(message, stacklevel=2)

@@ -293,12 +293,6 @@ class SettingNames:
         custom = f", and {preset} to custom" if preset else ""
         return f"set {self.name('conventions', name)} to {values}{custom}"
 
-    def pinned(self, preset: str, name: str, value: Any) -> str:
-        """Return a convention that presets leave open, as one can paste it."""
-        if self.write is as_argument and preset != "custom":
-            return f'`conventions=cc.preset("{preset}", {name}={value!r})`'
-        return self.name("conventions", name, value=value)
-
     def location(self, *key: str) -> str:
         if self.write is as_params_line:
             return f"params.yaml: {'.'.join(key)}"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import concord as cc
-from concord.metrics_core.results.comparison_parts import DataWarning
+from concord.metrics_core.results.comparison_parts import DataWarning, Severity
 from concord.metrics_core.results.text_format import PERCENT
 from concord.testing import assert_passes_gate
 
@@ -72,14 +72,17 @@ def test_what_has_no_decision_is_refused() -> None:
         assert_passes_gate(GAIN, undecided=["pass"])  # type: ignore[arg-type]
 
 
-def test_serious_warnings_about_a_pass_are_warned_of() -> None:
-    warning = DataWarning("short_lists", "serious", ("als",), {})
+@pytest.mark.parametrize(
+    ("code", "severity"), [("short_lists", "serious"), ("fractions_irrelevant", "notice")]
+)
+def test_warnings_about_a_pass_are_warned_of(code: str, severity: Severity) -> None:
+    warning = DataWarning(code, severity, ("als",), {})
 
-    with pytest.warns(UserWarning, match="^serious: short_lists"):
+    with pytest.warns(UserWarning, match=f"^warning: {code}"):
         assert_passes_gate(replace(GAIN, warnings=(warning,)))
 
 
-def test_serious_warnings_are_part_of_a_failure_in_the_words_of_the_comparison() -> None:
+def test_warnings_are_part_of_a_failure_in_the_words_of_the_comparison() -> None:
     truth = {f"q{n}": ["doc/1"] for n in range(40)}
     models = {"old": truth, "new": {query: ["chunk-7", "chunk-8"] for query in truth}}
     words = {"user": "query", "item": "document"}
@@ -90,6 +93,6 @@ def test_serious_warnings_are_part_of_a_failure_in_the_words_of_the_comparison()
         assert_passes_gate(comparison)
     *_, warning = str(error.value).split("\n")
     assert warning.startswith(
-        "serious: No recommended document occurs in the ground truth, for any"
+        "warning: No recommended document occurs in the ground truth, for any"
     )
     assert "'chunk-7' is in the lists, 'doc/1' in the ground truth" in warning

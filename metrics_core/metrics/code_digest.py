@@ -62,10 +62,11 @@ def _imported(source: bytes, package: str) -> Iterator[str]:
 
 
 def _is_installed(spec: ModuleSpec) -> bool:
-    """True for the modules of Python, of installed packages and of Concord."""
+    """True for modules of Python, installed packages and Concord, and for those without a file."""
     root, file = spec.name.partition(".")[0], Path(spec.origin or "")
-    is_own = file.suffix == ".py" and not {"site-packages", "dist-packages"} & {*file.parts}
-    return not is_own or root == "concord" or root in sys.stdlib_module_names
+    is_known = root == "concord" or root in sys.stdlib_module_names
+    is_package = bool({"site-packages", "dist-packages"} & {*file.parts})
+    return is_known or is_package or file.suffix != ".py" or not file.is_file()
 
 
 def function_digest(function: Callable[..., Any]) -> str:

@@ -26,10 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     result = decide_gate(params, arguments.revision)
     warn_if_stale(params)
     comparison = load_comparison(params)
-    if serious := len(comparison.serious):
-        LOG.warning(
-            "%s about these results: see the report", format_count(serious, "serious warning")
-        )
+    if n_warnings := len(comparison.prominent):
+        LOG.warning("%s about these results: see the report", format_count(n_warnings, "warning"))
     if arguments.json:
         print_json(result)
     else:

@@ -34,11 +34,14 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.running.messages import LOG, print_unless_quiet
     from concord.pipeline.stages.run_state import select_stages, stage_specs
 
-    results = read_params().results
+    before = read_params()
+    results, own_metrics = before.results, before.parsed_conventions.own_metrics
     with _only_run(Path(results.comparison).parent):
-        params = read_params()  # again: the file, or own metrics, may have changed meanwhile
+        params = read_params()  # again: the file may have changed meanwhile
         if params.results != results:
             raise refuse(f"{PARAMS}: results", "has changed meanwhile", "run it again")
+        if params.parsed_conventions.own_metrics != own_metrics:  # their modules are still the old
+            raise refuse(str(params.own_metrics or PARAMS), "has changed meanwhile", "run it again")
         specs = select_stages(stage_specs(params.content), arguments.stages)
         changed = _run_stages(params, specs, force=arguments.force)
     LOG.info("ran %s of %s", len(changed) or "none", format_count(len(specs), "stage"))
@@ -50,13 +53,13 @@ def _run_stages(params: "Params", specs: Sequence["StageSpec"], *, force: bool) 
     """Run the stages that have changed, or all; return their names."""
     from concord.pipeline.commands.stage import import_main
     from concord.pipeline.running.messages import LOG
-    from concord.pipeline.running.outputs import refuse_special, remove_background, remove_models
+    from concord.pipeline.running.outputs import refuse_irregular, remove_background, remove_models
     from concord.pipeline.running.signals import without_garbage_collection
     from concord.pipeline.running.stage import run_timed
     from concord.pipeline.stages.run_state import STATE, RunState
 
     file, changed = Path(params.results.comparison).parent / STATE, []
-    refuse_special([file], [Path(out) for spec in specs for out in spec.outs])
+    refuse_irregular([file], [Path(out) for spec in specs for out in spec.outs])
     remove_models(params)  # now, since a stage must not change what it depends on
     remove_background(params)
     state = RunState(file, params)
@@ -80,9 +83,9 @@ def _only_run(folder: Path) -> Iterator[None]:
 
     from concord.pipeline.running.failures import refuse_unwritable
     from concord.pipeline.running.messages import LOG
-    from concord.pipeline.running.outputs import refuse_special
+    from concord.pipeline.running.outputs import refuse_irregular
 
-    refuse_special([folder / LOCK])
+    refuse_irregular([folder / LOCK])
     refuse_unwritable(folder)
     with (folder / LOCK).open("a") as lock:
         try:

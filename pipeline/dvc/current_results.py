@@ -41,7 +41,8 @@ def stale_results(params: Params, stage: str = "compare") -> Problem | None:
     state = Path(params.results.comparison).parent / STATE
     changed: list[str] = []
     if state.exists():
-        changed = _changed_since_run(params, state, stage)
+        specs = select_stages(stage_specs(params.content), [stage])
+        changed = _describe(*RunState(state, params).changes(specs))
         if not changed:
             return None
     if Path(LOCK).is_file():  # `dvc repro` may have made them
@@ -65,12 +66,6 @@ def stale_message(params: Params) -> str | None:
 def _describe(keys: Sequence[str], paths: Sequence[str]) -> list[str]:
     keys = [key for key in keys if key.partition(".")[0] != "gate"]
     return [*([f"{PARAMS} ({', '.join(keys)})"] if keys else []), *paths]
-
-
-def _changed_since_run(params: Params, state: Path, stage: str) -> list[str]:
-    """Return what has changed since the last `concord run` of a stage, by its record."""
-    specs = select_stages(stage_specs(params.content), [stage])
-    return _describe(*RunState(state, params).changes(specs))
 
 
 def warn_if_stale(params: Params) -> str | None:

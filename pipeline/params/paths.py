@@ -110,9 +110,9 @@ def path_problems(params: "Params", root: Path) -> Iterator[Problem]:
         in_use["mlflow", "tracking_uri"] = store
     for keys, folder in folders.items():
         target = _real_path(root, folder)
-        if (root / folder).is_symlink():
-            yield Problem(keys, f"{folder!r} is a link", "remove it, or name another folder")
-        fix = f"name a separate folder, such as results/{keys[1]}"
+        path, fix = root / folder, f"name a separate folder, such as results/{keys[1]}"
+        if path.is_symlink() or (path.exists() and not path.is_dir()):
+            yield Problem(keys, f"{folder!r} is not a folder", "name another folder, or remove it")
         yield from (
             Problem(keys, problem, fix)
             for problem in _unusable_reasons(folder, target, root.resolve())
@@ -168,7 +168,7 @@ def _unusable_reasons(folder: str, target: Path, root: Path) -> Iterator[str]:
     for parent in (target, *target.parents):
         if parent == root:
             return
-        if parent.exists() and not parent.is_dir():
+        if parent != target and parent.exists() and not parent.is_dir():
             yield f"{folder!r} leads through a file, {parent.relative_to(root)}"
         elif (parent / "__init__.py").exists():
             yield f"{folder!r} is a folder of code"

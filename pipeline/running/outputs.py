@@ -113,15 +113,15 @@ def is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def refuse_special(files: Iterable[Path], outs: Iterable[Path] = ()) -> None:
+def refuse_irregular(files: Iterable[Path], outs: Iterable[Path] = ()) -> None:
     """Raise InputError for links, folders, pipes and devices in place of files.
 
     An output of a stage may be a link, as of DVC, and that of folds is a folder.
     """
     special = [file for file in files if file.is_symlink() or file.is_dir() or is_stream(file)]
-    for out in outs:
-        if is_stream(out) or (out.is_dir() and out.suffix not in {"", ".parquet"}):
-            special.append(out)
+    special += [
+        o for o in outs if is_stream(o) or (o.is_dir() and o.suffix not in {"", ".parquet"})
+    ]
     problem = "is a link, a folder or a pipe, and must be a regular file"
     raise_problems(Problem(str(path), problem, "remove it") for path in special)
 

@@ -189,22 +189,22 @@ class RunState:
             return [], [f"{self._path} (incomplete)"]
         current = version("concord-eval")
         keys: list[str] = []
-        versions: list[str] = []
-        metrics: list[str] = []
+        code: list[str] = []
         paths: list[str] = []
         for spec in specs:
             if known := stages.get(spec.name):
-                params, own, hashes = known.params, known.own_metrics, known.files | known.outputs
-                keys += [k for k, new in spec.params.items() if not _is_same(params.get(k), new)]
-                versions += [known.version] if known.version != current else []
-                metrics += [n for n, new in self._own_of(spec).items() if own.get(n, new) != new]
+                old, own, hashes = known.params, known.own_metrics, known.files | known.outputs
+                keys += [key for key, new in spec.params.items() if not _is_same(old.get(key), new)]
+                if known.version != current:
+                    code.append(f"Concord ({known.version} → {current})")
+                digests = self._own_of(spec).items()
+                code += [
+                    f"the code of {name}" for name, new in digests if own.get(name, new) != new
+                ]
                 local = [path for path in (*spec.files, *spec.outs) if not is_address(path)]
                 paths += [path for path in local if self._hash(path) != hashes.get(path)]
-        return _outermost(keys, "."), [
-            *(f"Concord ({old} → {current})" for old in dict.fromkeys(versions)),
-            *(f"the code of {name}" for name in dict.fromkeys(metrics)),
-            *(p if Path(p).exists() else f"{p} (missing)" for p in _outermost(paths, "/")),
-        ]
+        shown = (p if Path(p).exists() else f"{p} (missing)" for p in _outermost(paths, "/"))
+        return _outermost(keys, "."), [*dict.fromkeys(code), *shown]
 
     @contextmanager
     def record(self, spec: StageSpec) -> Iterator[None]:

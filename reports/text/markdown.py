@@ -13,6 +13,7 @@ _OMITTED_LENGTH = 1000  # characters, at most
 _MAX_CELL, _MAX_SENTENCE = 300, 3000  # characters: names from files may be long
 _SPECIAL = re.compile(r"([\\`*_\[\]|#~!$])")
 _CODE = re.compile(r"\\`(\w[\w.: \\={}()'\",%…-]*)\\`", re.ASCII)  # `user_no_recs: zero`, escaped
+_ESCAPED = re.compile(r"\\(.)")
 _BREAK = "\N{ZERO WIDTH SPACE}"
 # GitHub and GitLab find mentions and links in the rendered text, so escapes do not prevent them;
 # a break inside does. The character before one is tested as ASCII, as they do: `é@team` is a
@@ -41,7 +42,8 @@ def escape_markdown(text: str) -> str:
 
 def escape_sentence(text: str) -> str:
     """Return a sentence without markup, but with settings between backticks as code."""
-    return _CODE.sub(lambda code: f"`{code[1].replace(chr(92), '')}`", escape_markdown(text))
+    escaped = escape_markdown(text)
+    return _CODE.sub(lambda code: "`" + _ESCAPED.sub(r"\1", code[1]) + "`", escaped)
 
 
 Section = Callable[[int], str]  # number of rows of a table -> text

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from markdown_it import MarkdownIt
 
 from concord.reports.text.markdown import COMMENT_LIMIT, escape_markdown, escape_sentence
 from tests.reports.samples import sample
@@ -73,3 +74,18 @@ def test_a_setting_in_a_sentence_is_code_and_all_else_is_text() -> None:
     text = "`user_no_recs: zero` decides, a_b `<b>|` not"
 
     assert escape_sentence(text) == r"`user_no_recs: zero` decides, a\_b \`&lt;b&gt;\|\` not"
+
+
+@pytest.mark.parametrize("name", sample.HOSTILE_IDS)
+def test_a_hostile_name_in_code_is_text(name: str) -> None:
+    text = f"set `columns={{{name!r}: 1}}`, `{name}` or {name}"
+    (paragraph,) = (each for each in MarkdownIt().parse(escape_sentence(text)) if each.children)
+    tokens = paragraph.children or []
+    shown = "".join(f"`{each.content}`" if each.tag == "code" else each.content for each in tokens)
+
+    assert {each.type for each in tokens} <= {"text", "code_inline", "text_special"}
+    assert shown.replace("\N{ZERO WIDTH SPACE}", "") == text.replace("\n", " ")
+
+
+def test_a_backslash_in_code_is_shown_once() -> None:
+    assert escape_sentence(r"`columns={'a\\b': {'item': …}}`") == r"`columns={'a\\b': {'item': …}}`"

@@ -5,6 +5,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from html import unescape
 
 import pytest
 
@@ -168,6 +169,15 @@ def test_many_models_are_compared_in_a_heat_map_and_fewer_in_a_matrix(page: str)
 
 def test_code_in_a_sentence_is_escaped() -> None:
     assert prose("a `b_c: d` <i> `<b>`") == "a <code>b_c: d</code> &lt;i&gt; `&lt;b&gt;`"
+
+
+@pytest.mark.parametrize("name", sample.HOSTILE_IDS)
+def test_a_hostile_name_in_code_is_text(name: str) -> None:
+    text = f"set `columns={{{name!r}: 1}}`, `{name}` or {name}"
+    html = prose(text).replace("<code>", "`").replace("</code>", "`")
+
+    assert not {"<", ">"} & {*html}
+    assert unescape(html) == text
 
 
 def test_a_serious_warning_comes_first_in_a_history() -> None:

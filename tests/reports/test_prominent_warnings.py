@@ -1,6 +1,8 @@
 """A serious warning, and one that changes the values of all models, is a sentence in every view."""
 
+from argparse import Namespace
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,9 +11,10 @@ import concord as cc
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import CHANGES_ALL_VALUES, DataWarning
 from concord.metrics_core.results.stored import from_content
-from concord.pipeline.commands import leaderboard
+from concord.pipeline.commands import gate, leaderboard
 from concord.pipeline.dvc import current_results
 from concord.pipeline.params import read
+from concord.pipeline.running.messages import LOG
 from concord.reports.comment import Comment, render_comment
 from concord.reports.markdown import render_markdown
 from tests.metrics_core.evaluation.test_warnings import CASES
@@ -68,6 +71,22 @@ def test_every_view_shows_the_sentence_and_the_remedy(view: str, rated: Comparis
 
     assert SENTENCE in text
     assert REMEDY in text
+
+
+def test_the_gate_counts_the_warnings_that_views_show(
+    rated: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged: list[str] = []
+    decision = SimpleNamespace(lines=(), outcome="pass")
+    result = SimpleNamespace(decision=decision, notes=())
+    monkeypatch.setattr(read, "read_params", lambda: None)
+    monkeypatch.setattr("concord.pipeline.dvc.gate.decide_gate", lambda *_: result)
+    monkeypatch.setattr(current_results, "warn_if_stale", lambda _: None)
+    monkeypatch.setattr(current_results, "load_comparison", lambda _: rated)
+    monkeypatch.setattr(LOG, "warning", lambda text, *values: logged.append(text % values))
+
+    assert gate.run(Namespace(revision=None, json=False)) == 0
+    assert logged == ["1 warning about these results: see the report"]
 
 
 @pytest.mark.parametrize("view", ["card", "text", "report.md", "comment", "concord leaderboard"])

@@ -7,10 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.conventions import OPTIONAL, Conventions
+from concord.metrics_core.conventions.data_conventions import ExcludedPairs
+from concord.metrics_core.conventions.presets import CUSTOM, preset
 from concord.metrics_core.data.list_batches import length_summary
 from concord.metrics_core.data.tables import scan, schema_of
-from concord.metrics_core.errors import SettingNames
+from concord.metrics_core.errors import SettingNames, as_argument
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap
 from concord.metrics_core.evaluation.model_result import (
@@ -20,6 +22,7 @@ from concord.metrics_core.evaluation.model_result import (
     results_by_list,
 )
 from concord.metrics_core.files import NO_FOLD
+from concord.metrics_core.metrics.scope import depends_on
 from concord.metrics_core.results.comparison_parts import DataWarning, Severity
 
 SERIOUS_SHARE = 0.01  # of rows or users, from which a warning is serious
@@ -27,6 +30,7 @@ MIN_USERS = 10  # for a pattern in their lists
 _MIN_GRADES = 4  # distinct grades of a rating scale, whose low ratings are dislikes
 STAR_MAXIMA = (4, 10)  # of scales of ratings
 _LIKED = 0.8  # of the highest rating: lowest rating of an item that a user liked
+_GRADED = ("gain", "err_max_grade", "hlu_neutral")  # conventions of metrics that read grades
 _LOWEST = 0.2  # of the highest rating: a threshold that excludes almost nothing
 _OWN_DEPTH, _OWN_SHARE = 10, 0.1  # ranks of a list, and share of the users with their own id there
 _NEARLY_ALL, _TIMES_DEPTH = 0.9, 2  # of the users whose id is listed; items for each of the ranks
@@ -39,7 +43,7 @@ def severity_of_rows(rows: int, of_rows: int) -> Severity:
 
 
 def grade_warnings(
-    grades: Collection[float], conventions: Conventions, settings: SettingNames, *, is_search: bool
+    grades: Collection[float], config: EvaluationConfig, *, is_search: bool
 ) -> Iterator[DataWarning]:
     """Yield a warning if fractions do not count as relevant, or nearly all grades of a scale do.
 
@@ -47,34 +51,61 @@ def grade_warnings(
     ----------
     grades : collection of float
         The distinct grades of the ground truth; empty if there are too many.
-    conventions : Conventions
-        With `relevance_threshold`.
-    settings : SettingNames
-        Names of the settings in remedies.
+    config : EvaluationConfig
+        With the relevance threshold; overrides of single metrics are deliberate.
     is_search : bool
         True for words of search, whose grades are no ratings.
     """
+    if not _uses_threshold(config):
+        return
+    threshold = config.conventions.relevance_threshold
     are_ratings = not is_search and _are_ratings(grades)
-    threshold = conventions.relevance_threshold
-
-    def setting(value: float) -> str:
-        return settings.pinned(conventions.preset, "relevance_threshold", value)
-
     fractions = [grade for grade in grades if 0 < grade < 1]
-    is_one = {each.relevance_threshold for each in conventions.variants} == {1}
-    if fractions and is_one and max(grades) >= 1 and not are_ratings:
+    if fractions and threshold == 1 and max(grades) >= 1 and not are_ratings:
         lowest = min(fractions)
-        extremes = {"lowest": lowest, "highest": max(fractions), "setting": setting(lowest)}
+        setting = _threshold_setting(config, lowest)
+        extremes = {"lowest": lowest, "highest": max(fractions), "setting": setting}
         yield DataWarning("fractions_irrelevant", "notice", (), extremes)
     if len(grades) < _MIN_GRADES:
         return
     lowest, highest = min(grades), max(grades)
     details: dict[str, Any] = {"lowest": lowest, "highest": highest, "threshold": threshold}
     if are_ratings and (threshold is None or threshold <= max(lowest, _LOWEST * highest)):
-        details["setting"] = setting(least_liked(highest))
+        details["setting"] = _threshold_setting(config, least_liked(highest))
         yield DataWarning("low_threshold", "notice", (), details)
     elif threshold is not None and lowest >= threshold:
         yield DataWarning("all_relevant", "notice", (), details)
+
+
+def _uses_threshold(config: EvaluationConfig) -> bool:
+    """True if a label uses the general threshold; without a threshold, gains are the grades."""
+    conventions = config.conventions
+    threshold = conventions.relevance_threshold
+    counts_gains = threshold is None and conventions.gain != "binary"
+    return any(
+        depends_on(label.metric, "relevance_threshold")
+        and label.conventions(conventions).relevance_threshold == threshold
+        and not (counts_gains and any(depends_on(label.metric, name) for name in _GRADED))
+        for label in config.labels
+    )
+
+
+def _threshold_setting(config: EvaluationConfig, threshold: float) -> str:
+    """Return the setting of a threshold, as one can paste it if conventions are a preset's.
+
+    It has the other conventions that the preset leaves open, apart from pairs, which have no text.
+    """
+    conventions = config.conventions
+    if (
+        config.settings.write is not as_argument
+        or conventions.preset == CUSTOM
+        or isinstance(conventions.exclude, ExcludedPairs)
+    ):
+        return config.settings.name("conventions", "relevance_threshold", value=threshold)
+    default = {**OPTIONAL, **preset(conventions.preset).as_dict()}
+    values = {**conventions.as_dict(), "own_metrics": {}, "relevance_threshold": threshold}
+    changed = "".join(f", {name}={v!r}" for name, v in values.items() if v != default[name])
+    return f'`conventions=cc.preset("{conventions.preset}"{changed})`'
 
 
 def none_relevant_warnings(config: EvaluationConfig, data: EvaluationData) -> Iterator[DataWarning]:
@@ -311,10 +342,12 @@ def own_id_warnings(
     for model, result in models.items():
         if "rank" not in schema_of(result.lists):
             continue  # of Spark, whose lists are not here
-        own = scan(result.lists).filter(pl.col("rank") <= _OWN_DEPTH, user == item)
+        own = scan(result.lists).filter(pl.col("rank") <= _OWN_DEPTH).filter(user == item)
+        users = own.select(user).unique().collect()
+        if len(users) < MIN_USERS:
+            continue
         truth = scan(data.truth_of(result)).group_by(user).agg((user == item).any().alias("judged"))
-        users = own.select(user).unique().join(truth.filter(~pl.col("judged")), on="user")
-        n_own[model] = len(users.collect())
+        n_own[model] = len(users.join(truth.filter(~pl.col("judged")).collect(), on="user"))
         n_users[model] = result.summary["users"]["evaluated"]
     shares = {m: n / n_users[m] for m, n in n_own.items() if n >= MIN_USERS}
     names = tuple(

@@ -59,7 +59,7 @@ def evaluation_warnings(
         *_train_items(config, models),
         *_split(config, models, overlap),
         *train_warnings(overlap, config.settings),
-        *grade_warnings(_grades(data), conventions, config.settings, is_search=is_search),
+        *grade_warnings(_grades(data), config, is_search=is_search),
         *id_warnings(models, config.settings),
         *rewritten_id_warnings(models, data),
         *empty_truth_warnings(data),

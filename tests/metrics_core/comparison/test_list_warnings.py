@@ -1,5 +1,6 @@
 """Warnings about lists and truth from `concord.compare` and `concord.evaluate`."""
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -83,9 +84,10 @@ def test_short_lists_and_long_truths_may_be_meant(
 RATINGS = {"u": {"a": 0.5, "b": 4.0}, "v": {"a": 1.0, "b": 2.5, "c": 5.0}}
 
 
-@pytest.mark.parametrize("threshold", [1, None])
-def test_ratings_without_a_threshold_are_a_warning(threshold: float | None) -> None:
-    options = OPTIONS | {"conventions": cc.preset("standard", relevance_threshold=threshold)}
+@pytest.mark.parametrize(("threshold", "metric"), [(1, "nDCG@1"), (1, "P@1"), (None, "P@1")])
+def test_ratings_without_a_threshold_are_a_warning(threshold: float | None, metric: str) -> None:
+    conventions = cc.preset("standard", relevance_threshold=threshold)
+    options: Any = OPTIONS | {"conventions": conventions, "metrics": [metric]}
     lists = {"u": ["a"], "v": ["b"]}
     evaluation = cc.evaluate(lists, RATINGS, **options)
     (warning,) = (each for each in evaluation.warnings if each.code == "low_threshold")
@@ -94,6 +96,79 @@ def test_ratings_without_a_threshold_are_a_warning(threshold: float | None) -> N
     assert warning.fix.startswith(remedy)
     comparison = cc.compare({"pop": lists, "als": lists}, RATINGS, baseline="pop", **options)
     assert warning in comparison.warnings
+
+
+@pytest.mark.parametrize(
+    ("preset", "metrics", "is_warned"),
+    [
+        ("sklearn_ndcg", ["nDCG@2"], False),  # grades are gains
+        ("lenskit_graded", ["nDCG@2"], False),
+        ("torchmetrics", ["nDCG@2"], False),
+        ("torchmetrics", ["nDCG@2", "P@2"], True),  # its precision has a threshold
+        ("ms_recommenders", ["P@2"], True),
+        ("standard", ["Personalization@2"], False),  # reads no grades
+        (
+            cc.preset(
+                "standard",
+                relevance_threshold=4,
+                overrides={"nDCG": {"relevance_threshold": 0.5}},
+            ),
+            ["nDCG@2", "P@2"],
+            False,  # it is meant
+        ),
+        (cc.preset("standard", relevance_threshold=None, err_max_grade=5), ["ERR@2"], False),
+        (cc.preset("standard", relevance_threshold=None, gain="binary"), ["nDCG@2"], True),
+    ],
+)
+def test_a_threshold_that_no_metric_uses_is_no_warning(
+    preset: Any, metrics: list[str], *, is_warned: bool
+) -> None:
+    lists = {"u": ["a", "b"], "v": ["b", "c"]}
+    evaluation = cc.evaluate(lists, RATINGS, metrics=metrics, conventions=preset)
+
+    assert ("low_threshold" in _codes(evaluation)) == is_warned
+
+
+PROPENSITY: Any = {"column": "truth", "clip": 0.01, "fewest": 1}
+
+
+@pytest.mark.parametrize(
+    "conventions",
+    [
+        cc.preset("trec_eval", exclude="same_id", relevance_threshold=0.5, err_max_grade=5),
+        cc.preset("standard", propensity=PROPENSITY),
+    ],
+)
+def test_the_remedy_keeps_the_conventions_that_presets_leave_open(conventions: Any) -> None:
+    truth = pl.DataFrame(
+        [(user, item, grade, 0.5) for user, of in RATINGS.items() for item, grade in of.items()],
+        ["user", "item", "grade", "propensity"],
+        orient="row",
+    )
+    columns: Any = {"truth": {"propensity": "propensity"}} if conventions.propensity else {}
+    lists = {"u": ["a", "b"], "v": ["b", "c"]}
+    warnings = cc.evaluate(
+        lists, truth, metrics=["P@2"], conventions=conventions, columns=columns
+    ).warnings
+    (warning,) = (each for each in warnings if each.code == "low_threshold")
+    pasted = eval(f"dict({warning.fix.split('`')[1]})", {"cc": cc})["conventions"]
+
+    assert pasted == replace(conventions, relevance_threshold=4)
+
+
+@pytest.mark.parametrize(
+    "conventions",
+    [
+        cc.preset("standard", user_no_recs="drop"),
+        cc.preset("standard", exclude=cc.excluded_pairs({"u": ["c"]})),
+    ],
+)
+def test_the_remedy_names_the_convention_if_it_cannot_write_all(conventions: Any) -> None:
+    lists = {"u": ["a", "b"], "v": ["b", "c"]}
+    warnings = cc.evaluate(lists, RATINGS, metrics=["P@2"], conventions=conventions).warnings
+    (warning,) = (each for each in warnings if each.code == "low_threshold")
+
+    assert warning.fix.startswith("set `relevance_threshold=4` of the conventions, ")
 
 
 @pytest.mark.parametrize(

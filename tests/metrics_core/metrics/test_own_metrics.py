@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import polars as pl
@@ -174,6 +175,21 @@ def test_the_digest_of_code_is_that_of_every_version_of_python() -> None:
     assert (
         code_digest(code, "f") == "f22d63f3daa5573c2d547326903c1fd33027f60f79550ebda366880130faaa36"
     )
+
+
+def test_a_metric_may_import_from_an_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ZipFile(tmp_path / "shop.zip", "w") as archive:
+        archive.writestr("archived_prices.py", "PRICE = 2")
+    monkeypatch.syspath_prepend(tmp_path / "shop.zip")
+    file = tmp_path / "archived.py"
+    file.write_text(
+        "import archived_prices, concord\n@concord.metric(high=9)\ndef archived(lists, k):\n"
+        "    'archived@k = hits times price'\n    return archived_prices.PRICE * lists.count(k)"
+    )
+
+    assert custom_metric.load_metrics(file) == ("archived",)
 
 
 def test_explain_shows_what_is_read_of_each_hit(file: Path) -> None:

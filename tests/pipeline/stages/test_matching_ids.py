@@ -138,7 +138,7 @@ def test_ids_in_another_case_or_with_zeros_are_a_warning(tmp_path: Path) -> None
 
     assert warnings["spelled_otherwise"].models == ("als",)
     assert "2 items" in warnings["spelled_otherwise"].sentence.replace("\N{NO-BREAK SPACE}", " ")
-    assert warnings["no_common_item"].models == ("als",)
+    assert "no_common_item" not in warnings  # of the same cause
 
 
 @pytest.mark.bad_input(40, "warning that names the models")

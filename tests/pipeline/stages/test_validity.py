@@ -151,8 +151,9 @@ def _evaluation(
         },
         "judged_share": {"10": 0.2},
     }
-    path = Path("-")
-    return ModelResult(path, path, path, summary, {"items": 50, "order": order, "has_scores": True})
+    path, lists = Path("-"), pl.DataFrame(schema=["user", "item", "rank"])
+    quality = {"items": 50, "order": order, "has_scores": True}
+    return ModelResult(path, path, lists, summary, quality)
 
 
 def _warnings(params: Params, **models: dict[str, Any]) -> dict[str, DataWarning]:

@@ -65,6 +65,10 @@ def many_models() -> Content:
     return _stored("many")
 
 
+# Names that may be part of a setting, between backticks.
+HOSTILE_IDS = ("<b>", "a|b", "a`b", "``", "a\nb", "a\\b", "&#34;", "@team", "www.a.b", "x" * 5000)
+
+
 def hostile_names() -> Content:
     """Return the five models with names that contain markup."""
     names = dict(zip(("ease", "als", "item-knn"), HOSTILE, strict=True))
