@@ -1,7 +1,7 @@
 """Concord gives the values that other libraries expect in their own tests and documentation.
 
-README.md describes the files. `residue.csv` names the cases that no convention expresses and
-`waiting.csv` those that a change of Concord is expected to make equal; both must still differ.
+README.md describes the files. `residue.csv` names the cases that no convention expresses; they
+must still differ.
 """
 
 import csv
@@ -22,11 +22,8 @@ FILES = sorted(FOLDER.glob("*.json"))
 
 def _differing() -> dict[tuple[str, str], str]:
     """Return the reason for each library and case that is known to differ."""
-    rows: list[dict[str, str]] = []
-    for name in ("residue.csv", "waiting.csv"):
-        with (FOLDER / name).open(encoding="utf-8", newline="") as lines:
-            rows += csv.DictReader(lines)
-    return {(row["library"], row["case"]): row["reason"] for row in rows}
+    with (FOLDER / "residue.csv").open(encoding="utf-8", newline="") as lines:
+        return {(row["library"], row["case"]): row["reason"] for row in csv.DictReader(lines)}
 
 
 def _parameters() -> Iterator[Any]:
