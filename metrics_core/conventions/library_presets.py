@@ -102,7 +102,7 @@ _POLIMI = {
     "overrides": {"nDCG": {"relevance_threshold": None}},
 }
 # Fed with the documents that were scored: what is not among them does not exist.
-_BOOSTING = {
+_BOOSTING: Mapping[str, Any] = {
     **_LIBRARY,
     "truth_visible": "retrieved",
     "ap_denominator": "min_k_relevant",
@@ -110,6 +110,7 @@ _BOOSTING = {
     "user_no_recs": "drop",
     "user_empty_truth": "one",
     "user_recs_only": "one",
+    "overrides": {"nDCG": {"relevance_threshold": None}},
 }
 
 LIBRARY_PRESETS: Mapping[str, Preset] = {
@@ -402,7 +403,10 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
             **_BOOSTING,
             "score_dtype": "float32",
             "precision_denominator": "len",
-            "overrides": {"P": {"user_empty_truth": "zero", "user_recs_only": "zero"}},
+            "overrides": {
+                **_BOOSTING["overrides"],
+                "P": {"user_empty_truth": "zero", "user_recs_only": "zero"},
+            },
         },
         metrics="P AP nDCG",
         package="xgboost-cpu 3.2.0",
