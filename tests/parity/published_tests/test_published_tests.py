@@ -64,6 +64,15 @@ def test_concord_gives_the_values_that_the_library_expects(
     }
 
 
+def test_the_page_states_the_number_of_values() -> None:
+    cases = [
+        case for path in FILES for case in json.loads(path.read_text(encoding="utf-8"))["cases"]
+    ]
+    n_values = sum(len(values) for case in cases for values in case["values"].values())
+
+    assert f", {n_values} values in all" in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
 def test_every_known_difference_names_a_case() -> None:
     cases = {
         (path.stem, case["name"])
