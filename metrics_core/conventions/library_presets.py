@@ -103,7 +103,7 @@ _POLIMI = {
     "ideal": "truth",
 }
 # Fed with the documents that were scored: what is not among them does not exist.
-_BOOSTING: Mapping[str, Any] = {
+_BOOSTING = {
     **_LIBRARY,
     "truth_visible": "retrieved",
     "ap_denominator": "min_k_relevant",
@@ -111,7 +111,6 @@ _BOOSTING: Mapping[str, Any] = {
     "user_no_recs": "drop",
     "user_empty_truth": "one",
     "user_recs_only": "one",
-    "overrides": {"nDCG": {"relevance_threshold": None}},
 }
 
 LIBRARY_PRESETS: Mapping[str, Preset] = {
@@ -404,10 +403,7 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
             **_BOOSTING,
             "score_dtype": "float32",
             "precision_denominator": "len",
-            "overrides": {
-                **_BOOSTING["overrides"],
-                "P": {"user_empty_truth": "zero", "user_recs_only": "zero"},
-            },
+            "overrides": {"P": {"user_empty_truth": "zero", "user_recs_only": "zero"}},
         },
         metrics="P AP nDCG",
         package="xgboost-cpu 3.2.0",
