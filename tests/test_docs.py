@@ -273,7 +273,11 @@ def test_lists_of_metrics_are_those_of_the_catalogue() -> None:
 def test_the_cheat_sheet_has_every_library_that_is_compared() -> None:
     headings = re.findall(r"^## (\S+ \S+)\n", "\n".join(cheat_sheet()), re.MULTILINE)
 
-    assert sorted(headings) == sorted({p.package for p in PRESETS.values() if p.package})
+    packages = {p.package for p in PRESETS.values() if p.package}
+    assert sorted(headings) == sorted(packages)
+    n_libraries = len({package.partition(" ")[0] for package in packages})
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"**{n_libraries} libraries to 1e-9**" in readme
 
 
 def test_names_of_libraries_are_those_of_the_parity_scripts_and_their_presets() -> None:

@@ -36,6 +36,7 @@ _LIBRARY = {
     "user_empty_truth": "drop",
     "user_both_empty": "drop",
 }
+_ABOVE_ZERO = {"relevance_threshold": 1e-300}  # every grade above 0 is relevant
 _EMPTY_IS_ZERO = {"user_empty_truth": "zero", "user_both_empty": "zero"}
 _TREC_EVAL = {
     **_LIBRARY,
@@ -68,7 +69,7 @@ _MS = {
     **_LIBRARY,
     "relevance_threshold": None,
     "user_no_recs": "drop",
-    "overrides": {"nDCG": {"user_no_recs": "zero"}},
+    "overrides": {"nDCG": {"user_no_recs": "zero", "user_empty_truth": "nan"}},
 }
 _SPARK = {**_LIBRARY, **_EMPTY_IS_ZERO, "ties": "given"}
 _LENSKIT = {
@@ -92,6 +93,7 @@ _ELLIOT = {
 _POLIMI_SOURCE = "RecSys2019_DeepLearning_Evaluation f5618c65"
 _POLIMI = {
     **_LIBRARY,
+    **_ABOVE_ZERO,
     "ties": "given",
     "precision_denominator": "len",
     "f1_aggregate": "of_means",
@@ -99,7 +101,6 @@ _POLIMI = {
     "ap_denominator": "min_len_relevant",
     "gain": "exp2",
     "ideal": "truth",
-    "overrides": {"nDCG": {"relevance_threshold": None}},
 }
 # Fed with the documents that were scored: what is not among them does not exist.
 _BOOSTING = {
@@ -415,7 +416,13 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
     ),
     "ignite": Preset(
         "PyTorch-Ignite, rec_sys.NDCG and HitRate: gain 2^grade - 1.",
-        {**_LIBRARY, "ties": "item_asc", "score_dtype": "float32", "gain": "exp2"},
+        {
+            **_LIBRARY,
+            "ties": "item_asc",
+            "score_dtype": "float32",
+            "gain": "exp2",
+            "overrides": {"Hit": _ABOVE_ZERO},
+        },
         metrics="Hit nDCG",
         package="pytorch-ignite 0.5.5",
     ),
@@ -438,6 +445,7 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
         "users with no hit are left out.",
         {
             **_LIBRARY,
+            **_ABOVE_ZERO,
             "truth_visible": "retrieved",
             "precision_denominator": "len",
             "f1_aggregate": "of_means",

@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.representer import RoundTripRepresenter
 
 from concord.metrics_core.conventions.presets import PRESETS, differs_in_scale
+from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.pipeline.commands.parser import COMMAND_LINE
@@ -126,6 +127,7 @@ def dump_with_comments(content: Any) -> str:
 
 
 SECTION = "conventions"
+_OMITTED = {each.name: each.default for each in PRESET_CONVENTIONS if each.omits_default}
 
 
 def pin(name: str) -> None:
@@ -133,12 +135,13 @@ def pin(name: str) -> None:
     if name == PARAMS.name:
         problem = f"{name} has these values already"
         raise refuse(COMMAND_LINE, problem, "name a preset: `concord presets`")
-    values = find_preset(name).as_dict()
+    preset_values = find_preset(name).as_dict()
     yaml = read_yaml(PARAMS)
     current = yaml.content.get(SECTION) or {}
     if not isinstance(current, dict):
         problem = f"has no mapping {SECTION}"
         raise refuse(str(PARAMS), problem, "start from the demo's params.yaml")
+    values = {key: value for key, value in _OMITTED.items() if key in current} | preset_values
     changed = {
         key: value
         for key, value in values.items()
@@ -165,15 +168,21 @@ def _is_own_scale(key: str, current: Mapping[str, Any], value: Any) -> bool:
 
 
 def _edit(text: str, changed: Mapping[str, Any]) -> str:
-    """Return the text with the changed values; a missing key is added with its comment."""
+    """Return the text with the changed values; a missing key is added with its comment.
+
+    Keys that files omit are removed when they have their default.
+    """
     content = load_with_comments(text)
-    defaults = load_with_comments(params_yaml({}, None))[SECTION]
+    defaults = load_with_comments(params_yaml({}, None, optional=changed))[SECTION]
     if content.get(SECTION):
         add_missing(content[SECTION], defaults)
     else:
         content[SECTION] = defaults
     for key, value in changed.items():
-        set_value(content[SECTION], key, load_with_comments(flow(value)))
+        if key in _OMITTED and value == _OMITTED[key]:
+            del content[SECTION][key]
+        else:
+            set_value(content[SECTION], key, load_with_comments(flow(value)))
     return dump_with_comments(content)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,8 +49,13 @@ _COMMENTS = {  # on conventions, instead of their allowed values
 }
 
 
-def params_yaml(content: Mapping[str, Any], version: str | None) -> str:
-    """Return the text of params.yaml; `version` is None in the checkout of Concord itself."""
+def params_yaml(
+    content: Mapping[str, Any], version: str | None, optional: Collection[str] = ()
+) -> str:
+    """Return the text of params.yaml; `version` is None in the checkout of Concord itself.
+
+    Of the conventions that files omit, it has those in `optional`.
+    """
     grades = {
         "relevance_threshold": content.get("threshold", 1),
         "err_max_grade": content.get("highest", 1),
@@ -62,7 +67,7 @@ def params_yaml(content: Mapping[str, Any], version: str | None) -> str:
             _COMMENTS.get(each.name, each.allowed_values()),
         )
         for each in PRESET_CONVENTIONS
-        if not each.omits_default
+        if not each.omits_default or each.name in optional
     ]
     template = _template("params.yaml.j2")
     return template.render(version=version, conventions=conventions, **content)

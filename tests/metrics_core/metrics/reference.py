@@ -59,6 +59,8 @@ def value(
     came = User(list(ranked or []), truth, k, pinned)
     user = replace(came, ranked=_judged(came)) if parameters.pop("judged_only", 0) else came
     known = came.judged if metric == "Judged" else came.relevant
+    if metric in OF_GAINS and (pinned.relevance_threshold or 0) <= 0:
+        known = {item: grade for item, grade in known.items() if _gain(grade, pinned) > 0}
     policy = _policy(came, known) if metric not in OF_LIST or truth is None else None
     if policy == "drop":
         return None
@@ -277,6 +279,7 @@ METRICS: dict[str, Callable[..., Number]] = {
     "FCP": reference_agreement.concordant_pairs,
 }
 OF_LIST = {"Spearman", "Kendall", "FCP"}  # undefined without a list, whatever the policies
+OF_GAINS = {"CG", "DCG", "nDCG", "Q", "O"}  # only items with a gain count as relevant
 
 
 def conventions_for(metric: str, k: int | None, conventions: Conventions) -> Conventions:

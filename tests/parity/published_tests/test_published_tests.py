@@ -1,7 +1,7 @@
 """Concord gives the values that other libraries expect in their own tests and documentation.
 
-README.md describes the files. `residue.csv` names the cases that no convention expresses and
-`waiting.csv` those that a change of Concord is expected to make equal; both must still differ.
+README.md describes the files. `residue.csv` names the cases that no convention expresses; they
+must still differ.
 """
 
 import csv
@@ -22,11 +22,8 @@ FILES = sorted(FOLDER.glob("*.json"))
 
 def _differing() -> dict[tuple[str, str], str]:
     """Return the reason for each library and case that is known to differ."""
-    rows: list[dict[str, str]] = []
-    for name in ("residue.csv", "waiting.csv"):
-        with (FOLDER / name).open(encoding="utf-8", newline="") as lines:
-            rows += csv.DictReader(lines)
-    return {(row["library"], row["case"]): row["reason"] for row in rows}
+    with (FOLDER / "residue.csv").open(encoding="utf-8", newline="") as lines:
+        return {(row["library"], row["case"]): row["reason"] for row in csv.DictReader(lines)}
 
 
 def _parameters() -> Iterator[Any]:
@@ -65,6 +62,15 @@ def test_concord_gives_the_values_that_the_library_expects(
         label: pytest.approx(_undefined_as_nan(of_label), abs=tolerance, nan_ok=True)
         for label, of_label in expected.items()
     }
+
+
+def test_the_page_states_the_number_of_values() -> None:
+    cases = [
+        case for path in FILES for case in json.loads(path.read_text(encoding="utf-8"))["cases"]
+    ]
+    n_values = sum(len(values) for case in cases for values in case["values"].values())
+
+    assert f", {n_values} values in all" in (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_known_difference_names_a_case() -> None:

@@ -16,6 +16,7 @@ from tests.project import ROOT
 
 REAL = (ROOT / "params.yaml").read_bytes().decode()
 PARAMS = Path("params.yaml")
+OMITTED = {name for name in STANDARD if CONVENTION[name].omits_default}
 Start = Callable[[str], None]
 
 
@@ -55,7 +56,8 @@ def test_pin_changes_only_values_and_pinning_back_restores_all_bytes(
     output = capsys.readouterr().out
 
     before, after = REAL.splitlines(keepends=True), params_text().splitlines(keepends=True)
-    assert [text_around_value(line) for line in after] == [
+    required = [line for line in after if line.strip().split(":")[0] not in OMITTED]
+    assert [text_around_value(line) for line in required] == [
         text_around_value(line) for line in before
     ]
     others = [
@@ -80,6 +82,16 @@ def test_pin_changes_only_values_and_pinning_back_restores_all_bytes(
     }
     pin("standard")
     assert params_text() == REAL
+
+
+def test_conventions_that_files_omit_are_added_in_order(start: Start) -> None:
+    start(REAL)
+
+    pin("rectools")
+
+    assert "\n  ild_distance: hamming" in params_text()
+    line = params_text().partition("\n  ild_distance:")[2].splitlines()[1]
+    assert line == "  ild_one_item: zero # undefined | zero"
 
 
 def test_comments_quotes_and_lists_of_other_sections_stay(start: Start) -> None:
@@ -135,7 +147,8 @@ def test_missing_conventions_are_added_in_order_with_comments(
     pin("standard")
 
     assert params_text() == REAL
-    assert list(read_params().conventions) == ["preset", *STANDARD, "overrides"]
+    required = [name for name in STANDARD if name not in OMITTED]
+    assert list(read_params().conventions) == ["preset", *required, "overrides"]
     assert "hlu_norm: (was missing) → ideal" in capsys.readouterr().out
 
 

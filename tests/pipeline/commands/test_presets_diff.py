@@ -82,7 +82,13 @@ def test_overrides_of_a_metric_are_separate_rows(capsys: pytest.CaptureFixture[s
             "zero (the value is 0)",
             "drop (the user is left out of the metric)",
             "nDCG",
-        ]
+        ],
+        [
+            "user_empty_truth, for nDCG",
+            "nan (the value is undefined; `undefined` decides what the mean does)",
+            "drop (the user is left out of the metric)",
+            "nDCG",
+        ],
     ]
 
 
