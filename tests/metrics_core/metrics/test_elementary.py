@@ -103,7 +103,7 @@ def test_no_number_is_made_by_routines_that_depend_on_the_processor(folder: str)
 
 KNOWN = {
     "metrics_core": [
-        "metrics_core/evaluation/definition_search.py: 10.0 ** (-decimals)",  # a printed number
+        "metrics_core/evaluation/printed_number.py: 10.0 ** (-decimals)",  # a printed number
         # Number of decimals of a metric, and of an interval.
         "metrics_core/results/text_format.py: math.log10",
         "metrics_core/results/text_format.py: math.log10",
