@@ -161,8 +161,6 @@ class RawRows:
         Number of lists without items; filled while the rows are being read.
     marks_empty : bool
         True if `raw` has a row with index 0 for each list without items.
-    has_lists : bool
-        True if a row or line of the file holds a whole list; see `ROW_STRIDE`.
     """
 
     kinds: dict[str, Kind]
@@ -175,7 +173,6 @@ class RawRows:
     aliases: Mapping[str, str] = field(default_factory=dict)
     n_empty: int = 0
     marks_empty: bool = False
-    has_lists: bool = False
 
 
 def is_row_level(name: str) -> bool:
