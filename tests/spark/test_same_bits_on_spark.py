@@ -34,7 +34,10 @@ AS_FLOATS = (
     TABLES.recs.with_columns(pl.col("user").cast(pl.Float64)),
     TABLES.truth.with_columns(pl.col("user").cast(pl.Float64).cast(pl.String)),
 )
-NESTED = TABLES.recs.sort("user", "score").group_by("user", maintain_order=True).agg(items="item")
+NESTED = TABLES.recs.group_by("user", maintain_order=True).agg(items="item", scores="score")
+STRUCTS = TABLES.recs.select("user", list=pl.struct("item", "score"))
+STRUCTS = STRUCTS.group_by("user", maintain_order=True).agg(pl.all())
+OWN_ID = {u: [u, *range(1000, 1030)] for u in range(40)}
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,7 @@ NESTED = TABLES.recs.sort("user", "score").group_by("user", maintain_order=True)
             {"columns": {"recs": {"user": "u id"}}},
             id="nested lists",
         ),
+        pytest.param(STRUCTS, TABLES.truth, {}, id="lists of structs", marks=pytest.mark.nightly),
     ],
 )  # fmt: skip
 def test_spark_gives_the_bits_of_one_machine(
