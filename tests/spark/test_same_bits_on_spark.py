@@ -37,7 +37,8 @@ AS_FLOATS = (
 NESTED = TABLES.recs.group_by("user", maintain_order=True).agg(items="item", scores="score")
 STRUCTS = TABLES.recs.select("user", list=pl.struct("item", "score"))
 STRUCTS = STRUCTS.group_by("user", maintain_order=True).agg(pl.all())
-OWN_ID = {u: [u, *range(1000, 1030)] for u in range(40)}
+OWN_IDS = TABLES.recs.select("user", pl.col("user").alias("item"), score=9.0).unique()
+OWN_IDS = pl.concat([TABLES.recs.with_columns(pl.col("item") + 200), OWN_IDS])
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,7 @@ OWN_ID = {u: [u, *range(1000, 1030)] for u in range(40)}
             {"columns": {"recs": {"user": "u id"}}},
             id="nested lists",
         ),
+        pytest.param(OWN_IDS, TABLES.truth, {}, id="users list their own ids"),
         pytest.param(STRUCTS, TABLES.truth, {}, id="lists of structs", marks=pytest.mark.nightly),
     ],
 )  # fmt: skip
