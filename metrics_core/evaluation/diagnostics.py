@@ -175,9 +175,8 @@ def count_own_ids(lists: pl.LazyFrame, truth: pl.LazyFrame) -> int:
     users = first.filter(is_own_id(first)).select(user).unique()
     if users.is_empty():
         return 0
-    rows = truth.select("user", "item").collect()
-    judged = rows.group_by(user).agg(is_own_id(rows).any().alias("judged"))
-    return len(users.join(judged.filter(~pl.col("judged")), on="user"))
+    rows = truth.select("user", "item").filter(user.is_in(users["user"].implode())).collect()
+    return int(rows.group_by("user").agg(judged=is_own_id(rows).any())["judged"].not_().sum())
 
 
 def is_own_id(rows: pl.DataFrame) -> pl.Expr:
