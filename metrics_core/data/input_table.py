@@ -193,7 +193,7 @@ def find_aliases(file: InputTable, names: Sequence[str]) -> dict[str, str]:
     Our own names and those that `columns` maps have precedence. A name of search counts only if no
     other column may be the same, and only in a table whose users have such a name.
     """
-    if file.required == ("user",) and file.optional:  # values per user
+    if file.required == ("user",):  # values or properties of users
         has_user = "user" in file.columns or "user" in names
         user = None if has_user else user_of_values(names)
         return {} if user is None else {"user": user}
