@@ -202,18 +202,6 @@ class RowBuilder:
         return pa.RecordBatch.from_arrays([values[name] for name in schema.names], schema=schema)
 
 
-def row_builder(
-    file: InputTable,
-    layout: TableLayout,
-    schema: pa.Schema,
-    kinds: Mapping[str, Kind],
-    rank_base: int,
-) -> RowBuilder:
-    """Return the builder of rows; see `is_ranked_by_index`."""
-    by_index = is_ranked_by_index(file, layout, schema)
-    return RowBuilder(layout, kinds, rank_base if by_index else None)
-
-
 def is_ranked_by_index(file: InputTable, layout: TableLayout, schema: pa.Schema) -> bool:
     """True if the index in a list is the rank of an item: no rank, no score may decide.
 
