@@ -162,8 +162,6 @@ class RawRows:
         Number of lists without items; filled while the rows are being read.
     marks_empty : bool
         True if `raw` has a row with index 0 for each list without items.
-    has_lists : bool
-        True if a row or line of the file holds a whole list; see `ROW_STRIDE`.
     """
 
     kinds: dict[str, Kind]
@@ -176,7 +174,6 @@ class RawRows:
     aliases: Mapping[str, str] = field(default_factory=dict)
     n_empty: int = 0
     marks_empty: bool = False
-    has_lists: bool = False
 
 
 def is_row_level(name: str) -> bool:
@@ -197,7 +194,7 @@ def find_aliases(file: InputTable, names: Sequence[str]) -> dict[str, str]:
     Our own names and those that `columns` maps have precedence. A name of search counts only if no
     other column may be the same, and only in a table whose users have such a name.
     """
-    if file.required == ("user",) and file.optional:  # values per user
+    if file.required == ("user",):  # values or properties of users
         has_user = "user" in file.columns or "user" in names
         user = None if has_user else user_of_values(names)
         return {} if user is None else {"user": user}

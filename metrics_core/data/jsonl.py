@@ -1,11 +1,13 @@
-"""Read JSONL: one user a line with lists (`items`, and optionally `scores`), or one row a line."""
+"""Read JSONL: one user a line with lists (`items` [and `scores`], or of structs), or one row."""
 
 import json
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from itertools import islice
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from concord.metrics_core.data.input_table import (
     GRADE_NAME,
@@ -14,56 +16,54 @@ from concord.metrics_core.data.input_table import (
     ROW_STRIDE,
     InputTable,
     RawRows,
-    choose_columns,
-    find_aliases,
     is_row_level,
 )
-from concord.metrics_core.data.text_files import first_line, read_lines
+from concord.metrics_core.data.table_layout import TableLayout, find_layout, is_ranked_by_index
+from concord.metrics_core.data.text_files import filled_lines, read_lines
 from concord.metrics_core.errors import refuse
 
 # SQL that is true for an invalid line, and what is wrong with it.
 LineChecks = list[tuple[str, str]]
+MAX_EMPTY = 10_000  # lines with an empty list before the first that shows the layout
 
 
 def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> RawRows:
     first = _first_object(file)
-    aliases = find_aliases(file, list(first))
-    file = replace(file, columns={**file.columns, **aliases})
-    has_items = {"user", "item"} <= set(file.required)
-    columns = choose_columns(_with_plurals(file, first) if has_items else file, list(first))
+    schema = pa.schema({key: _arrow_type(value) for key, value in first.items()})
+    layout = find_layout(file, schema)
+    columns = layout.columns
     _refuse_same_case_insensitive(file, list(columns.values()))
     raw = read_lines(file)
-    raw.unread_columns = tuple(key for key in first if key not in columns.values())
-    raw.aliases = aliases
+    raw.unread_columns, raw.aliases = layout.unread_columns(first), layout.aliases
     raw.kinds = dict.fromkeys(columns, "json")
     connection.register("lines", raw.batches)
-    has_lists = has_items and isinstance(first.get(columns.get("item", "")), list)
-    names = PLURALS if has_lists else {name: name for name in file.fields}
+    is_plural = layout.has_lists and not layout.struct_column
+    names = PLURALS if is_plural else {name: name for name in file.fields}
     present = {key.lower() for key in columns.values()}
     absent = [names[name] for name in file.fields if name in names and name not in columns]
     absent = [key for key in absent if key.lower() not in present]
     needs_grade = "grade" in file.optional and "grade" not in columns
-    checks = _late_key_checks(absent, check_grades=needs_grade)
-    absent_types = dict.fromkeys(absent, "JSON")
-    if has_lists:
-        is_ranked_by_index = "rank" in file.fields and not {"rank", "score"} & {*columns}
-        first_rank = rank_base if is_ranked_by_index else None
-        query = _list_query(columns, first_rank, absent_types, checks)
-        raw.marks_empty = raw.has_lists = True
+    checks = _late_key_checks(layout, absent, check_grades=needs_grade)
+    if layout.has_lists:
+        first_rank = rank_base if is_ranked_by_index(file, layout, schema) else None
+        query = _list_query(layout, first_rank, absent, checks)
+        raw.marks_empty = True
         if first_rank is not None:
             raw.kinds["rank"] = "integer"
     else:
-        query = _row_query(columns, absent_types, checks)
+        query = _row_query(columns, absent, checks)
     connection.execute(f"CREATE OR REPLACE TEMP VIEW raw AS {query}")
     raw.row_name = lambda position: f"line {position // ROW_STRIDE:,}"
     raw.has_line_errors = True
     return raw
 
 
-def _with_plurals(file: InputTable, first: dict[str, Any]) -> InputTable:
-    """Return the file with `items` for `item` and so on, if its lines have them."""
-    plurals = {name: key for name, key in PLURALS.items() if name in file.fields and key in first}
-    return replace(file, columns=plurals | dict(file.columns))
+def _arrow_type(value: Any) -> pa.DataType:
+    """Return the type that decides the layout: lists, lists of structs, or single values."""
+    if not isinstance(value, list):
+        return pa.null()
+    fields = value[0] if value and isinstance(value[0], dict) else None
+    return pa.list_(pa.null() if fields is None else pa.struct(dict.fromkeys(fields, pa.null())))
 
 
 def _refuse_same_case_insensitive(file: InputTable, keys: list[str]) -> None:
@@ -76,34 +76,48 @@ def _refuse_same_case_insensitive(file: InputTable, keys: list[str]) -> None:
 
 
 def _first_object(file: InputTable) -> dict[str, Any]:
-    line = first_line(file.path)
+    """Return the first line; if it has an empty list, the next line that has none."""
+    with closing(filled_lines(file.path)) as lines:
+        line = next(lines, "")
+        first = _parse(line)
+        if first is None:
+            message = f"starts with {line[:60]!r}, which is not a JSON object"
+            raise refuse(f"{file.path}", message, "write one JSON object a line")
+        if [] in first.values():
+            others = map(_parse, islice(lines, MAX_EMPTY))
+            first = next((other for other in others if other and [] not in other.values()), first)
+        return first
+
+
+def _parse(line: str) -> dict[str, Any] | None:
+    """Return the JSON object of a line; None if it is none."""
     try:
-        first = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
-        first = None
-    if not isinstance(first, dict):
-        message = f"starts with {line[:60]!r}, which is not a JSON object"
-        raise refuse(f"{file.path}", message, "write one JSON object a line")
-    return first
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _list_query(
-    columns: dict[str, str],
-    first_rank: int | None,
-    absent_types: dict[str, str],
-    late_key_checks: LineChecks,
+    layout: TableLayout, first_rank: int | None, absent: list[str], late_key_checks: LineChecks
 ) -> str:
     """Return a query with one row for each item of the lists, ranked from `first_rank`, if set.
 
     A list without items has a row with index 0, see `RawRows.marks_empty`.
     """
+    columns, structs = layout.columns, layout.struct_column
     row_keys = {name: key for name, key in columns.items() if is_row_level(name)}
-    lists = {name: f"j.{_identifier(key)}" for name, key in columns.items() if name not in row_keys}
+    keys = {name: key for name, key in columns.items() if name not in row_keys}
+    lists = {name: _list_sql(layout, key) for name, key in keys.items()}
     rank = "" if first_rank is None else f", list_index + {first_rank - 1} AS rank"
-    types = {key: ["JSON"] for name, key in columns.items() if name not in row_keys}
+    types: dict[str, Any] = dict.fromkeys(row_keys.values(), "JSON")
+    if structs:
+        types[structs] = [dict.fromkeys([*keys.values(), *absent], "JSON")]
+    else:
+        types |= {key: ["JSON"] for key in keys.values()} | dict.fromkeys(absent, "JSON")
     checks = [
         ("j IS NULL", "is not a JSON object"),
-        (f"{lists['item']} IS NULL", f"has no list `{columns['item']}`"),
+        (f"{lists['item']} IS NULL", f"has no list `{structs or columns['item']}`"),
     ]
     for name, values in lists.items():
         differs = f"len({values}) IS DISTINCT FROM len({lists['item']})"
@@ -115,7 +129,7 @@ def _list_query(
         for name, values in lists.items()
     )
     ids = ", ".join(f"j.{_identifier(key)} AS {name}" for name, key in row_keys.items())
-    parsed = _parse_query(dict.fromkeys(row_keys.values(), "JSON") | types | absent_types, checks)
+    parsed = _parse_query(types, checks)
     indices = f"""CASE WHEN {has_items} THEN range(1, len({lists["item"]}) + 1)
         WHEN line_error IS NULL THEN [0] ELSE [1] END"""
     return f"""
@@ -127,22 +141,32 @@ def _list_query(
             FROM ({parsed}))"""
 
 
-def _row_query(
-    columns: dict[str, str], absent_types: dict[str, str], late_key_checks: LineChecks
-) -> str:
+def _list_sql(layout: TableLayout, key: str) -> str:
+    """Return SQL of the list of one value of each item."""
+    if not layout.struct_column:
+        return f"j.{_identifier(key)}"
+    return f"[s.{_identifier(key)} FOR s IN j.{_identifier(layout.struct_column)}]"
+
+
+def _row_query(columns: Mapping[str, str], absent: list[str], late_key_checks: LineChecks) -> str:
     selected = ", ".join(f"j.{_identifier(key)} AS {name}" for name, key in columns.items())
     checks = [("j IS NULL", "is not a JSON object"), *late_key_checks]
-    parsed = _parse_query(dict.fromkeys(columns.values(), "JSON") | absent_types, checks)
+    parsed = _parse_query(dict.fromkeys([*columns.values(), *absent], "JSON"), checks)
     return f"SELECT line * {ROW_STRIDE} AS position, {selected}, line_error FROM ({parsed})"
 
 
-def _late_key_checks(absent: list[str], *, check_grades: bool) -> LineChecks:
+def _late_key_checks(layout: TableLayout, absent: list[str], *, check_grades: bool) -> LineChecks:
     """Return checks for keys that only later lines have.
 
     Their values would be lost, as the first line defines the columns.
     """
+    has_value = (
+        "len(list_filter({}, lambda v: v IS NOT NULL)) > 0"
+        if layout.struct_column
+        else "{} IS NOT NULL"
+    )
     checks = [
-        (f"j.{_identifier(key)} IS NOT NULL", f"has `{key}`, which the first line lacks")
+        (has_value.format(_list_sql(layout, key)), f"has `{key}`, which the first line lacks")
         for key in absent
     ]
     if check_grades:  # under any of their names, in any case

@@ -14,7 +14,6 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.data.arrow import as_numpy
-from concord.metrics_core.data.input_table import ROW_STRIDE
 from concord.metrics_core.data.list_batches import Count, ListStatistics
 from concord.metrics_core.data.policies import Policies, excluded_sql
 from concord.metrics_core.data.read_source import Source
@@ -231,7 +230,6 @@ def rank_lists(lists: ListTable) -> ListStatistics:
     raise_problems(
         [
             *_rank_problems(lists),
-            *_list_problems(lists),
             *_tie_problems(lists, ties),
             *_duplicate_problems(lists, duplicates),
         ]
@@ -338,22 +336,6 @@ def _rank_problems(lists: ListTable) -> Iterator[Problem]:
         affected = AffectedRows((1, number), (user, rank), rows=None, users=users, message=message)
         is_first = "user = $user AND rank = $rank"
         yield lists.problem(affected, fix, is_first, {"user": user, "rank": file_rank}, "rank")
-
-
-def _list_problems(lists: ListTable) -> Iterator[Problem]:
-    """Yield the problem of users with several lists, which their scores would merge."""
-    if not (lists.source.raw.has_lists and lists.order == "score"):
-        return
-    query = f"""SELECT count(*), min(user) FROM (
-        SELECT user FROM {lists.rows} GROUP BY user
-        HAVING min(position // {ROW_STRIDE}) < max(position // {ROW_STRIDE}))"""
-    users, user = only_row(lists.connection, query)
-    if users:
-        message = "the user has several lists"
-        affected = AffectedRows(DUPLICATE_RANK, (user, 1), rows=None, users=users, message=message)
-        fix = "write one list a user, or one row per item"
-        is_first = f"user = $user AND position % {ROW_STRIDE} = 1"
-        yield lists.problem(affected, fix, is_first, {"user": user}, None)
 
 
 def _tie_problems(lists: ListTable, ties: Count) -> Iterator[Problem]:

@@ -20,8 +20,8 @@ from concord.metrics_core.data.table_layout import (
     TableLayout,
     count_empty_lists,
     find_layout,
+    is_ranked_by_index,
     list_errors,
-    row_builder,
 )
 from concord.metrics_core.errors import (
     MAX_PROBLEMS,
@@ -51,11 +51,11 @@ def read_columnar(file: InputTable, rank_base: int) -> RawRows:
     parts = open_parts(file)
     schema = unite_schemas(parts)
     layout = find_layout(file, schema)
-    builder = row_builder(file, layout, _column_kinds(file, parts, layout), rank_base)
+    first_rank = rank_base if is_ranked_by_index(file, layout, schema) else None
+    builder = RowBuilder(layout, _column_kinds(file, parts, layout), first_rank)
     n_read: list[int] = []  # rows of each part that are read so far
     raw = RawRows(builder.output_kinds, _row_namer(file, parts, n_read, has_lists=layout.has_lists))
     raw.unread_columns, raw.aliases = layout.unread_columns(schema.names), layout.aliases
-    raw.has_lists = layout.has_lists
     if not layout.has_lists:
         raw.rows = sum(part.rows for part in parts if part.rows is not None) or None
     raw.batches = pa.RecordBatchReader.from_batches(

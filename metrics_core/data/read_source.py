@@ -202,7 +202,7 @@ def _read_raw(connection: DuckDBPyConnection, file: InputTable, rank_base: int) 
         return read_json(file, rank_base)
     if file.format == "trec":
         return read_trec(connection, file)
-    return read_delimited(file, rank_base)  # KeyError for a format without a delimiter
+    return read_delimited(file)  # KeyError for a format without a delimiter
 
 
 def _line_problems(connection: DuckDBPyConnection, source: Source) -> list[Problem]:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.data.arrow import as_arrow, as_numpy
-from concord.metrics_core.data.input_table import ROW_STRIDE
 from concord.metrics_core.data.list_batches import (
     Count,
     ListBatch,
@@ -150,10 +149,6 @@ class ListChecker(BatchChecker):
         if statistics.order == "rank":
             statistics.disagreements += _count_rows(np.flatnonzero(is_higher) + 1, batch)
         elif statistics.order == "score":
-            if self.source.raw.has_lists:
-                rows = batch.numbers("position") // ROW_STRIDE
-                if np.any(batch.continues_list & (rows[1:] != rows[:-1])):
-                    raise NotSortedError  # a user has several lists
             tied = np.flatnonzero(batch.continues_list & (score[1:] == score[:-1]))
             if is_higher.any() or (len(tied) and not self._are_ties_sorted(batch, tied)):
                 raise NotSortedError

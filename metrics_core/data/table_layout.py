@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from concord.metrics_core.data.arrow import (
     is_list,
     lengths,
 )
+from concord.metrics_core.data.column_names import guess_columns
 from concord.metrics_core.data.input_table import (
     PLURALS,
     ROW_STRIDE,
@@ -93,7 +95,7 @@ def find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
     InputError
         If a column is missing, duplicate or ambiguous.
     """
-    aliases = find_aliases(file, schema.names)
+    aliases = find_aliases(file, _value_names(schema))
     mapped = replace(file, columns={**file.columns, **aliases})
     return replace(_find_layout(mapped, schema), aliases=aliases)
 
@@ -110,7 +112,7 @@ def _find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
         has_lists = is_list(types[item])
         mapped = replace(file, columns=plurals | dict(file.columns)) if has_lists else file
         return TableLayout(choose_columns(mapped, schema.names), has_lists=has_lists)
-    return _struct_layout(file, types) or _raise_missing(file, types)
+    return _struct_layout(file, types) or TableLayout(choose_columns(file, _value_names(schema)))
 
 
 def _plurals(file: InputTable, types: Mapping[str, pa.DataType]) -> dict[str, str]:
@@ -137,13 +139,10 @@ def _struct_layout(file: InputTable, types: Mapping[str, pa.DataType]) -> TableL
     return TableLayout(columns, has_lists=True, struct_column=candidates[0])
 
 
-def _raise_missing(file: InputTable, types: Mapping[str, pa.DataType]) -> TableLayout:
-    """Raise; the message also names the fields of structs, in which the column may be."""
-    names = [
-        f"{name} (lists of {', '.join(fields)})" if (fields := _struct_fields(kind)) else name
-        for name, kind in types.items()
-    ]
-    return TableLayout(choose_columns(file, names))
+def _value_names(schema: pa.Schema) -> list[str]:
+    """Return the names of columns; of lists of structs those of their fields."""
+    names = (_struct_fields(decoded_type(column.type)) or [column.name] for column in schema)
+    return list(dict.fromkeys(chain.from_iterable(names)))
 
 
 def _struct_fields(kind: pa.DataType) -> list[str]:
@@ -171,7 +170,7 @@ class RowBuilder:
 
     layout: TableLayout
     kinds: Mapping[str, Kind]
-    first_rank: int | None
+    first_rank: int | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -203,14 +202,21 @@ class RowBuilder:
         return pa.RecordBatch.from_arrays([values[name] for name in schema.names], schema=schema)
 
 
-def row_builder(
-    file: InputTable, layout: TableLayout, kinds: Mapping[str, Kind], rank_base: int
-) -> RowBuilder:
-    """Return the builder of rows; the index in a list is the rank if no rank or score decides."""
-    is_ranked_by_index = (
-        layout.has_lists and "rank" in file.fields and not {"rank", "score"} & {*kinds}
-    )
-    return RowBuilder(layout, kinds, rank_base if is_ranked_by_index else None)
+def is_ranked_by_index(file: InputTable, layout: TableLayout, schema: pa.Schema) -> bool:
+    """True if the index in a list is the rank of an item: no rank, no score may decide.
+
+    Numbers of items that may be ranks or scores under another name need `columns`, as in rows of
+    single items.
+    """
+    if not layout.has_lists or "rank" not in file.fields:
+        return False
+    if layout.struct_column:
+        names = _struct_fields(decoded_type(schema.field(layout.struct_column).type))
+    else:
+        names = [column.name for column in schema if is_list(decoded_type(column.type))]
+    unread = {*names} - {*layout.columns.values()}
+    likely = guess_columns([*unread, *(name.removesuffix("s") for name in unread)])
+    return not {"rank", "score"} & {*layout.columns, *likely}
 
 
 @dataclass(frozen=True)

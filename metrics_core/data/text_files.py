@@ -5,8 +5,8 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -22,7 +22,7 @@ from concord.metrics_core.data.formats import COPY_AGAIN, DELIMITERS, format_fix
 from concord.metrics_core.data.input_table import InputTable, RawRows
 from concord.metrics_core.data.object_stores import is_store_failure, store_problem
 from concord.metrics_core.data.paths import AnyPath, open_sequential
-from concord.metrics_core.data.table_layout import find_layout, row_builder
+from concord.metrics_core.data.table_layout import RowBuilder, find_layout
 from concord.metrics_core.errors import MAX_PROBLEMS, InputError, Problem, refuse
 
 MAX_ROW_BYTES = 1 << 22  # of CSV; also the bytes that are read at a time
@@ -33,11 +33,11 @@ _BOM = b"\xef\xbb\xbf"
 _NO_DELIMITER = "\x01"  # a control character that no line of JSON or TREC may contain
 
 
-def read_delimited(file: InputTable, rank_base: int) -> RawRows:
+def read_delimited(file: InputTable) -> RawRows:
     delimiter = DELIMITERS[file.format]
     header = read_header(file, delimiter)
     layout = find_layout(file, pa.schema([(name, pa.string()) for name in header]))
-    builder = row_builder(file, layout, dict.fromkeys(layout.columns, "text"), rank_base)
+    builder = RowBuilder(layout, dict.fromkeys(layout.columns, "text"))
     raw = RawRows(builder.output_kinds, partial(_line_name, file.path, delimiter))
     raw.unread_columns, raw.aliases = layout.unread_columns(header), layout.aliases
     invalid_rows: list[Any] = []
@@ -79,12 +79,18 @@ def read_lines(file: InputTable) -> RawRows:
     return raw
 
 
-def first_line(path: AnyPath) -> str:
-    """Return the first line that is not blank, or an empty text."""
+def filled_lines(path: AnyPath) -> Generator[str]:
+    """Yield the lines that are not blank."""
     with open_unpacked(path) as file:
         lines = iter_lines(file, path)
         texts = (line.decode("utf-8-sig", errors="replace").strip() for line in lines)
-        return next(filter(None, texts), "")
+        yield from filter(None, texts)
+
+
+def first_line(path: AnyPath) -> str:
+    """Return the first line that is not blank, or an empty text."""
+    with closing(filled_lines(path)) as lines:
+        return next(lines, "")
 
 
 def iter_lines(file: IO[bytes], path: AnyPath) -> Iterator[bytes]:

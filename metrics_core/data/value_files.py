@@ -102,10 +102,10 @@ def value_problems(location: str, frame: pl.DataFrame) -> Iterator[Problem]:
 
 def _size_problems(location: str, users: pl.Series, values: pl.Series) -> Iterator[Problem]:
     """Yield the problem of values whose squares are beyond float64."""
-    sizes = values.abs().fill_nan(0).fill_null(0)
-    largest = np.max(sizes.to_numpy(), initial=0.0)
+    sizes = values.abs().fill_nan(0).fill_null(0).to_numpy()
+    largest = sizes.max(initial=0.0)
     if largest and not SMALLEST <= largest <= LARGEST:
-        row = sizes.arg_max()
+        row = int(sizes.argmax())
         problem = f"{values.name} of user {users[row]!r} is {values[row]:g}"
         problem += f", the largest value; the tests need one from {SMALLEST:g} to {LARGEST:g}"
         yield Problem(location, problem, f"write {values.name} in another unit")

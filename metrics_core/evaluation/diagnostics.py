@@ -22,6 +22,7 @@ KNOWN = "#known"  # is the user in the ground truth, or requested?
 LISTED = "#listed"  # length of the list
 RELEVANT = "#relevant"  # number of relevant items
 N_HITS = "#found"  # number of relevant items in the list
+OWN_ID_DEPTH = 10  # ranks of a list in which the item with the user's own id counts
 
 _FINGERPRINT = (
     "SELECT coalesce(bit_xor(md5_number_lower(CAST(user AS VARCHAR))), 0) FROM fingerprinted"
@@ -162,6 +163,28 @@ def count_list_issues(
     if has_scores and ks:
         issues.tied.update(dict(connection.execute(_TIED, {"ks": list(ks)}).fetchall()))
     return issues
+
+
+def count_own_ids(lists: pl.LazyFrame, truth: pl.LazyFrame) -> int:
+    """Return the number of users of the truth who list the item with their own id unjudged.
+
+    Only the first ranks of a list count, see `OWN_ID_DEPTH`.
+    """
+    user = pl.col("user").cast(pl.String)
+    first = lists.filter(pl.col("rank") <= OWN_ID_DEPTH).select("user", "item").collect()
+    users = first.filter(is_own_id(first)).select(user).unique()
+    if users.is_empty():
+        return 0
+    rows = truth.select("user", "item").filter(user.is_in(users["user"].implode())).collect()
+    return int(rows.group_by("user").agg(judged=is_own_id(rows).any())["judged"].not_().sum())
+
+
+def is_own_id(rows: pl.DataFrame) -> pl.Expr:
+    """True where user and item have the same id, as numbers or as text."""
+    user, item = pl.col("user"), pl.col("item")
+    if rows.schema["user"] != rows.schema["item"]:
+        user, item = user.cast(pl.String), item.cast(pl.String)
+    return user == item
 
 
 def validity(lists: ListCounts, issues: ListIssues, ks: Sequence[int]) -> dict[str, Any]:

@@ -13,7 +13,13 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.data.list_batches import ListBatch, list_batch
 from concord.metrics_core.data.relations import registered_only
 from concord.metrics_core.data.tables import Table
-from concord.metrics_core.evaluation.diagnostics import ListIssues, count_list_issues, list_kinds
+from concord.metrics_core.evaluation.diagnostics import (
+    OWN_ID_DEPTH,
+    ListIssues,
+    count_list_issues,
+    is_own_id,
+    list_kinds,
+)
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import (
     Part,
@@ -62,7 +68,7 @@ class StreamingEvaluator:
     def keep(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
         """Evaluate the lists of each table, and the users of the ground truth between them."""
         self.parts, self.is_refused = [], False
-        own_ids: list[pa.Table] = []
+        own_ids = [_own_ids(schema.empty_table())]
         self.text_ids = self._mixed_ids(schema)
         # Users have another order as text than as integers.
         batches = _merged(rows) if "user" in self.text_ids else iter(rows)
@@ -90,11 +96,11 @@ class StreamingEvaluator:
             for ranked, issues in ahead:
                 self._score(ranked, issues)
         columns = (
-            pa.table({"user": pa.chunked_array(users, schema.field("user").type)}),
-            pa.table({"item": items}),
+            pl.DataFrame({"user": pa.chunked_array(users, schema.field("user").type)}),
+            pl.DataFrame({"item": items}),
             *own_ids,
         )
-        self.ids = pl.DataFrame(pa.concat_tables(columns, promote_options="default"))
+        self.ids = pl.concat(columns, how="diagonal")
 
     def _mixed_ids(self, schema: pa.Schema) -> list[str]:
         """Return the id columns that are text in one table and integers in another."""
@@ -140,12 +146,11 @@ class StreamingEvaluator:
         self.parts.append(replace(part, issues=issues, counts=counts))
 
 
-def _own_ids(lists: pa.Table) -> pa.Table:
-    """Return the rows whose user and item have the same id."""
-    user, item = (lists.column(name) for name in ("user", "item"))
-    if user.type != item.type:
-        user, item = (column.cast(pa.string()) for column in (user, item))
-    return lists.select(["user", "item", "rank"]).filter(pc.equal(user, item))
+def _own_ids(lists: pa.Table) -> pl.DataFrame:
+    """Return the first rows of the lists whose user and item have the same id."""
+    is_first = pc.less_equal(lists.column("rank"), OWN_ID_DEPTH)
+    rows = pl.DataFrame(lists.select(["user", "item", "rank"]).filter(is_first))
+    return rows.filter(is_own_id(rows))
 
 
 def _with_text_ids(table: pa.Table, columns: Sequence[str]) -> pa.Table:

@@ -450,11 +450,8 @@ RANKS = [
     BadInput("item_twice_in_lists_of_sessions",
         "".join(f'{{"user":"u","session_id":{n},"items":["a","b"],"scores":[2,1]}}\n'
                 for n in (1, 2)),
-        ("line 1 and line 2 (user 'u'): the user has several lists; 1 user affected",
-         "line 1 and line 2 (user 'u', item 'a'): the item occurs more than once in the list;"
-         " 2 rows of 1 user affected"),
-        (SESSIONS("ground truth", "write one list a user, or one row per item"),
-         SESSIONS("ground truth", ONCE)),
+        "line 1 and line 2 (user 'u', item 'a'): the item occurs more than once in the list;"
+        " 2 rows of 1 user affected", SESSIONS("ground truth", ONCE),
         file="a.jsonl", page=72),
     Bad("item_twice_in_scored_lists_of_sessions",
         "user,session_id,item,score\nu,1,a,3\nu,1,b,2\nu,2,a,1\n",
@@ -505,8 +502,10 @@ SHAPES = [
                "the columns 'first' and 'second' have a field 'item'", "keep one of them"),
     BadParquet("lists_of_structs_with_other_names",
                pa.table({"who": [1], "recommendations": [[{"movie": 5, "rating": 0.5}]]}),
-               "column 'user': is missing; the columns are: who, recommendations (lists of movie,"
-               " rating)", None),
+               "column 'user': is missing; the columns are: who, movie, rating", None),
+    BadParquet("lists_of_structs_with_scores_of_another_name",
+               pa.table({"user": [1], "recommendations": [[{"item": 5, "prediction": 0.5}]]}),
+               "lists: there are neither ranks nor scores", None),
 ]  # fmt: skip
 
 FOLDERS = [

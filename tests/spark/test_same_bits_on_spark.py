@@ -34,7 +34,11 @@ AS_FLOATS = (
     TABLES.recs.with_columns(pl.col("user").cast(pl.Float64)),
     TABLES.truth.with_columns(pl.col("user").cast(pl.Float64).cast(pl.String)),
 )
-NESTED = TABLES.recs.sort("user", "score").group_by("user", maintain_order=True).agg(items="item")
+NESTED = TABLES.recs.group_by("user", maintain_order=True).agg(items="item", scores="score")
+STRUCTS = TABLES.recs.select("user", list=pl.struct("item", "score"))
+STRUCTS = STRUCTS.group_by("user", maintain_order=True).agg(pl.all())
+OWN_IDS = TABLES.recs.select("user", pl.col("user").alias("item"), score=9.0).unique()
+OWN_IDS = pl.concat([TABLES.recs.with_columns(pl.col("item") + 200), OWN_IDS])
 
 
 @pytest.mark.parametrize(
@@ -55,6 +59,8 @@ NESTED = TABLES.recs.sort("user", "score").group_by("user", maintain_order=True)
             {"columns": {"recs": {"user": "u id"}}},
             id="nested lists",
         ),
+        pytest.param(OWN_IDS, TABLES.truth, {}, id="users list their own ids"),
+        pytest.param(STRUCTS, TABLES.truth, {}, id="lists of structs", marks=pytest.mark.nightly),
     ],
 )  # fmt: skip
 def test_spark_gives_the_bits_of_one_machine(

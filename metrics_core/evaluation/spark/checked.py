@@ -13,7 +13,11 @@ from concord.metrics_core.data.quality import MAX_COUNTED_GRADES, rewritten_ids
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.side_data import read_train, read_truth, read_users
 from concord.metrics_core.errors import InputError
-from concord.metrics_core.evaluation.diagnostics import count_list_issues, count_train_overlap
+from concord.metrics_core.evaluation.diagnostics import (
+    count_list_issues,
+    count_own_ids,
+    count_train_overlap,
+)
 from concord.metrics_core.evaluation.spark.bucket import Bucket, Plan
 from concord.metrics_core.evaluation.spark.facts import row_mark
 from concord.metrics_core.metrics.judged import Ints
@@ -130,6 +134,8 @@ class CheckedBucket(Bucket):
             per_user = f"SELECT count(*) AS n FROM {relation} GROUP BY user"
             lengths = f"SELECT n, count(*) FROM ({per_user}) GROUP BY n"
             facts.lengths[name] = self.connection.execute(lengths).fetchall()
+        lists, truth = (self.connection.view(name).pl().lazy() for name in ("lists", "truth"))
+        facts.counts["own_id"] = count_own_ids(lists, truth)
         if plan.scores:
             self._count_issues()
         if plan.catalogue is not None:

@@ -220,6 +220,10 @@ class SparkData(EvaluationData):
         """See `EvaluationData`."""
         return users_by_length(self._facts, "truth")
 
+    def users_with_own_id(self, evaluated: ModelResult) -> int:
+        """See `EvaluationData`."""
+        return sum_counts(self._facts)["own_id"]
+
     def highest_grade(self) -> float | None:
         """See `EvaluationData`."""
         return highest_grade(self._facts)

@@ -5,16 +5,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
 from concord.metrics_core.conventions.conventions import OPTIONAL, Conventions
 from concord.metrics_core.conventions.data_conventions import ExcludedPairs
 from concord.metrics_core.conventions.presets import CUSTOM, preset
 from concord.metrics_core.data.list_batches import length_summary
-from concord.metrics_core.data.tables import scan, schema_of
 from concord.metrics_core.errors import SettingNames, as_argument
 from concord.metrics_core.evaluation.config import EvaluationConfig
-from concord.metrics_core.evaluation.diagnostics import TrainOverlap
+from concord.metrics_core.evaluation.diagnostics import OWN_ID_DEPTH, TrainOverlap
 from concord.metrics_core.evaluation.model_result import (
     EvaluationData,
     ModelResult,
@@ -32,8 +29,8 @@ STAR_MAXIMA = (4, 10)  # of scales of ratings
 _LIKED = 0.8  # of the highest rating: lowest rating of an item that a user liked
 _GRADED = ("gain", "err_max_grade", "hlu_neutral")  # conventions of metrics that read grades
 _LOWEST = 0.2  # of the highest rating: a threshold that excludes almost nothing
-_OWN_DEPTH, _OWN_SHARE = 10, 0.1  # ranks of a list, and share of the users with their own id there
-_NEARLY_ALL, _TIMES_DEPTH = 0.9, 2  # of the users whose id is listed; items for each of the ranks
+_OWN_SHARE, _NEARLY_ALL = 0.1, 0.9  # of the users who list their own id, with and without words
+_TIMES_DEPTH = 2  # items for each of the first ranks, of which chance brings few
 _MIN_LENGTH = 5  # items of each user in a truth that looks like ranked lists
 
 
@@ -333,44 +330,21 @@ def own_id_warnings(
     """Yield a warning if users list the item with their own id, and it is not judged.
 
     With words of search, queries may be documents. Without them, ids of users and items may be
-    equal by chance, see `_shares_ids`.
+    equal by chance, unless nearly all users list their own id among many items.
     """
     if conventions.exclude == "same_id":
         return
-    user, item = (pl.col(name).cast(pl.String) for name in ("user", "item"))
-    n_own, n_users = {}, {}
-    for model, result in models.items():
-        if "rank" not in schema_of(result.lists):
-            continue  # of Spark, whose lists are not here
-        own = scan(result.lists).filter(pl.col("rank") <= _OWN_DEPTH).filter(user == item)
-        users = own.select(user).unique().collect()
-        if len(users) < MIN_USERS:
-            continue
-        truth = scan(data.truth_of(result)).group_by(user).agg((user == item).any().alias("judged"))
-        n_own[model] = len(users.join(truth.filter(~pl.col("judged")).collect(), on="user"))
-        n_users[model] = result.summary["users"]["evaluated"]
+    n_own = {model: data.users_with_own_id(result) for model, result in models.items()}
+    n_users = {model: result.summary["users"]["evaluated"] for model, result in models.items()}
     shares = {m: n / n_users[m] for m, n in n_own.items() if n >= MIN_USERS}
-    names = tuple(
-        model
-        for model, share in shares.items()
-        if share >= _OWN_SHARE and (data.words or _shares_ids(models[model], n_own[model]))
-    )
+
+    def is_no_chance(model: str) -> bool:
+        n_items = models[model].summary["id_match"]["items"]["listed"]
+        return shares[model] >= _NEARLY_ALL and n_items >= _TIMES_DEPTH * OWN_ID_DEPTH
+
+    names = tuple(m for m in shares if shares[m] >= _OWN_SHARE and (data.words or is_no_chance(m)))
     if names:
         most = max(names, key=shares.__getitem__)
         details = {"model": most, "share": shares[most], "users": n_own[most]}
-        details |= {"of_users": n_users[most], "k": _OWN_DEPTH}
+        details |= {"of_users": n_users[most], "k": OWN_ID_DEPTH}
         yield DataWarning("own_id_listed", "notice", names, details)
-
-
-def _shares_ids(result: ModelResult, n_own: int) -> bool:
-    """True if users are items, and their ids not equal by chance.
-
-    Nearly all users whose id is listed for somebody list it themselves, of more items than chance
-    would bring to the first ranks.
-    """
-    users, items = (
-        scan(result.lists).select(pl.col(name).drop_nulls().unique().cast(pl.String)).collect()
-        for name in ("user", "item")
-    )
-    n_possible = len(users.join(items, left_on="user", right_on="item"))
-    return n_own >= _NEARLY_ALL * n_possible and len(items) >= _TIMES_DEPTH * _OWN_DEPTH

@@ -2,12 +2,15 @@
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from scipy import stats
 
 import concord as cc
@@ -32,6 +35,7 @@ MODELS: dict[str, Any] = {
     "dense": {"AP": HIGH, "my metric": LOW},
     "bm25": {"AP": LOW, "my metric": LOW},
 }
+_WHOLE = st.integers(-200, 200)
 ARGUMENTS: dict[str, Any] = {"baseline": "bm25", "primary": ["AP"], "resamples": 99}
 
 
@@ -283,11 +287,19 @@ def test_a_plan_can_be_made_of_it(name: str) -> None:
     assert plan.to_frame()["label"].to_list() == [name]
 
 
-@pytest.mark.parametrize("factor", [1e-98, 1e-12, 1e-6, 1.0, 1e99])
-def test_the_unit_of_values_changes_no_verdict(factor: float) -> None:
-    values = {m: {"X": {u: v * factor for u, v in t.items()}} for m, t in _UNITS.items()}
+_UNITS, _PAIR = {"dense": HIGH, "bm25": LOW}, ("dense", "bm25")
 
-    difference = cc.compare_values(values, **ARGUMENTS | {"primary": ["X"]}).difference(*_PAIR, "X")
+
+def _in_unit(factor: float, values: Mapping[str, Mapping[str, float]], **options: Any) -> Any:
+    """Return the difference of values of a metric without bounds, all times a factor."""
+    scaled = {m: {"X": {u: v * factor for u, v in t.items()}} for m, t in values.items()}
+    compared = cc.compare_values(scaled, **ARGUMENTS | {"primary": ["X"]} | options)
+    return _difference(compared, *_PAIR, "X")
+
+
+@pytest.mark.parametrize("factor", [1e-98, 1e-12, 1e99])
+def test_tiny_and_huge_values_are_tested_as_scipy_does(factor: float) -> None:
+    difference = _in_unit(factor, _UNITS)
 
     assert difference.verdict == "better"
     assert difference.n_nonzero == len(TOPICS)
@@ -295,7 +307,33 @@ def test_the_unit_of_values_changes_no_verdict(factor: float) -> None:
     assert difference.p == pytest.approx(expected)
 
 
-_UNITS, _PAIR = {"dense": HIGH, "bm25": LOW}, ("dense", "bm25")
+@given(
+    pairs=st.lists(st.tuples(_WHOLE, _WHOLE), min_size=2, max_size=30),
+    exponent=st.integers(-97, 97),
+    effect=st.sampled_from([0, 1, 50]),
+    adjustment=st.sampled_from(["holm", "max_t"]),
+)
+def test_the_unit_of_values_changes_no_decision(
+    pairs: list[tuple[int, int]], exponent: int, effect: int, adjustment: str
+) -> None:
+    assume(effect == 0 or exponent < 7)  # the largest minimum effect is 1e9
+    values = {m: {f"u{n}": float(p[i]) for n, p in enumerate(pairs)} for i, m in enumerate(_PAIR)}
+
+    def decisions(factor: float) -> tuple[list[Any], list[float]]:
+        options = {"min_effect": effect * factor} if effect else {}
+        row = _in_unit(factor, values, adjustment=adjustment, **options)
+        return (
+            [row.verdict, row.n_nonzero, row.better, row.worse, row.caution, row.test],
+            [
+                math.nan if x is None else x
+                for x in (row.p, row.p_adjusted, row.effect_size, row.relative)
+            ],
+        )
+
+    expected, expected_numbers = decisions(1.0)
+    scaled, numbers = decisions(float(f"1e{exponent}"))
+    assert scaled == expected
+    assert numbers == pytest.approx(expected_numbers, rel=1e-6, nan_ok=True)
 
 
 @pytest.mark.parametrize("name", ["question", "query_id", "qid", "sample"])
@@ -305,7 +343,7 @@ def test_the_column_of_users_is_recognised_or_named(name: str) -> None:
 
     compared = cc.compare_values(frames, baseline="bm25", columns=columns)
 
-    assert compared.difference(*_PAIR, "score").verdict == "better"
+    assert _difference(compared, *_PAIR, "score").verdict == "better"
 
 
 _FRAME = pl.DataFrame({"user": ["u", "v"], "AP": [0.5, 0.25]})

@@ -298,18 +298,26 @@ def test_policy(kind: str, policy: str, value: float | None, mean: float, n_unde
     assert result.to_frame()["n_undefined"].item() == n_undefined
 
 
-@pytest.mark.parametrize("metric", ["Spearman", "Kendall", "FCP"])
-@pytest.mark.parametrize(("policy", "expected"), [("zero", 0.0), ("one", 1.0), ("nan", math.nan)])
-def test_agreement_of_a_user_without_ground_truth_follows_the_policy(
-    metric: str, policy: Any, expected: float
-) -> None:
-    lists, truth = {"found": ["a", "b"], "other": ["a"]}, {"found": {"a": 2, "b": 1}}
-    conventions = cc.preset("standard", user_recs_only=policy)
-    result = cc.evaluate(lists, truth, metrics=[metric], conventions=conventions)
+OF_USERS = "P R F1 Hit AP RR CG DCG nDCG Rprec ERR nERR Bpref infAP AUC Judged RBP(p=0.8) Q(beta=1)"
+OF_USERS += " O(beta=1) HLU(halflife=2) Spearman Kendall FCP"
+OF_LISTS = {"UserCoverage": 1, "Novelty": 0.5, "ARP": 1.5, "LongTail": 0, "ILD": 1, "PopCorr": -1}
 
-    assert dict(result.per_user.iter_rows()) == approx(
-        {"found": 1.0, "other": expected}, nan_ok=True
-    )
+
+@pytest.mark.parametrize(
+    ("metric", "own"), [*((name, None) for name in OF_USERS.split()), *OF_LISTS.items()]
+)
+def test_a_user_who_is_not_in_the_ground_truth_follows_the_policy(
+    metric: str, own: float | None
+) -> None:
+    """Metrics of the list alone keep their own value."""
+    lists, truth = {"found": ["a", "b"], "other": ["b", "a"]}, {"found": {"a": 2, "b": 1}}
+    side: Any = {"train": {"x": ["a", "b", "c"], "y": ["a"]}, "items": {"a": ["p"], "b": ["q"]}}
+    for policy, value in (("zero", 0.0), ("one", 1.0), ("nan", math.nan)):
+        conventions: Any = {"preset": "standard", "user_recs_only": policy}
+        options = {"metrics": [metric], "conventions": conventions, **({} if own is None else side)}
+        values = dict(cc.evaluate(lists, truth, **options).per_user.iter_rows())
+
+        assert values["other"] == approx(value if own is None else own, nan_ok=True)
 
 
 def test_a_user_whose_grades_all_have_no_gain_has_nothing_relevant() -> None:

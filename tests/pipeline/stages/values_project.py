@@ -43,7 +43,7 @@ def write_samples(project: Path, values: Mapping[str, pl.DataFrame]) -> None:
     values["large"].rename({"user": "sample_id"}).write_csv(folder / "large.csv")
     small = values["small"].rename({"latency_ms": "latency (ms)"})
     small.with_columns(answer=pl.lit("no number")).write_parquet(folder / "small.parquet")
-    values["tuned"].write_ndjson(folder / "tuned.jsonl")
+    values["tuned"].rename({"user": "question"}).write_ndjson(folder / "tuned.jsonl")
 
 
 def values_project(folder: Path, **changes: Mapping[str, Any]) -> Path:
