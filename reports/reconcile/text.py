@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from concord.metrics_core.analyses.reconcile.result import Reconciliation
 from concord.metrics_core.evaluation.definition_search import ConventionMatch
-from concord.metrics_core.evaluation.printed_number import PrintedNumber
 from concord.metrics_core.results.text_format import percent
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import setting
@@ -32,7 +31,7 @@ def describe(result: Reconciliation) -> Iterator[Block]:
         yield f"… {len(matches) - MAX_MATCHES} more"
     if matches:
         yield ""
-        yield _chance_sentence(result)
+        yield _chance_sentence(matches[0].chance or 0.0)
     else:
         yield (
             "Other lists, another ground truth or another cutoff give another number too: "
@@ -49,21 +48,11 @@ def _row(match: ConventionMatch) -> tuple[str, ...]:
     return (*means, *chance, presets.removeprefix("; ") or "none", changes or "nothing")
 
 
-def _chance_sentence(result: Reconciliation) -> str:
+def _chance_sentence(chance: float) -> str:
     """Return what the chance of the first match means, and how to lower it."""
-    chance = result.matches[0].chance or 0.0
-    digits = [len(str(abs(PrintedNumber.parse(text).units))) for text in result.values.values()]
-    widths = " and ".join(f"{n} digit{'s' if n > 1 else ''}" for n in dict.fromkeys(digits))
-    subject, further = f"a random number with {widths}", "a second number"
-    if len(digits) > 1:
-        subject = f"{len(digits)} independent random numbers with {widths}"
-        further = "a further number"
     text = (
-        f"By chance: {subject}, within ± 20 % of the given, would have a match as close as the "
-        f"first in {percent(chance)} of cases"
+        "By chance: random numbers with as many digits, within ± 20 % of the given, would have a "
+        f"match as close as the first in {percent(chance)} of cases"
     )
-    return (
-        f"{text}. Give more digits, or {further} of the same source."
-        if chance > HIGH_CHANCE
-        else f"{text}."
-    )
+    advice = " Give more digits, or a further number of the same source."
+    return f"{text}.{advice if chance > HIGH_CHANCE else ''}"

@@ -29,14 +29,10 @@ READERS = {
     ),
     "results/lists/first.parquet": (
         "cases first --versus second",
-        "explain u00 nDCG@5 --model first",
-        "reconcile 0.5 --metric nDCG@5 --model first",
         "stage evaluate first",
     ),
     "results/data/truth.parquet": (
         "cases first --versus second",
-        "explain u00 nDCG@5 --model first",
-        "reconcile 0.5 --metric nDCG@5 --model first",
         "stage evaluate first",
     ),
     "results/comparison/comparison.json": (

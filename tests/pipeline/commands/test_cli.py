@@ -161,7 +161,7 @@ def test_bash_completes_commands_options_words_and_files(
         "concord st": ["stage", "study"],
         "concord stage load-": ["load-background", "load-truth"],
         "concord explain u1 AP@5 --v": ["--verbose", "--versus"],
-        "concord explain u1 AP@5 --versus lenskit_": ["lenskit_java", "lenskit_log2"],
+        "concord explain u1 AP@5 --versus recpa": ["recpack", "recpack_calibrated"],
         "concord presets diff standard bel": ["bellei"],
         "concord split all.parquet --how l": ["leave-last-out"],
         "concord study stu": ["study.yaml"],
