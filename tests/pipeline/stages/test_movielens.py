@@ -32,8 +32,8 @@ def load_run(name: str) -> Run:
     elif name == "als":
         for line in (folder / FILES[name]).read_text().splitlines():
             content = json.loads(line)
-            for rank, item in enumerate(content["items"]):
-                put(content["user"], item, -rank)
+            for item, score in zip(content["items"], content["scores"], strict=True):
+                put(content["user"], item, score)
     elif name == "bpr":
         for line in (folder / FILES[name]).read_text().splitlines():
             user, _, item, position, _, _ = line.split()
