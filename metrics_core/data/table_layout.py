@@ -216,7 +216,7 @@ def is_ranked_by_index(file: InputTable, layout: TableLayout, schema: pa.Schema)
         names = [column.name for column in schema if is_list(decoded_type(column.type))]
     unread = {*names} - {*layout.columns.values()}
     likely = guess_columns([*unread, *(name.removesuffix("s") for name in unread)])
-    return not {"rank", "score"} & {*layout.columns, *likely}
+    return not ({"rank", "score"} & {*layout.columns} or {"rank", "score", "grade"} & {*likely})
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Load the inputs of `explain` and `reconcile`, which rank lists again under other conventions."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,7 +34,14 @@ from concord.metrics_core.data.relations import in_memory, only_row
 from concord.metrics_core.data.side_data import read_train, read_users
 from concord.metrics_core.data.tables import share_id_types
 from concord.metrics_core.data.units import unit_mean_problems, unit_problems
-from concord.metrics_core.errors import InputError, Problem, problems_of, raise_problems, refuse
+from concord.metrics_core.errors import (
+    InputError,
+    Problem,
+    ScoringError,
+    problems_of,
+    raise_problems,
+    refuse,
+)
 from concord.metrics_core.evaluation.accumulator import definition_mean
 from concord.metrics_core.evaluation.item_lists import number_items
 from concord.metrics_core.evaluation.panel import Definition
@@ -133,7 +141,10 @@ class LoadedInputs:
     def means(
         self, conventions: Conventions, definitions: Mapping[Key, Definition]
     ) -> dict[Key, float]:
-        """Return the mean of each definition on the lists, which each ranks in its own way."""
+        """Return the mean of each definition on the lists, which each ranks in its own way.
+
+        It is NaN if the definition, and not the given conventions, rejects a user.
+        """
         numbered = [replace(each, number=n) for n, each in enumerate(definitions.values())]
         groups: dict[Ranking, list[Definition]] = {}
         for each in numbered:
@@ -144,10 +155,24 @@ class LoadedInputs:
             ranked = replace(conventions, overrides={}, **ranking._asdict())
             for start in range(0, len(group), BATCH_SIZE):
                 batch = group[start : start + BATCH_SIZE]
-                task = self.with_items(Task((), ranked, definitions=batch))
-                part = evaluate_partition(self.connection, task)
-                means |= {each.number: definition_mean([part.values], each) for each in batch}
+                means |= self._batch_means(ranked, batch)
         return {key: means[n] for n, key in enumerate(definitions)}
+
+    def _batch_means(
+        self, conventions: Conventions, definitions: Sequence[Definition]
+    ) -> dict[int, float]:
+        """Return the mean of definitions with the given ranking, by their numbers."""
+        task = self.with_items(Task((), conventions, definitions=definitions))
+        try:
+            part = evaluate_partition(self.connection, task)
+        except ScoringError as error:
+            _, _, position, *_ = error.refusal.order
+            refusing = definitions[position]
+            if refusing.conventions == refusing.label.conventions(conventions):
+                raise
+            others = [each for each in definitions if each is not refusing]
+            return {refusing.number: math.nan, **self._batch_means(conventions, others)}
+        return {each.number: definition_mean([part.values], each) for each in definitions}
 
     def keep_user(self, user: Any) -> None:
         """Remove all other users; ids are compared as text."""

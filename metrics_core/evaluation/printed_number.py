@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 _TOLERANCE = 1e-9
-_NUMBER = re.compile(r"^(?P<sign>-?)(?P<digits>\d*\.?\d+)(?P<percent>%?)$")
+_NUMBER = re.compile(r"^(?P<sign>-?)(?P<digits>\d{0,30}\.?\d{1,30})(?P<percent>%?)$")
 
 
 @dataclass(frozen=True)

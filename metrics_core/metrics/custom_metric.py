@@ -293,6 +293,8 @@ def _as_input_error(locate: Callable[[BaseException], str]) -> Iterator[None]:
         raise
     except BaseException as error:
         fix = "correct it; `python` runs it alone"
+        if isinstance(error, ModuleNotFoundError):
+            fix = f"install {error.name}, or add its folder to the variable PYTHONPATH"
         raise refuse(locate(error), f"raises {_error_text(error)}", fix) from error
 
 

@@ -103,7 +103,8 @@ def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> It
     )
     if conventions is not None and ("conventions",) not in invalid:
         yield from convention_problems(conventions)
-    if isinstance(evaluation, dict) and _METRICS not in invalid:
+    has_own_metrics = "metrics" in (content.get("background") or {})  # not loaded yet
+    if isinstance(evaluation, dict) and _METRICS not in invalid and not has_own_metrics:
         yield from _metric_problems(evaluation.get("metrics", ()))
     if isinstance(comparison, dict):
         effects = comparison.get("min_effect", 0.0)

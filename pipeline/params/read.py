@@ -94,9 +94,10 @@ def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]
         problems += schema_problems(Params, error, known)
         return None, yaml.error([*problems, *section_problems(yaml.content, problems)])
     set_value_labels(params.labels if of_values else ())
+    own_metrics = [*_own_metric_problems(params, path.parent)]
     problems += [
-        *_own_metric_problems(params, path.parent),
-        *params_problems(params),
+        *own_metrics,
+        *([] if own_metrics else params_problems(params)),  # their names would be unknown
         *result_folder_problems(path, vars(params.results)),
         *path_problems(params, path.parent),
     ]

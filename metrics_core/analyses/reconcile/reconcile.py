@@ -183,7 +183,8 @@ def _with_chance(
     A number cut off counts only for matches that are cut off themselves. With several numbers it
     is the share of their combinations.
     """
-    n_combinations = math.prod(len(number.units_nearby) for number in numbers)
+    nearby = (number.units_nearby for number in numbers)
+    n_combinations = math.prod(each.stop - each.start for each in nearby)  # may exceed len()
     given: dict[bool, set[tuple[int, ...]]] = {False: set(), True: set()}
     for step in steps:
         for may_be_cut, combinations in given.items():

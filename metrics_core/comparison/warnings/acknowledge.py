@@ -122,7 +122,7 @@ def _problems(code: Any, entry: Any, codes: Collection[str]) -> Iterator[Problem
             problem = f"{format_value(key)} is not a key of an acknowledgement"
             yield Problem(location, problem, suggest(str(key), _KEYS))
     reason, up_to = entry.get("reason"), entry.get("up_to")
-    if not isinstance(reason, str) or not reason.strip() or not reason.isprintable():
+    if not isinstance(reason, str) or not reason.strip("… .") or not reason.isprintable():
         problem = f"is {format_value(reason)}" if "reason" in entry else "is missing"
         fix = "write on one line why the warning is accepted"
         yield Problem((*location, "reason"), problem, fix)

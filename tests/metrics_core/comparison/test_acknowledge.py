@@ -99,6 +99,7 @@ def test_extents_are_shares_or_counts(
         ({"same_file": "both"}, "acknowledge.same_file: is 'both'\n  fix: write a dict such as"),
         ({"same_file": {}}, "acknowledge.same_file.reason: is missing\n  fix: write on one line"),
         ({"same_file": {"reason": " "}}, "acknowledge.same_file.reason: is ' '"),
+        ({"same_file": {"reason": "…"}}, "acknowledge.same_file.reason: is '…'"),
         ({"same_file": {"reason": "a\nb"}}, "acknowledge.same_file.reason: is"),
         (
             {"same_file": {"reason": REASON, "upto": 1}},

@@ -230,6 +230,7 @@ def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
         ("def f(lists, k):\n    'f'\n    return 1", "defines no metric"),
         ("import concord\n1 / 0", "line 2: raises ZeroDivisionError"),
         ("import concord\ndef f(:", "line 2: raises SyntaxError"),
+        ("import beside", "fix: install beside, or add its folder to the variable PYTHONPATH"),
         (
             "@concord.metric()\ndef two_words(lists, k):\n    'f'",
             "metric two_words: is not a valid name",

@@ -225,3 +225,25 @@ def test_a_metric_that_reads_more_than_lists_and_truth_is_refused(metric: str, r
     message = f"{metric}: reconcile covers metrics of lists and truth; .* reads {reads}"
     with pytest.raises(ValueError, match=message):
         cc.reconcile(LISTS, TRUTH, value="0.5", metric=metric, conventions=STANDARD)
+
+
+def test_a_preset_that_rejects_a_user_is_left_out() -> None:
+    """u2 has a list and no relevant item: beir_r_cap raises an error for it."""
+    lists, truth = {"u1": ["a", "b"], "u2": ["a"]}, {"u1": {"a": 1, "z": 1}, "u2": {"a": 0}}
+
+    result = cc.reconcile(lists, truth, value="0.5", metric="R@2")
+
+    assert result.matches[0].presets[:1] == ("standard",)
+    assert not any("beir_r_cap" in each.presets for each in result.matches)
+    with pytest.raises(ValueError, match="user_empty_truth: error"):
+        cc.reconcile(lists, truth, value="0.5", metric="R@2", conventions="beir_r_cap")
+
+
+@pytest.mark.parametrize(
+    "value", ["0.12345678901234567890123", 1e20, "1234567890.12345678901234567"]
+)
+def test_a_long_number_is_compared(value: str | float) -> None:
+    result = cc.reconcile({"u": ["a"]}, {"u": ["a"]}, value=value, metric="RR")
+
+    assert not result.matches
+    assert result.definitions
