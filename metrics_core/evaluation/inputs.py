@@ -177,7 +177,7 @@ def _hash_lists(connection: DuckDBPyConnection) -> int:
     ties = "NULL"
     if "tie_first" in connection.sql("FROM ranked").columns:
         ties = "CASE WHEN tie_first < tie_last THEN hash(tie_first, tie_last) END"
-    # Hashes of rows are hashed again: DuckDB adds the last column by XOR, so that pairs would cancel.
+    # Hashed twice: DuckDB adds the last column by XOR, so that equal ties of two rows cancel.
     query = f"SELECT coalesce(bit_xor(hash(hash(user, item, rank, {ties}))), 0) FROM ranked"
     (number,) = only_row(connection, query)
     return int(number)
