@@ -63,12 +63,14 @@ def _imported(source: bytes, package: str) -> Iterator[str]:
 
 def _find_spec(module: str) -> ModuleSpec | None:
     """Return the spec of a module that is imported, or that a function may import later."""
-    spec = getattr(sys.modules.get(module), "__spec__", None)
+    if module in sys.modules:
+        return getattr(sys.modules[module], "__spec__", None)
     parent = module.rpartition(".")[0]
-    around = _find_spec(parent) if parent and spec is None else None
-    if spec or (parent and not (around and around.submodule_search_locations)):
-        return spec
-    return PathFinder.find_spec(module, around and around.submodule_search_locations)
+    if not parent:
+        return PathFinder.find_spec(module)
+    package = _find_spec(parent)
+    folders = package and package.submodule_search_locations
+    return PathFinder.find_spec(module, folders) if folders else None
 
 
 def _is_installed(spec: ModuleSpec) -> bool:
