@@ -72,8 +72,9 @@ def load_values(values: Mapping[str, Any], columns: Mapping[str, Any]) -> ValueT
     """
     raise_problems(_column_problems(values, columns))
     shared = {name: column for name, column in columns.items() if isinstance(column, str)}
+    of_model = {name: own for name, own in columns.items() if not isinstance(own, str)}
     frames = {
-        model: _read_frame(table, f"values[{model!r}]", shared | columns.get(model, {}))
+        model: _read_frame(table, f"values[{model!r}]", shared | of_model.get(model, {}))
         for model, table in values.items()
     }
     raise_problems(

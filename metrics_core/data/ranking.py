@@ -198,6 +198,7 @@ def rank_by_all(tables: Sequence[ListTable], output: str) -> ListStatistics:
     statistics = [rank_lists(table) for table in tables]
     has_one_order = len({counts.order for counts in statistics}) == 1
     has_choices = any(counts.ties.rows or counts.duplicates.rows for counts in statistics)
+    has_choices |= tables[0].nan_last  # NaN is no tie, but has an order
     if len(tables) == 1 or (has_one_order and not has_choices):
         connection.execute(f"ALTER TABLE {tables[0].output} RENAME TO {output}")
     else:

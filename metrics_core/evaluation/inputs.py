@@ -29,6 +29,7 @@ from concord.metrics_core.data.load_tables import (
     read_lists,
 )
 from concord.metrics_core.data.policies import Policies, parse_policies
+from concord.metrics_core.data.ranking import choose_order
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import in_memory, only_row
 from concord.metrics_core.data.side_data import read_train, read_users
@@ -116,8 +117,14 @@ class LoadedInputs:
         """
         if not self.statistics.duplicates.rows:
             ranking = ranking._replace(duplicates="keep")
-        has_ties = self.statistics.ties.rows or ranking.score_dtype != "float64"
-        if not has_ties and ranking.ties != "given":
+        order = choose_order(self.lists, ranking.ties)
+        may_have_ties = (
+            self.statistics.ties.rows
+            or self.statistics.order != order  # ties were not counted
+            or ranking.score_dtype != "float64"
+            or self.policies.nan_score == "last"  # NaN is no tie, but has an order
+        )
+        if not may_have_ties and ranking.ties != "given":
             ranking = ranking._replace(ties="item_asc")
         if ranking not in self._orders:
             try:
@@ -195,7 +202,8 @@ def _hash_lists(connection: DuckDBPyConnection) -> int:
     ties = "NULL"
     if "tie_first" in connection.sql("FROM ranked").columns:
         ties = "CASE WHEN tie_first < tie_last THEN hash(tie_first, tie_last) END"
-    query = f"SELECT coalesce(bit_xor(hash(user, item, rank, {ties})), 0) FROM ranked"
+    # Hashed twice: DuckDB adds the last column by XOR, so that equal ties of two rows cancel.
+    query = f"SELECT coalesce(bit_xor(hash(hash(user, item, rank, {ties}))), 0) FROM ranked"
     (number,) = only_row(connection, query)
     return int(number)
 

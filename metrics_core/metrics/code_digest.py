@@ -6,7 +6,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -38,7 +38,7 @@ def file_digest(source: bytes, name: str) -> str:
     pending = [(source, "")]
     while pending:
         for module in _imported(*pending.pop()):
-            spec = getattr(sys.modules.get(module), "__spec__", None)
+            spec = _find_spec(module)
             if spec is None or module in modules or _is_installed(spec):
                 continue
             content = Path(str(spec.origin)).read_bytes()
@@ -59,6 +59,18 @@ def _imported(source: bytes, package: str) -> Iterator[str]:
         for name in names:
             parts = name.split(".")
             yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
+
+
+def _find_spec(module: str) -> ModuleSpec | None:
+    """Return the spec of a module that is imported, or that a function may import later."""
+    if module in sys.modules:
+        return getattr(sys.modules[module], "__spec__", None)
+    parent = module.rpartition(".")[0]
+    if not parent:
+        return PathFinder.find_spec(module)
+    package = _find_spec(parent)
+    folders = package and package.submodule_search_locations
+    return PathFinder.find_spec(module, folders) if folders else None
 
 
 def _is_installed(spec: ModuleSpec) -> bool:

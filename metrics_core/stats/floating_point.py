@@ -132,17 +132,22 @@ ABSOLUTE = 1e-12  # of the width of a metric's range
 
 
 def scale_of(bounds: Bounds, *values: Floats) -> float:
-    """Return the width of a metric's range; if it is unbounded, the largest absolute value."""
+    """Return the width of a metric's range; if it is unbounded, a typical absolute value.
+
+    It is the median of those above 0: one huge value must not hide differences of the others.
+    """
     width = bounds[1] - bounds[0]
     if np.isfinite(width):
         return width
-    return max((float(np.abs(v).max(initial=0.0, where=np.isfinite(v))) for v in values), default=0)
+    sizes = np.abs(np.concatenate([np.ravel(each) for each in values] or [np.empty(0)]))
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return float(np.median(sizes)) if len(sizes) else 0.0
 
 
 def is_close(a: Floats, b: Floats, scale: float | None = None) -> Bools:
     """True where |a - b| <= max(1e-9 max(|a|, |b|), 1e-12 scale); False where a value is NaN.
 
-    `scale` is the largest absolute value if None.
+    `scale` is that of unbounded values if None; see `scale_of`.
     """
     scale = scale_of(UNBOUNDED, a, b) if scale is None else scale
     with np.errstate(invalid="ignore"):

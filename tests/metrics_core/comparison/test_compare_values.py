@@ -425,3 +425,24 @@ def test_bounds_may_be_open_at_one_end() -> None:
     comparison = cc.compare_values({"a": frame}, baseline="a", bounds={"DCG": (0, math.inf)})
 
     assert comparison.score("a", "DCG").mean == 1.75
+
+
+@pytest.mark.parametrize("huge", [1.0, 1e13])
+def test_one_huge_value_hides_no_differences_of_others(huge: float) -> None:
+    users = [f"u{n}" for n in range(20)]
+    a = {user: n % 7 + 1.0 for n, user in enumerate(users)} | {"u0": huge}
+    b = {user: value + 0.5 + n % 3 for n, (user, value) in enumerate(a.items())} | {"u0": huge}
+
+    compared = cc.compare_values({"a": {"loss": a}, "b": {"loss": b}}, baseline="a", min_effect=0.1)
+
+    assert compared.differences["verdict"].to_list() == ["better"]
+
+
+def test_a_model_may_have_the_name_of_a_metric() -> None:
+    frame = pl.DataFrame({"user": ["u1", "u2", "u3"], "map": [0.1, 0.2, 0.3]})
+
+    compared = cc.compare_values(
+        {"AP": frame, "b": frame}, baseline="AP", min_effect=0.1, columns={"AP": "map"}
+    )
+
+    assert {*compared.differences["label"]} == {"AP"}

@@ -15,7 +15,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.metrics import custom_metric
-from concord.metrics_core.metrics.code_digest import code_digest
+from concord.metrics_core.metrics.code_digest import code_digest, file_digest
 from tests.library import assert_library_gives_the_same, assert_same_bits, evaluated_project
 from tests.pipeline.dvc.revisions import commit
 from tests.project import (
@@ -190,6 +190,21 @@ def test_a_metric_may_import_from_an_archive(
     )
 
     assert custom_metric.load_metrics(file) == ("archived",)
+
+
+def test_the_digest_has_modules_that_the_function_itself_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "late_shop").mkdir()
+    (tmp_path / "late_shop/__init__.py").touch()
+    source = b"def late(lists, k):\n    from late_shop import prices\n    return prices.PRICE"
+
+    def digest(price: int) -> str:
+        (tmp_path / "late_shop/prices.py").write_text(f"PRICE = {price}")
+        return file_digest(source, "late")
+
+    assert digest(1) != digest(2)
 
 
 def test_explain_shows_what_is_read_of_each_hit(file: Path) -> None:

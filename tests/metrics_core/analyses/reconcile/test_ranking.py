@@ -67,9 +67,10 @@ def test_each_preset_has_the_value_that_evaluate_gives(seed: int, label: str) ->
 
     for mean in sorted(set(means.values()))[::3]:
         names = {name for name, each in means.items() if each == mean}
-        matches = cc.reconcile(recs, truth, value=mean, metric=label, conventions=COPIES).matches
+        value = f"{mean:.12f}"  # `repr` has few digits of a simple fraction
+        matches = cc.reconcile(recs, truth, value=value, metric=label, conventions=COPIES).matches
         assert names <= {name for each in matches for name in each.presets}
-        assert all(math.isclose(each.mean, mean, abs_tol=1e-15) for each in matches)
+        assert all(math.isclose(each.mean, mean, abs_tol=1e-12) for each in matches)
 
     for mean in sorted(set(means.values()))[1::9]:
         names = {name for name, each in means.items() if each == mean}
@@ -109,3 +110,49 @@ def test_the_order_of_equal_scores_is_a_change_like_others() -> None:
 
     assert mean == 1.0
     assert any("ties" in each.changes for each in found.matches if not each.presets)
+
+
+@pytest.mark.parametrize("ties", ["given", "input", "average", "item_desc"])
+def test_the_requested_order_of_equal_scores_does_not_hide_others(ties: str) -> None:
+    """Under `ties: given` lists have no equal scores; other definitions still rank by score."""
+    run = {**TIED_RUN, "q3": {"d9": 1, "d8": 1, "d7": 1, "d1": 1}}
+    truth = {**TIED_TRUTH, "q3": {"d8": 1}}
+    conventions = cc.preset("standard", ties=ties)
+    means = {
+        name: cc.evaluate(run, truth, metrics=["AP"], conventions=name)["AP"]
+        for name in ("ranx", "pytrec_eval", "standard", "rectools")
+    }
+
+    for name, mean in means.items():
+        found = cc.reconcile(run, truth, value=mean, metric="AP", conventions=conventions)
+        assert name in {x for each in found.matches for x in each.presets}
+        for other, of_other in means.items():
+            named = [each for each in found.definitions if other in each.presets]
+            assert all(each.mean == of_other for each in named)
+
+
+def test_the_order_of_missing_scores_is_that_of_the_definition() -> None:
+    lists = pl.DataFrame(
+        {"user": "u", "item": ["d", "c", "b", "a"], "score": [3.0, *[math.nan] * 3]}
+    )
+    truth, policies = {"u": ["c"]}, {"nan_score": "last"}
+    own = cc.preset("standard", overrides={"RR": {"ties": "input"}})
+    mean = cc.evaluate(lists, truth, metrics=["RR"], conventions="ranx", input=policies)["RR"]
+
+    values = cc.evaluate(lists, truth, metrics=["RR", "AP"], conventions=own, input=policies)
+    found = cc.reconcile(lists, truth, value=mean, metric="RR", input=policies)
+
+    assert mean == 1 / 2
+    assert (values["RR"], values["AP"]) == (1 / 2, 1 / 4)
+    assert "ranx" in {x for each in found.matches for x in each.presets}
+
+
+@pytest.mark.parametrize("n_tied", [2, 3, 4])
+def test_the_mean_over_all_orders_is_a_definition_of_its_own(n_tied: int) -> None:
+    items = [f"d{n}" for n in range(n_tied)]
+    run, truth = {"u": dict.fromkeys(items, 1)}, {"u": [items[-1]]}
+    mean = cc.evaluate(run, truth, metrics=["nDCG"], conventions="sklearn_ndcg")["nDCG"]
+
+    (match, *_) = cc.reconcile(run, truth, value=f"{mean:.9f}", metric="nDCG").matches
+
+    assert "sklearn_ndcg" in match.presets
