@@ -124,11 +124,15 @@ def _column_problems(values: Mapping[str, Any], columns: Any) -> Iterator[Proble
 
 
 def _read_frame(table: Any, location: str, columns: Mapping[str, str]) -> pl.DataFrame:
-    if isinstance(table, Mapping):
-        return _frame_from_dict(table, location)
     if isinstance(table, str):
         raise refuse(location, "is a text", _FORMS)
-    frame = pl.DataFrame(table_from_frame(table, location))
+    if isinstance(table, Mapping):
+        frame = _frame_from_dict(table, location)
+        columns = {name: column for name, column in columns.items() if name != USER}
+    else:
+        frame = pl.DataFrame(table_from_frame(table, location))
+    if len({*columns.values()}) < len(columns):
+        raise refuse("columns", "has two names for one column", "give each column one name")
     if missing := [column for column in columns.values() if column not in frame.columns]:
         problem = f"has no column {missing[0]!r} (there are: {', '.join(frame.columns) or 'none'})"
         raise refuse(location, problem, "correct its name in `columns`")

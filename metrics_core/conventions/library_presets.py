@@ -36,7 +36,8 @@ _LIBRARY = {
     "user_empty_truth": "drop",
     "user_both_empty": "drop",
 }
-_ABOVE_ZERO = {"relevance_threshold": 1e-300}  # every grade above 0 is relevant
+ABOVE_ZERO = 1e-300  # the threshold of libraries that count every grade above 0
+_ABOVE_ZERO = {"relevance_threshold": ABOVE_ZERO}
 _EMPTY_IS_ZERO = {"user_empty_truth": "zero", "user_both_empty": "zero"}
 _TREC_EVAL = {
     **_LIBRARY,

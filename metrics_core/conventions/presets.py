@@ -7,7 +7,12 @@ from typing import Any
 from concord.metrics_core.conventions.convention import is_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.data_conventions import DATA_CONVENTIONS
-from concord.metrics_core.conventions.library_presets import LIBRARY_PRESETS, SEARCH_PRESETS, Preset
+from concord.metrics_core.conventions.library_presets import (
+    ABOVE_ZERO,
+    LIBRARY_PRESETS,
+    SEARCH_PRESETS,
+    Preset,
+)
 from concord.metrics_core.conventions.option_types import PresetName, PresetOptions
 from concord.metrics_core.conventions.registry import CONVENTION, PRESET_CONVENTIONS, suggest
 from concord.metrics_core.errors import Problem, refuse
@@ -184,9 +189,10 @@ def differences_from_preset(conventions: Conventions) -> dict[str, tuple[Any, An
 def differs_in_scale(name: str, value: Any, preset_value: Any) -> bool:
     """True if a value differs from a preset's only in the scale of the grades.
 
-    The scale belongs to the data, unless the preset ignores grades: then it has null.
+    The scale belongs to the data, unless the preset ignores it: it counts every row as relevant
+    (null), or every grade above 0.
     """
-    if name not in CONVENTION or not CONVENTION[name].sets_scale:
+    if name not in CONVENTION or not CONVENTION[name].sets_scale or preset_value == ABOVE_ZERO:
         return False
     return CONVENTION[name].accepts(value) and is_number(preset_value)
 

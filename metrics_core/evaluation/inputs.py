@@ -29,7 +29,6 @@ from concord.metrics_core.data.load_tables import (
     read_lists,
 )
 from concord.metrics_core.data.policies import Policies, parse_policies
-from concord.metrics_core.data.ranking import choose_order
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import in_memory, only_row
 from concord.metrics_core.data.side_data import read_train, read_users
@@ -117,15 +116,6 @@ class LoadedInputs:
         """
         if not self.statistics.duplicates.rows:
             ranking = ranking._replace(duplicates="keep")
-        order = choose_order(self.lists, ranking.ties)
-        may_have_ties = (
-            self.statistics.ties.rows
-            or self.statistics.order != order  # ties were not counted
-            or ranking.score_dtype != "float64"
-            or self.policies.nan_score == "last"  # NaN is no tie, but has an order
-        )
-        if not may_have_ties and ranking.ties != "given":
-            ranking = ranking._replace(ties="item_asc")
         if ranking not in self._orders:
             try:
                 self.rank([ranking])

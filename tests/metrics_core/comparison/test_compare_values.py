@@ -438,6 +438,18 @@ def test_one_huge_value_hides_no_differences_of_others(huge: float) -> None:
     assert compared.differences["verdict"].to_list() == ["better"]
 
 
+def test_columns_rename_metrics_of_a_dict() -> None:
+    values = {"map": {"u1": 0.1, "u2": 0.2, "u3": 0.3}}
+
+    compared = cc.compare_values(
+        {"a": values, "b": values}, baseline="a", min_effect=0.1, columns={"AP": "map"}
+    )
+
+    assert {*compared.differences["label"]} == {"AP"}
+    with pytest.raises(cc.InputError, match="columns: has two names for one column"):
+        cc.compare_values({"a": values}, baseline="a", columns={"AP": "map", "MAP": "map"})
+
+
 def test_a_model_may_have_the_name_of_a_metric() -> None:
     frame = pl.DataFrame({"user": ["u1", "u2", "u3"], "map": [0.1, 0.2, 0.3]})
 

@@ -2,6 +2,7 @@
 
 import math
 import random
+from typing import Any
 
 import polars as pl
 import pytest
@@ -113,7 +114,7 @@ def test_the_order_of_equal_scores_is_a_change_like_others() -> None:
 
 
 @pytest.mark.parametrize("ties", ["given", "input", "average", "item_desc"])
-def test_the_requested_order_of_equal_scores_does_not_hide_others(ties: str) -> None:
+def test_the_requested_order_of_equal_scores_does_not_hide_others(ties: Any) -> None:
     """Under `ties: given` lists have no equal scores; other definitions still rank by score."""
     run = {**TIED_RUN, "q3": {"d9": 1, "d8": 1, "d7": 1, "d1": 1}}
     truth = {**TIED_TRUTH, "q3": {"d8": 1}}
@@ -135,7 +136,8 @@ def test_the_order_of_missing_scores_is_that_of_the_definition() -> None:
     lists = pl.DataFrame(
         {"user": "u", "item": ["d", "c", "b", "a"], "score": [3.0, *[math.nan] * 3]}
     )
-    truth, policies = {"u": ["c"]}, {"nan_score": "last"}
+    truth = {"u": ["c"]}
+    policies: Any = {"nan_score": "last"}
     own = cc.preset("standard", overrides={"RR": {"ties": "input"}})
     mean = cc.evaluate(lists, truth, metrics=["RR"], conventions="ranx", input=policies)["RR"]
 
