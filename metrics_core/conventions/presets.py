@@ -189,10 +189,9 @@ def differences_from_preset(conventions: Conventions) -> dict[str, tuple[Any, An
 def differs_in_scale(name: str, value: Any, preset_value: Any) -> bool:
     """True if a value differs from a preset's only in the scale of the grades.
 
-    The scale belongs to the data, unless the preset ignores it: it counts every row as relevant
-    (null), or every grade above 0.
+    The scale belongs to the data, unless the preset ignores grades: then it has null.
     """
-    if name not in CONVENTION or not CONVENTION[name].sets_scale or preset_value == ABOVE_ZERO:
+    if name not in CONVENTION or not CONVENTION[name].sets_scale:
         return False
     return CONVENTION[name].accepts(value) and is_number(preset_value)
 
@@ -215,7 +214,9 @@ def _scale(values: Mapping[str, Any], other: Conventions) -> dict[str, Any]:
     return {
         name: value
         for name, value in values.items()
-        if is_number(value) and differs_in_scale(name, value, getattr(other, name))
+        if is_number(value)
+        and getattr(other, name) != ABOVE_ZERO
+        and differs_in_scale(name, value, getattr(other, name))
     }
 
 

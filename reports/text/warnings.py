@@ -135,7 +135,7 @@ def _split_not_by_time(details: Details) -> Texts:
     return (
         f"The split is not by one time for all users: {parts}. Models learned from the future.",
         "train on rows before the ground truth, with one split time for all users; or acknowledge "
-        f"it where models are compared: {details['setting']}",
+        f"it with your reason where models are compared: {details['setting']}",
     )
 
 

@@ -397,7 +397,7 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
     assert "the ground truth of 1 user begins before" in warnings["split_not_by_time"].sentence
     line = warnings["split_not_by_time"].fix.split("`")[1]
     assert line == "acknowledge: {split_not_by_time: {reason: …, up_to: 0%}}"
-    accepted = yaml.safe_load(line)["acknowledge"]
+    accepted = yaml.safe_load(line.replace("…", "wanted"))["acknowledge"]
     assert parse_acknowledgements(accepted)["split_not_by_time"].up_to == "0%"
     assert "unrelated_train" not in warnings
 
