@@ -15,7 +15,6 @@ from concord.metrics_core.evaluation.definition_sets import (
     DefinitionSpace,
 )
 from concord.metrics_core.evaluation.inputs import LoadedInputs
-from concord.metrics_core.evaluation.list_orders import ListOrders
 from concord.metrics_core.evaluation.panel import Definition, changed_conventions
 from concord.metrics_core.evaluation.printed_number import PrintedNumber
 from concord.metrics_core.metrics.label import Label
@@ -111,9 +110,8 @@ class DefinitionSearch:
     numbers: Sequence[Sequence[PrintedNumber]]
 
     def __post_init__(self) -> None:
-        grades = sorted({grade for inputs in self.models for grade in inputs.positive_grades})
-        orders = ListOrders(self.models)
-        self.rounds = DefinitionSpace(self.labels, self.conventions, grades, orders).rounds()
+        space = DefinitionSpace(self.labels, self.conventions, self.models)
+        self.rounds = space.rounds()
 
     def candidates(self, sets: Sequence[DefinitionSet], means: Sequence[_Means]) -> list[Candidate]:
         """Return the definitions with the means of each model, but those that change nothing."""

@@ -22,7 +22,7 @@ from concord.metrics_core.conventions.presets import (
     with_data_conventions,
 )
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
-from concord.metrics_core.evaluation.list_orders import ListOrders
+from concord.metrics_core.evaluation.inputs import LoadedInputs
 from concord.metrics_core.evaluation.panel import (
     Definition,
     definition_content,
@@ -73,22 +73,22 @@ class DefinitionSpace:
         The labels.
     conventions : Conventions
         The conventions to change.
-    grades : sequence of float
-        Relevance thresholds to try, unless there are more than MAX_THRESHOLDS.
-    orders : ListOrders
-        Orders of the lists.
+    models : sequence of LoadedInputs
+        Lists and ground truth of each model. Their grades are relevance thresholds to try, unless
+        there are more than MAX_THRESHOLDS.
     """
 
     def __init__(
         self,
         labels: Sequence[Label],
         conventions: Conventions,
-        grades: Sequence[float],
-        orders: ListOrders,
+        models: Sequence[LoadedInputs],
     ) -> None:
         self.pinned = {label: label.conventions(conventions) for label in labels}
+        grades = sorted({grade for inputs in models for grade in inputs.positive_grades})
         self.thresholds = grades if len(grades) <= MAX_THRESHOLDS else ()
-        self.orders = orders
+        self.models = models
+        self._simplest: dict[tuple[Ranking, tuple[int | None, ...]], Ranking] = {}
 
     def rounds(self) -> Iterator[list[DefinitionSet]]:
         """Yield the presets' definitions, then those with one convention changed, then with two.
@@ -149,11 +149,32 @@ class DefinitionSpace:
         computable = {}
         for label, each in conventions.items():
             own = self.pinned[label]
-            ranking = self.orders.simplest(each.ranking, own.ranking)
+            ranking = self._simplest_ranking(each.ranking, own.ranking)
             if ranking is None or panel_problem(label, each, own):
                 return None
             computable[label] = replace(each, **ranking._asdict())
         return _definition_set(computable)
+
+    def _simplest_ranking(self, ranking: Ranking, pinned: Ranking) -> Ranking | None:
+        """Return one ranking for all that order the lists alike, with the given values if it can.
+
+        None if the ranking rejects the lists of a model.
+        """
+
+        def orders(each: Ranking) -> tuple[int | None, ...]:
+            return tuple(model.order(each) for model in self.models)
+
+        own = orders(ranking)
+        if None in own:
+            return None
+        if (pinned, own) not in self._simplest:
+            simplest = pinned if orders(pinned) == own else ranking
+            by_id = {"ties": ranking.ties.replace("item_text_", "item_")}
+            for changes in (by_id, *({name: value} for name, value in pinned._asdict().items())):
+                simpler = simplest._replace(**changes)
+                simplest = simpler if orders(simpler) == own else simplest
+            self._simplest[pinned, own] = simplest
+        return self._simplest[pinned, own]
 
     def _differs(self, each: DefinitionSet, name: str) -> bool:
         """True if a convention of a label is not the given one."""
