@@ -68,7 +68,7 @@ class StreamingEvaluator:
     def keep(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
         """Evaluate the lists of each table, and the users of the ground truth between them."""
         self.parts, self.is_refused = [], False
-        own_ids = [_own_ids(schema.empty_table())]
+        own_ids = [_own_ids(pa.Table.from_batches([], schema))]
         self.text_ids = self._mixed_ids(schema)
         # Users have another order as text than as integers.
         batches = _merged(rows) if "user" in self.text_ids else iter(rows)
@@ -148,9 +148,8 @@ class StreamingEvaluator:
 
 def _own_ids(lists: pa.Table) -> pl.DataFrame:
     """Return the first rows of the lists whose user and item have the same id."""
-    is_first = pc.less_equal(lists.column("rank"), OWN_ID_DEPTH)
-    rows = pl.DataFrame(lists.select(["user", "item", "rank"]).filter(is_first))
-    return rows.filter(is_own_id(rows))
+    rows = pl.DataFrame(lists.select(["user", "item", "rank"]))
+    return rows.filter(pl.col("rank") <= OWN_ID_DEPTH).filter(is_own_id(rows))
 
 
 def _with_text_ids(table: pa.Table, columns: Sequence[str]) -> pa.Table:

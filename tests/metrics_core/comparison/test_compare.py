@@ -293,7 +293,7 @@ def test_shown_comparison_includes_serious_warnings() -> None:
 
     warning = "Warning (strange): No recommended item occurs in the ground truth, for any user: "
     assert any(line.startswith(warning) for line in repr(comparison).splitlines())
-    assert "<li>No recommended item occurs in the ground truth" in comparison._repr_html_()
+    assert "<li><b>Warning:</b> No recommended item occurs" in comparison._repr_html_()
     fingerprint = comparison.conventions.fingerprint
     assert repr(comparison).startswith(
         f"2 models on nDCG@5; the baseline is near, conventions standard {fingerprint}\n"
