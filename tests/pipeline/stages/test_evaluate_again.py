@@ -9,7 +9,7 @@ from tests.pipeline.commands.test_run_faults import OWN_METRIC, write_metric, wr
 from tests.pipeline.init.repository import USUAL, repository
 from tests.project import attempt_process, change_params, run_process
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.nightly
 
 
 def test_in_a_dvc_repository_the_advice_leads_to_a_decision(tmp_path: Path) -> None:
