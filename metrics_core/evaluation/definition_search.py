@@ -127,7 +127,7 @@ class DefinitionSearch:
     def _match(
         self, each: DefinitionSet, means: _Means, numbers: Sequence[PrintedNumber]
     ) -> ConventionMatch:
-        """Return whether the means are printed as the numbers."""
+        """Return a set with the means of a model, and whether they are printed as the numbers."""
         own = {
             str(definition.label): means[content]
             for content, definition in zip(each.content, each.definitions, strict=True)
@@ -179,13 +179,13 @@ def _changes(each: DefinitionSet, conventions: Conventions) -> dict[str, Any]:
 def _without_idle_null(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the definitions without presets whose means null as threshold does not change."""
     means = {
-        name: [each.mean for each in candidate]
+        name: [each.means for each in candidate]
         for candidate in candidates
         for name in candidate[0].presets
     }
     effective = []
     for candidate in candidates:
-        own = [each.mean for each in candidate]
+        own = [each.means for each in candidate]
         names = tuple(x for x in candidate[0].presets_with_null if means[x] != own)
         if names or not candidate[0].presets_with_null or candidate[0].presets:
             effective.append(tuple(replace(each, presets_with_null=names) for each in candidate))

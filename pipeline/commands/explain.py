@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
     def derive(name: str) -> "Derivation | ExplanationDiff":
         try:
             with in_memory() as connection:
-                inputs = load_model_inputs(connection, params, name, conventions)
+                inputs = load_model_inputs(connection, params, name, conventions, [label])
                 return explain_loaded(inputs, arguments.user, label, conventions, versus)
         except ValueError as error:
             fix = "give the table, or name a metric of lists and truth"

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise argument_error(error, label_fix(error)) from None
     conventions = params.with_catalogue_size(read_conventions(params))
     with in_memory() as connection:
-        inputs = load_model_inputs(connection, params, model, conventions)
+        inputs = load_model_inputs(connection, params, model, conventions, values)
         result = search(values, conventions, inputs)
     warn_if_stale(params)
     print_result(result, as_json=arguments.json)

@@ -29,10 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
     parse = partial(parse_per_user, feature="verify")
     rows = read_published(Path(arguments.table), params.models, parse)
     conventions = params.with_catalogue_size(read_conventions(params))
+    labels = [row.label for row in rows]
     with ExitStack() as connections:
         models = {
             model: load_model_inputs(
-                connections.enter_context(in_memory()), params, model, conventions
+                connections.enter_context(in_memory()), params, model, conventions, labels
             )
             for model in dict.fromkeys(row.model for row in rows)
         }

@@ -1,11 +1,14 @@
 """A model's lists and ground truth from their own files, for commands that rank them again."""
 
+from collections.abc import Iterable
+
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs
 from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.files import NO_FOLD
+from concord.metrics_core.metrics.label import Label
 from concord.pipeline.params.model import ListsFile, Params
 from concord.pipeline.stages.load import (
     additional_files,
@@ -16,9 +19,13 @@ from concord.pipeline.stages.load import (
 
 
 def load_model_inputs(
-    connection: DuckDBPyConnection, params: Params, model: str, conventions: Conventions
+    connection: DuckDBPyConnection,
+    params: Params,
+    model: str,
+    conventions: Conventions,
+    labels: Iterable[Label],
 ) -> LoadedInputs:
-    """Load a model's lists, ground truth and side data.
+    """Load a model's lists, ground truth and the side data that the labels may read.
 
     The conventions must have the pairs that `data.exclude` names.
 
@@ -29,9 +36,11 @@ def load_model_inputs(
     """
     entry = params.models[model]
     assert isinstance(entry, ListsFile)
+    reads_train = any(label.metric.family == "beyond" for label in labels) or conventions.propensity
+    reads = {"train": reads_train, "items": True, "users": uses_user_table(conventions)}
     train, items, users = (
-        background_file(params, name) if name in params.background else None
-        for name in ("train", "items", "users")
+        background_file(params, name) if name in params.background and is_read else None
+        for name, is_read in reads.items()
     )
     return load_inputs(
         connection,
@@ -42,5 +51,5 @@ def load_model_inputs(
         unit=params.data.unit,
         train=train,
         items=items,
-        users=users if uses_user_table(conventions) else None,
+        users=users,
     )

@@ -247,3 +247,12 @@ def test_a_long_number_is_compared(value: str | float) -> None:
 
     assert not result.matches
     assert result.definitions
+
+
+def test_null_as_threshold_is_named_if_it_changes_any_of_the_metrics() -> None:
+    """Hit@1 is 1 under both thresholds; R@2 is 1 under 1, and 2/3 under null."""
+    lists, truth = {"u": ["a", "b"]}, {"u": {"a": 3, "b": 0.5, "c": 0.2}}
+
+    result = cc.reconcile(lists, truth, value={"Hit@1": "1.0", "R@2": "0.667"})
+
+    assert "standard" in result.matches[0].presets_with_null
