@@ -6,7 +6,7 @@ from itertools import accumulate, islice
 
 import pyarrow as pa
 
-from concord.metrics_core.data.arrow import as_arrow, kind_of
+from concord.metrics_core.data.arrow import kind_of
 from concord.metrics_core.data.columnar_files import (
     Batches,
     Part,
@@ -20,9 +20,9 @@ from concord.metrics_core.data.table_layout import (
     RowBuilder,
     TableLayout,
     count_empty_lists,
+    filter_rows,
     find_layout,
     is_ranked_by_index,
-    kept_rows,
     list_errors,
 )
 from concord.metrics_core.errors import (
@@ -78,8 +78,7 @@ def _read_batches(
             for batch in part.batches(layout.read_columns, max_rows):
                 # Damaged text would pass for another id, or crash its reader.
                 batch.validate(full=True)
-                kept = kept_rows(layout, batch)
-                rows = batch if len(kept) == len(batch) else batch.take(as_arrow(kept))
+                rows, kept = filter_rows(layout, batch)
                 raw.n_given, raw.n_kept = raw.n_given + len(batch), raw.n_kept + len(rows)
                 if problems := _list_problems(file, part, layout, rows, kept + n_read[-1]):
                     raw.problems += problems

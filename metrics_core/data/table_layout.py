@@ -17,6 +17,7 @@ from concord.metrics_core.data.arrow import (
     decoded_type,
     is_list,
     lengths,
+    take_rows,
 )
 from concord.metrics_core.data.column_names import guess_columns
 from concord.metrics_core.data.input_table import (
@@ -130,13 +131,13 @@ def value_texts(value: Value) -> list[str]:
     return [whole, f"{whole}.0"] if whole.isdecimal() else [text]
 
 
-def kept_rows(layout: TableLayout, batch: pa.RecordBatch) -> Numbers:
-    """Return the indices of the rows that the filter keeps; all rows without a filter."""
+def filter_rows(layout: TableLayout, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Numbers]:
+    """Return the rows that the filter keeps, all without a filter; and their indices."""
     rows = np.arange(len(batch))
     for name, texts in layout.where.items():
         values = decode(batch.column(name)).cast(pa.string())
         rows = rows[np.asarray(pc.is_in(values, pa.array(texts)))[rows]]
-    return rows
+    return (batch if len(rows) == len(batch) else take_rows(batch, rows)), rows
 
 
 def _find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:

@@ -23,7 +23,7 @@ from concord.metrics_core.data.formats import COPY_AGAIN, DELIMITERS, format_fix
 from concord.metrics_core.data.input_table import InputTable, RawRows
 from concord.metrics_core.data.object_stores import is_store_failure, store_problem
 from concord.metrics_core.data.paths import AnyPath, open_sequential
-from concord.metrics_core.data.table_layout import RowBuilder, find_layout, kept_rows
+from concord.metrics_core.data.table_layout import RowBuilder, filter_rows, find_layout
 from concord.metrics_core.errors import MAX_PROBLEMS, InputError, Problem, refuse
 
 MAX_ROW_BYTES = 1 << 22  # of CSV; also the bytes that are read at a time
@@ -52,8 +52,7 @@ def read_delimited(file: InputTable) -> RawRows:
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in _readable_batches(reader, file.path, raw):
-            kept = kept_rows(layout, batch)
-            rows = batch if len(kept) == len(batch) else batch.take(as_arrow(kept))
+            rows, kept = filter_rows(layout, batch)
             yield builder.build(rows, kept + raw.n_given)
             raw.n_given, raw.n_kept = raw.n_given + len(batch), raw.n_kept + len(rows)
         if invalid_rows:
