@@ -79,7 +79,7 @@ def test_many_values_are_no_models(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("duplicates", ["keep", "first", "drop"])
 @pytest.mark.parametrize("column", ["algorithm", "colour"])
-def test_lists_that_are_read_as_one_are_a_serious_warning(duplicates: str, column: str) -> None:
+def test_lists_that_are_read_as_one_are_a_serious_warning(duplicates: Any, column: str) -> None:
     conventions = cc.preset("standard", duplicates=duplicates)
     lists = _scored(column, ["als", "bpr"])
     warnings = cc.evaluate(lists, TRUTH, metrics=["RR"], conventions=conventions).warnings
@@ -101,9 +101,19 @@ def test_a_column_of_models_is_named_if_no_list_repeats_an_item(*, is_sorted: bo
     lists = lists.sort(order, maintain_order=True).with_columns(
         score=-pl.int_range(pl.len()).cast(pl.Float64)
     )
-    codes = [each.code for each in cc.evaluate(lists, TRUTH, metrics=["RR"]).warnings]
+    (warning,) = cc.evaluate(lists, TRUTH, metrics=["RR"]).warnings
 
-    assert codes == ["several_lists"]
+    assert (warning.code, warning.severity) == ("several_lists", "notice")
+
+
+def test_ranks_of_one_list_show_that_a_column_separates_none() -> None:
+    lists = _ranked("session", ["s"]).with_columns(
+        model=pl.when(pl.col("user") < "u5", pl.col("item") == "a")
+        .then(pl.lit("x"))
+        .otherwise(pl.lit("y"))
+    )
+
+    assert not cc.evaluate(lists, TRUTH, metrics=["RR"]).warnings
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
+from tests.metrics_core.data.test_units import train
 from tests.pipeline.dvc.revisions import commit
-from tests.pipeline.stages.test_folds import SKILLS, lists, train, truth
+from tests.pipeline.stages.test_folds import SKILLS, lists, truth
 from tests.project import (
     attempt,
     change_params,
