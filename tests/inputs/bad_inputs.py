@@ -166,7 +166,8 @@ COLUMNS = [
         "did you mean 'uid'? Else name its own column: `models.m.columns: {user: …}`", page=6),
     BadJson("mapped_column_missing", '{"user": "u", "items": ["a"]}\n',
             "column 'w': is missing; the columns are: user, items",
-            "name its own column: `models.m.columns: {score: …}`",
+            "name its own column: `models.m.columns: {score: …}`; "
+            "if it has none: `models.m.columns: {score: null}`",
             settings={"columns": {"score": "w"}}, page=6),
     Bad("column_with_similar_name", "user,item,prediction\nu,a,1\n",
         "column 'predicted': is missing; the columns are: user, item, prediction",

@@ -104,6 +104,8 @@ TEXT = [
     Good("quoted_values", f'{LISTS}"a,b","say ""hi""",1\n', [("a,b", 'say "hi"', 1)]),
     Good("other_columns_are_ignored", "when,uid,sku,pos,user\n1,u,a,1,x\n2,u,b,2,x\n", AB,
          settings={"columns": {"user": "uid", "item": "sku", "rank": "pos"}}),
+    Good("scores_are_not_read", f"{LISTS[:-1]},score\nu,a,1,1\nu,b,2,2\n", AB,
+         settings={"columns": {"score": None}}),
     Good("shared_names_of_columns", "reader,book,rank\nu,a,1\nu,b,2\n", AB, settings=SHARED),
     GoodTruth("shared_names_of_columns_of_truth", "reader,book\nu,x\n", [("u", "x", 1.0)],
               settings=SHARED),
