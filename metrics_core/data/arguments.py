@@ -171,7 +171,7 @@ def _unknown_table_problems(
     similar = difflib.get_close_matches(str(name), ROLES.keys() & roles, n=1, cutoff=0.8)
     has_models = any(role == "recs" != table for table, role in roles.items())
     has_problems = any(_column_name_problems(name, "recs", names))
-    if similar or not has_models or has_problems:
+    if similar or name in ROLES or not has_models or has_problems:
         hint = f"did you mean {similar[0]!r}? Else " if similar else ""
         fix = f"{hint}choose {', '.join(roles)}"
         yield Problem(f"columns: {name!r}", "is not a table of this call", fix)

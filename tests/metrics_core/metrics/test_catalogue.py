@@ -119,7 +119,7 @@ def test_ambiguous_and_misspelled_names_are_refused_with_a_hint(text: str, hint:
     "text", ["SetRelP", "set_relative_P", "IPrec@0.25", "iprec_at_recall_0.25"]
 )
 def test_metric_that_is_not_in_the_catalogue_is_not_taken_for_another(text: str) -> None:
-    with pytest.raises(UnknownMetricError, match="is unknown$"):
+    with pytest.raises(UnknownMetricError, match=r"is unknown$"):
         parse(text)
 
 
