@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from concord.metrics_core.metrics.label import to_result_spelling
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers, tables
 from concord.reports.text.display_words import display_words
@@ -44,7 +43,7 @@ def render_latex(comparison: Comparison, metrics: Sequence[str] | None = None) -
         known = dict.fromkeys([*main_labels(comparison), *comparison.labels])
         labels = [*known][: max(_MAX_COLUMNS, len(comparison.primary))]
     else:
-        labels = [to_result_spelling(label, comparison.labels) for label in metrics]
+        labels = [comparison.metric(label).label for label in metrics]
     marks = {label: tables.marks(comparison, label) for label in labels}
     letters = _letters(comparison)
     name_letters = {} if _has_many_models(comparison) else letters

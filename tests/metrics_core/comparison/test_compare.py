@@ -276,7 +276,7 @@ def test_latex_table_has_the_metrics_that_were_asked_for() -> None:
     assert _columns(comparison.to_latex()) == set(labels)
     assert len(_columns(many.to_latex())) == 8
     assert "; 4 other metrics: to_latex(metrics=[...])" in many.to_latex()
-    assert r"Model & P@12 $\uparrow$ & P@1 $" in many.to_latex(metrics=["p@12", "P@1"])
+    assert r"Model & P@12 $\uparrow$ & P@1 $" in many.to_latex(metrics=["P@12", "P@1"])
     with pytest.raises(cc.InputError, match="was not evaluated"):
         many.to_latex(metrics=["P@13"])
 
