@@ -236,6 +236,15 @@ COLUMNS = [
           ("with_a_list_as_score", '{"u": {"a": [1]}}',
            "query 'u', document 'a': holds ['1'], which is not a number"),
       )),
+    *(BadInput(f"json_records{'_under_other_names' if names else ''}",
+               '[\n  {"uid": "u", "iid": "a", "rank": 1}]', "is a list of rows",
+               "write JSON lines: `frame.to_json('….jsonl', orient='records', lines=True)`; "
+               f"or {BY_QUERY}", file="a.json", settings={"columns": names} if names else {})
+      for names in ({}, {"user": "uid", "item": "iid"})),
+    BadInput("json_lines_in_json", '{"user": "u", "item": "a", "rank": 1}\n',
+             "query 'user': holds 'u'",
+             f"if each line is a row, set `models.m.format: jsonl`; else {BY_QUERY}",
+             file="a.json"),
     BadInput("json_by_query_with_a_query_twice", '{"u": {"a": 1},\n "u": {"b": 1}}',
              "query 'u': occurs more than once", "write all its documents at once", file="a.json"),
     BadInput("json_by_query_with_a_document_twice", '{"u": {"a": 1, "a": 2}}',

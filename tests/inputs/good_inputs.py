@@ -345,6 +345,11 @@ SHAPES = [
       for name, kind in (
           ("lists", pa.list_(pa.string())), ("large_lists", pa.large_list(pa.large_string())),
           ("lists_of_categories", pa.list_(pa.dictionary(pa.int8(), pa.string()))))),
+    *(GoodArrow(f"rows_of_{name}",
+                pa.table({"user": [9, 8, 7], "items": pa.array([["a"], [], ["b", "a"]], kind)}),
+                [(7, "b", 1), (7, "a", 2), (9, "a", 1)])
+      for name, kind in (("list_views", pa.list_view(pa.string())),
+                         ("large_list_views", pa.large_list_view(pa.string())))),
     GoodParquet("lists_of_scores_and_ranks", pa.table({"user": ["u"], "items": [["b", "a"]],
                                                        "scores": [[1.5, 2.5]], "ranks": [[2, 1]]}),
                 SCORED_AB),
