@@ -93,6 +93,7 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
     elif role == "users" and not (isinstance(data, pl.LazyFrame) or hasattr(type(data), "columns")):
         rows, resolved = frames.ids_table(data, name, "user"), own_names
     else:
+        frames.refuse_index(data, name, {each: resolved[2].get(each, each) for each in resolved[0]})
         rows = table_from_frame(data, name)
     return InputTable(name, "held", *resolved, settings, rows=rows, shared=shared)
 
