@@ -124,6 +124,12 @@ else:
         globals()[name] = value
         return value
 
+    _EXAMPLES = {  # of arguments that may be missing
+        "metrics": 'metrics=["nDCG@10", "R@20"]',
+        "metric": 'metric="nDCG@10"',
+        "user": 'user="u1"',
+    }
+
     def _with_short_traceback(function: Any) -> Any:
         """Return the function; its traceback ends at the call unless `CONCORD_DEBUG` is set.
 
@@ -141,6 +147,9 @@ else:
                 is_argument_error = len(frames) == 1 or (
                     isinstance(error, ValueError) and origin.startswith(f"{__name__}.")
                 )
+                examples = [text for name, text in _EXAMPLES.items() if repr(name) in str(error)]
+                if len(frames) == 1 and "missing" in str(error) and examples:
+                    error.args = (f"{error}\n  fix: add {', '.join(examples)}",)
                 if is_argument_error and not os.environ.get("CONCORD_DEBUG"):
                     error.__traceback__ = None
                     error.__suppress_context__ = True

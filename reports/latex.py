@@ -1,7 +1,7 @@
 """The leaderboard as a LaTeX table; letters name models that are significantly worse."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers, tables
@@ -31,9 +31,19 @@ _SPECIAL = {
 }
 
 
-def render_latex(comparison: Comparison) -> str:
-    """Return a booktabs table of models by metric, with a caption that explains it."""
-    labels = main_labels(comparison)[:_MAX_COLUMNS]
+def render_latex(comparison: Comparison, metrics: Sequence[str] | None = None) -> str:
+    """Return a booktabs table of models by metric, with a caption that explains it.
+
+    Parameters
+    ----------
+    metrics : sequence of str, optional
+        Labels of the columns; by default the primary ones, and as many others as fit.
+    """
+    if metrics is None:
+        known = dict.fromkeys([*main_labels(comparison), *comparison.labels])
+        labels = [*known][: max(_MAX_COLUMNS, len(comparison.primary))]
+    else:
+        labels = [comparison.metric(label).label for label in metrics]
     marks = {label: tables.marks(comparison, label) for label in labels}
     letters = _letters(comparison)
     name_letters = {} if _has_many_models(comparison) else letters
@@ -49,11 +59,13 @@ def render_latex(comparison: Comparison) -> str:
         )
         for model in comparison.ranked
     ]
+    n_others = len(comparison.labels) - len(labels) if metrics is None else 0
+    others = f"; {n_others} other metrics: to_latex(metrics=[...])" if n_others else ""
     lines = [
-        "% \\usepackage{booktabs}",
+        f"% \\usepackage{{booktabs}}{others}",
         "\\begin{table}",
         "\\centering",
-        f"\\caption{{{_caption(comparison)}}}",
+        f"\\caption{{{_caption(comparison, labels)}}}",
         "\\label{tab:concord}",
         f"\\begin{{tabular}}{{l{'r' * len(labels)}}}",
         "\\toprule",
@@ -107,14 +119,13 @@ def _cell(
     return f"{mean}$^{{{''.join(beaten)}}}$" if beaten else mean
 
 
-def _caption(comparison: Comparison) -> str:
+def _caption(comparison: Comparison, labels: Sequence[str]) -> str:
     conventions = comparison.conventions
     rows = comparison.primary_pairs
     counts = sorted({row.n_users for row in rows})
     means = mean_description(comparison)
     means = means[:1].lower() + means[1:].removesuffix(",")
     sentences = [f"{comparison.title}: {means}."]
-    labels = main_labels(comparison)[:_MAX_COLUMNS]
     if meanings := tables.legend(comparison, labels).values():
         bold = " or ".join(meaning.partition(":")[0] for meaning in meanings)
         sentences.append(f"Bold means are {bold}.")

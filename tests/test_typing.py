@@ -137,7 +137,8 @@ def test_names_of_columns_are_those_that_are_read() -> None:
         "interactions": INTERACTIONS_COLUMNS,
     }
 
-    of_all_tables = {name: hints.pop(name) for name in ("user", "item", "rank", "score", "grade")}
+    shared = ("user", "item", "rank", "score", "grade", "time")
+    of_all_tables = {name: hints.pop(name) for name in shared}
     assert set(of_all_tables.values()) == {str}
     del hints["items"]
     assert {name: set(get_args(get_args(hint)[0])) for name, hint in hints.items()} == {

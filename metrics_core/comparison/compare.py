@@ -18,7 +18,7 @@ from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth, Where
-from concord.metrics_core.data.arguments import split_models
+from concord.metrics_core.data.filters import split_models
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.results.comparison import Comparison

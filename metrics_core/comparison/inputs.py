@@ -13,7 +13,8 @@ from concord.metrics_core.comparison.aligned import AlignedValues, align, no_pro
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import settings_by_list
 from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth, Where
-from concord.metrics_core.data.arguments import check_columns, check_where
+from concord.metrics_core.data.arguments import check_columns
+from concord.metrics_core.data.filters import check_where
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.data.tables import Table, create_view, file_paths, read_column
 from concord.metrics_core.evaluation.dataset import NO_PANELS, TableLoader, load_dataset

@@ -12,7 +12,7 @@ import polars as pl
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.data.column_names import user_of_values
-from concord.metrics_core.data.frames import ids_table, table_from_frame
+from concord.metrics_core.data.frames import ids_table, refuse_index, table_from_frame
 from concord.metrics_core.data.tables import scan
 from concord.metrics_core.data.value_files import (
     USER,
@@ -70,7 +70,7 @@ def load_values(values: Mapping[str, Any], columns: Mapping[str, Any]) -> ValueT
     InputError
         A table cannot be read, ids or values are invalid, or a model lacks a metric.
     """
-    raise_problems(_column_problems(values, columns))
+    raise_problems(_column_problems(columns))
     shared = {name: column for name, column in columns.items() if isinstance(column, str)}
     of_model = {name: own for name, own in columns.items() if not isinstance(own, str)}
     frames = {
@@ -112,13 +112,13 @@ def unknown_metric(location: str, metric: Any, metrics: Collection[str]) -> Prob
     return Problem(location, f"{format_value(metric)} has no values", fix)
 
 
-def _column_problems(values: Mapping[str, Any], columns: Any) -> Iterator[Problem]:
+def _column_problems(columns: Any) -> Iterator[Problem]:
     fix = "write {'user': 'question'}, or {model: {'user': 'question'}}"
     if not isinstance(columns, Mapping):
         yield Problem("columns", f"is {format_value(columns)}", fix)
         return
     for name, column in columns.items():
-        names = column.values() if isinstance(column, Mapping) and name in values else [column]
+        names = column.values() if isinstance(column, Mapping) else [column]
         if not all(isinstance(each, str) for each in names):
             yield Problem(f"columns[{name!r}]", f"is {format_value(column)}", fix)
 
@@ -130,6 +130,7 @@ def _read_frame(table: Any, location: str, columns: Mapping[str, str]) -> pl.Dat
         frame = _frame_from_dict(table, location)
         columns = {name: column for name, column in columns.items() if name != USER}
     else:
+        refuse_index(table, location, {USER: columns.get(USER, USER)})
         frame = pl.DataFrame(table_from_frame(table, location))
     if len({*columns.values()}) < len(columns):
         raise refuse("columns", "has two names for one column", "give each column one name")

@@ -35,11 +35,12 @@ class TableColumns(TypedDict, total=False):
     rank: str
     score: str
     grade: str
-    recs: Mapping[Literal["user", "item", "rank", "score"], str]
+    time: str
+    recs: Mapping[Literal["user", "item", "rank", "score"], str | None]
     truth: Mapping[
         Literal["user", "item", "grade", "time", "propensity", "predicted", "subtopic"], str | None
     ]
-    train: Mapping[Literal["user", "item", "time"], str]
+    train: Mapping[Literal["user", "item", "time"], str | None]
     items: Mapping[str, str]
     users: Mapping[Literal["user"], str]
 

@@ -1,5 +1,6 @@
 """Open tables that are passed to the library: paths, dicts and frames."""
 
+import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -21,16 +22,13 @@ from concord.metrics_core.data.input_table import (
     TRUTH_COLUMNS,
     USERS_COLUMNS,
     InputTable,
-    Value,
     resolve_columns,
 )
 from concord.metrics_core.data.paths import RemotePath, parse_path
 from concord.metrics_core.data.policies import Policies
-from concord.metrics_core.data.read_source import column_values
 from concord.metrics_core.data.relations import registered_only
 from concord.metrics_core.data.side_data import read_excluded_pairs
 from concord.metrics_core.errors import (
-    InputError,
     Problem,
     argument_names,
     raise_problems,
@@ -40,7 +38,7 @@ from concord.metrics_core.files import is_remote
 
 Columns = Mapping[str, Mapping[str, str | None]]  # argument -> our name -> original name
 ALL_TABLES = ""  # key of the names that hold for all tables, unless a table has its own
-_SHARED = ("user", "item", "rank", "score", "grade")  # have one meaning in all tables
+_SHARED = ("user", "item", "rank", "score", "grade", "time")  # have one meaning in all tables
 
 _FROM_DICT: Mapping[str, Callable[[Mapping[Any, Any], str], pa.Table]] = {
     "recs": frames.lists_table,
@@ -83,6 +81,7 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
     settings = argument_names(name)
     own_names = resolve_columns(_COLUMNS[role], columns.get(name, {}))
     resolved = resolve_columns(_COLUMNS[role], names_in_table(name, columns, role=role))
+    shared = frozenset({*columns.get(ALL_TABLES, {})}.difference(columns.get(name, {})))
     if isinstance(data, (Path, RemotePath)) or (
         isinstance(data, str) and (role != "users" or is_remote(data))
     ):
@@ -93,14 +92,15 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
         check_path(path, settings)
         form = detect_format(path, None, settings)
         names = own_names if form in UNNAMED else resolved
-        return InputTable(str(path), form, *names, settings)
+        return InputTable(str(path), form, *names, settings, shared=shared)
     if isinstance(data, Mapping) and role in _FROM_DICT:
         rows, resolved = _FROM_DICT[role](data, name), own_names
     elif role == "users" and not (isinstance(data, pl.LazyFrame) or hasattr(type(data), "columns")):
         rows, resolved = frames.ids_table(data, name, "user"), own_names
     else:
+        frames.refuse_index(data, name, {each: resolved[2].get(each, each) for each in resolved[0]})
         rows = table_from_frame(data, name)
-    return InputTable(name, "held", *resolved, settings, rows=rows)
+    return InputTable(name, "held", *resolved, settings, rows=rows, shared=shared)
 
 
 def list_policies(policies: Policies, recs: Any) -> Policies:
@@ -123,7 +123,7 @@ def names_in_table(
     name: str, columns: Columns, *, role: str | None = None
 ) -> dict[str, str | None]:
     """Return our name -> original name for one table, with the names that hold for all."""
-    read = {each for names in _COLUMNS[role or name] for each in names}
+    read = _read_columns(role or name)
     shared = {each: name for each, name in columns.get(ALL_TABLES, {}).items() if each in read}
     return shared | dict(columns.get(name, {}))
 
@@ -152,8 +152,7 @@ def check_columns(columns: Any, roles: Mapping[str, str] = ROLES) -> Columns:
             if name in roles:
                 problems += _column_name_problems(name, roles[name], names)
             else:
-                fix = f"choose {', '.join(roles)}"
-                problems.append(Problem(f"columns: {name!r}", "is not a table of this call", fix))
+                problems += _unknown_table_problems(name, names, roles)
         elif name in _shared_names(roles) and isinstance(names, str):
             shared[name] = names
         else:
@@ -162,78 +161,26 @@ def check_columns(columns: Any, roles: Mapping[str, str] = ROLES) -> Columns:
     return {ALL_TABLES: shared, **of_tables} if shared else of_tables
 
 
-def check_where(where: Any, roles: Mapping[str, str] = ROLES) -> dict[str, dict[str, Value]]:
-    """Return the filter of each table, validated.
+def _read_columns(role: str) -> tuple[str, ...]:
+    """Return the columns that Concord reads in a table."""
+    required, optional = _COLUMNS[role]
+    return (*required, *optional)
 
-    Parameters
-    ----------
-    where : dict
-        Table -> column -> value of the rows that are read; column -> value for all lists.
-    roles : mapping of str to str
-        Argument -> what it holds.
 
-    Raises
-    ------
-    InputError
-        If a table or a value is invalid.
+def _unknown_table_problems(
+    name: Any, names: Mapping[Any, Any], roles: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Yield the problem of names of a table that the call does not have.
+
+    Names of another model are none: a notebook may keep those of all its models in one dict.
     """
-    if not isinstance(where, Mapping):
-        raise refuse("where", "is not a dict", "write {column: value of the rows to read}")
-    of_tables = {name: each for name, each in where.items() if isinstance(each, Mapping)}
-    of_lists = {column: value for column, value in where.items() if column not in of_tables}
-    filtered = [name for name, role in roles.items() if role in ("recs", "truth", "train")]
-    unknown = [name for name in of_tables if name not in filtered]
-    fix = f"choose {', '.join(filtered)}"
-    problems = [
-        Problem(f"where: {name!r}", "is not a table with a filter", fix) for name in unknown
-    ]
-    filters: dict[str, dict[str, Value]] = {}
-    for name in filtered:
-        filters[name] = {**of_lists} if roles[name] == "recs" else {}
-        filters[name] |= of_tables.get(name, {})
-        for column, value in filters[name].items():
-            if not isinstance(column, str) or not isinstance(value, str | int | float | bool):
-                problem, fix = f"{value!r} is no value", "write text, a number, True or False"
-                problems.append(Problem(f"where: {name}: {column!r}", problem, fix))
-    raise_problems(dict.fromkeys(problems))
-    return filters
-
-
-def split_models(models: Any, column: str | None, where: Any) -> tuple[Any, Any]:
-    """Return the models that a column of one table names, and `where` with the rows of each.
-
-    Without a column they are unchanged.
-
-    Raises
-    ------
-    InputError
-        If the table has no such column, or a row has no value in it.
-    """
-    is_table = isinstance(models, str | Path) or hasattr(type(models), "columns")
-    if column is None:
-        if is_table:
-            fix = (
-                "name the column of its models, such as `model='algorithm'`, or write {name: table}"
-            )
-            raise refuse("models", "is one table", fix)
-        return models, where
-    if not is_table:
-        fix = "give one frame or path, or leave out `model`"
-        raise refuse("models", "is no table, and `model` names a column", fix)
-    opened = open_table("models", models, {}, role="recs")
-    location = f"{opened.name}: column {column!r}"
-    try:
-        with registered_only() as connection:
-            names = column_values(connection, opened, column)
-    except InputError as error:
-        fix = "name the column of the models in `model`"
-        of_column = (each for each in error.problems if each.where == location)
-        raise InputError([replace(each, fix=fix) for each in of_column] or error.problems) from None
-    if None in names or "" in names:
-        raise refuse(location, "has rows without a value", "name the model in each row")
-    data = models if opened.rows is None else opened.rows
-    filters = {name: {column: name} for name in names}
-    return dict.fromkeys(names, data), {**(where or {}), **filters}
+    similar = difflib.get_close_matches(str(name), ROLES.keys() & roles, n=1, cutoff=0.8)
+    has_models = any(role == "recs" != table for table, role in roles.items())
+    has_problems = any(_column_name_problems(name, "recs", names))
+    if similar or name in ROLES or not has_models or has_problems:
+        hint = f"did you mean {similar[0]!r}? Else " if similar else ""
+        fix = f"{hint}choose {', '.join(roles)}"
+        yield Problem(f"columns: {name!r}", "is not a table of this call", fix)
 
 
 def _shared_name_problem(name: Any, original: Any, roles: Mapping[str, str]) -> Problem:
@@ -242,8 +189,10 @@ def _shared_name_problem(name: Any, original: Any, roles: Mapping[str, str]) -> 
     shared = _shared_names(roles)
     if original in shared and name not in roles:
         return _swapped_problem(location, name, original)
-    table = next(iter(roles))
-    fix = f"choose {', '.join(shared)}, or name a table: {{{table!r}: {{{name!r}: {original!r}}}}}"
+    fix = f"choose {', '.join(shared)}"
+    table = next((each for each, role in roles.items() if name in _read_columns(role)), None)
+    if table is not None:
+        fix += f", or name a table: {{{table!r}: {{{name!r}: {original!r}}}}}"
     if name in roles:
         fix = f"write {{{name!r}: {{Concord's name: your name}}}}"
     return Problem(location, f"is {original!r}, not a dict of column names", fix)
@@ -251,7 +200,7 @@ def _shared_name_problem(name: Any, original: Any, roles: Mapping[str, str]) -> 
 
 def _shared_names(roles: Mapping[str, str]) -> list[str]:
     """Return the columns that may be named once for all tables of a call."""
-    read = {name for role in roles.values() for names in _COLUMNS[role] for name in names}
+    read = {name for role in roles.values() for name in _read_columns(role)}
     return [name for name in _SHARED if name in read]
 
 
@@ -262,7 +211,7 @@ def _swapped_problem(location: str, name: Any, original: Any) -> Problem:
 
 def _column_name_problems(name: str, role: str, names: Mapping[Any, Any]) -> Iterator[Problem]:
     """Yield the problems of the original names of one table; `items` may have any numbers."""
-    known = [column for columns in _COLUMNS[role] for column in columns]
+    known = _read_columns(role)
     for column, original in names.items():
         location = f"columns: {name}: {column!r}"
         if column not in known and original in known and (role != "items" or original == "item"):
@@ -270,7 +219,9 @@ def _column_name_problems(name: str, role: str, names: Mapping[Any, Any]) -> Ite
         elif column not in known and role != "items":
             fix = f"write {{Concord's name: your name}}; Concord reads {', '.join(known)}"
             yield Problem(location, "is not a column that Concord reads", fix)
-        elif not isinstance(original, str) and not (original is None and column == "grade"):
+        elif not isinstance(original, str) and (
+            original is not None or column not in _COLUMNS[role][1]
+        ):
             yield Problem(location, f"{original!r} is not a column name", "write its name")
 
 

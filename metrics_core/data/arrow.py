@@ -158,7 +158,8 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return is_type.is_list(kind) or is_type.is_large_list(kind) or is_type.is_fixed_size_list(kind)
+    kinds = (pa.ListType, pa.LargeListType, pa.FixedSizeListType, pa.ListViewType)
+    return isinstance(kind, (*kinds, pa.LargeListViewType))
 
 
 def _epoch_seconds(array: pa.Array) -> pa.Array:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from concord.metrics_core.data.column_names import guess_columns
 from concord.metrics_core.data.input_table import duplicate_names
 from concord.metrics_core.errors import InputError, refuse
 
@@ -46,6 +47,24 @@ def table_from_frame(data: Any, name: str) -> pa.Table:
     message = f"{type(data).__name__} is not a frame, path or dict"
     fix = "give a polars, pandas or pyarrow frame, the path of a file, or a dict"
     raise refuse(name, message, fix)
+
+
+def refuse_index(data: Any, name: str, columns: Mapping[str, str]) -> None:
+    """Raise an InputError if the index of a pandas frame holds one of the columns.
+
+    Parameters
+    ----------
+    columns : mapping of str to str
+        Our names and original names of the columns that the frame must have.
+    """
+    index = [str(each) for each in getattr(getattr(data, "index", None), "names", ())]
+    missing = {our: column for our, column in columns.items() if index and column not in data}
+    held = [
+        each for each in index if each in missing.values() or {*missing} & {*guess_columns([each])}
+    ]
+    if held:
+        message = f"the index holds {' and '.join(map(repr, held))}"
+        raise refuse(name, message, "give `frame.reset_index()`, whose index is columns")
 
 
 def _frame_error(data: Any, name: str, error: Exception) -> InputError:

@@ -33,6 +33,7 @@ ROW_STRIDE = 1 << 32
 PLURALS = {"item": "items", "rank": "ranks", "score": "scores", "grade": "grades"}  # names of lists
 UNIT_PREFIX = "unit_"  # our columns that identify a session: this and a number; 0 is the user
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_EITHER = {"rank": "score", "score": "rank"}  # lists need one of them
 _PYTERRIER = {"qid", "docno", "score", "rank"}  # columns of its results
 _READ_IF_MAPPED = ("time", "propensity", "subtopic", "group")
 # Required and optional columns of each table.
@@ -84,6 +85,8 @@ class InputTable:
         Original name of a column -> value: only rows with these values are read.
     truth : InputTable, optional
         Of recommendations: the ground truth, if hints may look at its columns.
+    shared : frozenset of str
+        Our names of columns whose original name holds for all tables of a call.
     """
 
     name: str
@@ -101,6 +104,7 @@ class InputTable:
     order: str | None = None
     where: Mapping[str, Value] = field(default_factory=dict)
     truth: "InputTable | None" = None
+    shared: frozenset[str] = frozenset()
 
     @property
     def path(self) -> AnyPath:
@@ -233,8 +237,29 @@ def _possible_columns(column: str, names: Sequence[str]) -> list[str]:
     return _grade_names(names) if column == "grade" else possible_columns(column, names)
 
 
-def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
+def without_absent(file: InputTable, names: Sequence[str]) -> InputTable:
+    """Return the table without a shared score or rank that it lacks, if it has the other one."""
+    absent = {
+        name
+        for name, other in _EITHER.items()
+        if name in file.shared
+        and file.original_name(name) not in names
+        and file.original_name(other) in names
+    }
+    columns = {name: column for name, column in file.columns.items() if name not in absent}
+    optional = tuple(name for name in file.optional if name not in absent)
+    return replace(file, optional=optional, columns=columns)
+
+
+def choose_columns(
+    file: InputTable, names: Sequence[str], *, has_lists: bool = False
+) -> dict[str, str]:
     """Return {our name: original name} for every column to read.
+
+    Parameters
+    ----------
+    has_lists : bool
+        True if a row holds the list of a user, whose order may be that of the ranks.
 
     Raises
     ------
@@ -248,6 +273,10 @@ def choose_columns(file: InputTable, names: Sequence[str]) -> dict[str, str]:
             similar = _similar_names(file, name, names)
             hint = f"did you mean {similar}? Else " if similar else ""
             column_fix = f"name its own column: {file.settings.of_table('columns', name)}"
+            has_other = has_lists or file.original_name(_EITHER.get(name, "")) in names
+            if has_other if name in _EITHER else name in file.shared - {*file.required}:
+                none = file.settings.of_table("columns", name, value=None)
+                column_fix += f"; if it has none: {none}"
             fix = f"{hint}{column_fix}"
             if name in file.unit:
                 unit = file.settings.name("data", "unit")

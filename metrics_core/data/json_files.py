@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from concord.metrics_core.data.arrow import as_arrow
+from concord.metrics_core.data.column_names import guess_columns
+from concord.metrics_core.data.formats import format_fix
 from concord.metrics_core.data.input_table import InputTable, Kind, RawRows
 from concord.metrics_core.data.text_files import open_unpacked, refuse_columns
 from concord.metrics_core.errors import InputError, refuse
@@ -24,6 +26,7 @@ CHUNK = 1 << 22  # characters that are read at a time
 FORM = "write {query: {document: number}}, or {query: [document, …]} with the best first"
 _MTEB = "mteb_model_meta"  # the first key of MTEB's predictions
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_RECORDS = re.compile(r"\[[ \t\r\n]*\{")
 _BLANK = re.compile(r"[ \t\r\n]*")
 Query = tuple[str, Any]  # id and documents: a list, or `_Object` with numbers
 
@@ -47,8 +50,8 @@ _DECODER = json.JSONDecoder(
 
 def read_json(file: InputTable, rank_base: int) -> RawRows:
     """Return the raw rows of JSON by query; ranks in its lists start at `rank_base`."""
-    refuse_columns(file, "JSON by query")
     _, first = next(_queries(file), ("", None))
+    refuse_columns(file, "JSON by query")
     kinds: dict[str, Kind] = {"user": "text", "item": "text"}
     if not isinstance(first, list):
         kinds |= {name: "text" for name in ("score", "grade") if name in file.fields}
@@ -83,7 +86,10 @@ def _chunks(file: InputTable, form: type) -> Iterator[list[Query]]:
         if query in known:
             raise refuse(location, "occurs more than once", "write all its documents at once")
         if not isinstance(documents, form):
-            raise refuse(location, f"holds {_excerpt(documents)}", FORM)
+            fix = FORM
+            if "user" in guess_columns([query]):
+                fix = f"if each line is a row, {format_fix(file.settings, 'jsonl')}; else {FORM}"
+            raise refuse(location, f"holds {_excerpt(documents)}", fix)
         known.add(query)
         chunk.append((query, documents))
         n_rows += len(_items(documents))
@@ -162,6 +168,9 @@ def _queries(file: InputTable) -> Iterator[Query]:
     """Yield the queries of a file, whose text is decoded query by query."""
     with open_unpacked(file.path) as packed:
         text = _Text(file, io.TextIOWrapper(packed, encoding="utf-8-sig"))
+        if text.peek() == "[" and _RECORDS.match(text.text, text.index):
+            fix = "write JSON lines: `frame.to_json('….jsonl', orient='records', lines=True)`"
+            raise refuse(file.name, "is a list of rows", f"{fix}; or {FORM}")
         members = _members(text)
         first = next(members, None)
         if first == _MTEB:

@@ -29,6 +29,7 @@ from concord.metrics_core.data.input_table import (
     choose_columns,
     find_aliases,
     is_row_level,
+    without_absent,
 )
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 
@@ -100,8 +101,9 @@ def find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
     InputError
         If a column is missing, duplicate or ambiguous.
     """
-    aliases = find_aliases(file, _value_names(schema))
-    mapped = replace(file, columns={**file.columns, **aliases})
+    names = _value_names(schema)
+    aliases = find_aliases(file, names)
+    mapped = without_absent(replace(file, columns={**file.columns, **aliases}), names)
     layout = _find_layout(mapped, schema)
     raise_problems(_filter_problems(file, layout, schema.names))
     where = {name: value_texts(value) for name, value in file.where.items()}
@@ -151,7 +153,9 @@ def _find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
     if item in types and not _struct_fields(types[item]):
         has_lists = is_list(types[item])
         mapped = replace(file, columns=plurals | dict(file.columns)) if has_lists else file
-        return TableLayout(choose_columns(mapped, schema.names), has_lists=has_lists)
+        return TableLayout(
+            choose_columns(mapped, schema.names, has_lists=has_lists), has_lists=has_lists
+        )
     return _struct_layout(file, types) or TableLayout(choose_columns(file, _value_names(schema)))
 
 
@@ -175,7 +179,8 @@ def _struct_layout(file: InputTable, types: Mapping[str, pa.DataType]) -> TableL
         raise refuse(file.name, f"the columns {names} have a field {item!r}", "keep one of them")
     row_level = [file.original_name(name) for name in file.required if is_row_level(name)]
     fields = [name for name in _struct_fields(types[candidates[0]]) if name not in row_level]
-    columns = choose_columns(file, [*(name for name in row_level if name in types), *fields])
+    names_of_values = [*(name for name in row_level if name in types), *fields]
+    columns = choose_columns(file, names_of_values, has_lists=True)
     return TableLayout(columns, has_lists=True, struct_column=candidates[0])
 
 

@@ -13,7 +13,8 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import changed_words, refuse_words
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth, Where
-from concord.metrics_core.data.arguments import check_columns, check_where
+from concord.metrics_core.data.arguments import check_columns
+from concord.metrics_core.data.filters import check_where
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS
 from concord.metrics_core.data.load_tables import InMemorySink
 from concord.metrics_core.data.policies import parse_policies

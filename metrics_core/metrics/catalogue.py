@@ -390,13 +390,16 @@ SPELLINGS: Mapping[str, str] = {
 # Names of trec_eval and ir_measures for metrics of the whole list: they take no cutoff.
 SET_MEASURES = frozenset({"setp", "setr", "setrecall", "setf"})
 # Names that other tools and papers use in another sense, or in several: the metrics that may be
-# meant. They are refused with these as a hint.
+# meant. They are refused with these as a hint; without one if the catalogue has no such metric, as
+# their names resemble others.
 AMBIGUOUS_NAMES: Mapping[str, tuple[str, ...]] = {
     "acc": ("Hit", "P"),
     "accuracy": ("Hit", "P"),
     "areaundercurve": ("AUC",),
     "concordantpairs": ("FCP",),
     "cov": ("Coverage", "UserCoverage"),
+    "iprec": (),
+    "setrelp": (),
     "diversity": ("ILD", "Personalization", "Entropy"),
     **dict.fromkeys(("nerr8", "nerr9", "nerr10", "nerr11", "setap", "setmap"), ()),
     "epc": ("Novelty",),

@@ -30,7 +30,7 @@ JUDGED_ONLY = "judged_only"
 _COMMON_PARAMETERS = ("rel", JUDGED_ONLY)  # of all metrics of lists and ground truth
 # Other tools write the cutoff as in `ndcg_at_10`, `ndcg_cut_10`, `map_cut.10` and `P_5`.
 _LABEL = re.compile(
-    r"(?P<name>[A-Za-z0-9][\w-]*?)(\((?P<args>[^()]*)\))?((@|(_at|_cut)?[_.])(?P<k>[0-9]+))?",
+    r"(?P<name>[A-Za-z0-9][\w-]*?)(\((?P<args>[^()]*)\))?((@|(_at|_cut)?[_.])(?P<k>[0-9]+)(?P<fraction>\.[0-9]+)?)?",
     re.ASCII,
 )
 _NUMBER = re.compile(r"^[0-9]+(\.[0-9]+)?$")
@@ -176,6 +176,9 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
         hint = _suggestion(text)
         msg = f"metric {text!r}: {name!r} {problem}{'; ' if hint else ''}{hint}"
         raise UnknownMetricError(msg)
+    if match["fraction"]:
+        msg = f"metric {text!r}: cutoffs are whole numbers"
+        raise ValueError(msg)
     k = None if match["k"] is None else int(match["k"])
     if k is not None and normalise(name) in SET_MEASURES:
         msg = f"metric {text!r}: {name} reads the whole list; write {metric.name}@{k}"

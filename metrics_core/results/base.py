@@ -4,10 +4,20 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
-from concord.metrics_core.results.rendering import render
+from concord.metrics_core.results.rendering import render, render_document, write_document
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,6 +67,18 @@ class BaseResult:
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
         return render(self, "html")
+
+
+class PageResult(BaseResult):
+    """Base class of results with a page."""
+
+    @overload
+    def to_html(self, path: None = None) -> str: ...
+    @overload
+    def to_html(self, path: str | Path) -> Path: ...
+    def to_html(self, path: str | Path | None = None) -> str | Path:
+        """Return the page as text, or write it to `path` and return the path."""
+        return write_document(render_document(self, "page"), path)
 
 
 class FiniteNumbers:

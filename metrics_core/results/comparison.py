@@ -1,11 +1,11 @@
 """The result of `compare` and `compare_values`; comparison.json stores it and reports show it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.errors import InputError, refuse
@@ -26,7 +26,7 @@ from concord.metrics_core.results.comparison_parts import (
     Unit,
 )
 from concord.metrics_core.results.gate import Decision
-from concord.metrics_core.results.rendering import render_document, render_sentences
+from concord.metrics_core.results.rendering import render_document, render_sentences, write_document
 from concord.metrics_core.results.replicates import ReplicatedDifference, Replicates
 from concord.metrics_core.results.text_format import metric_decimals
 
@@ -128,21 +128,43 @@ class Comparison(BaseResult):
     unit: Unit | None = field(default=None, metadata=OMIT_IF_NONE)
     words: Mapping[str, str] | None = field(default=None, metadata=OMIT_IF_NONE)
 
-    def to_html(self, path: str | Path | None = None, cases: Cases | None = None) -> str:
-        """Return the report as an HTML page that needs no network.
+    @overload
+    def to_html(self, path: None = None, cases: Cases | None = None) -> str: ...
+    @overload
+    def to_html(self, path: str | Path, cases: Cases | None = None) -> Path: ...
+    def to_html(self, path: str | Path | None = None, cases: Cases | None = None) -> str | Path:
+        """Return the report as an HTML page that needs no network, or write it to `path`.
 
         Parameters
         ----------
         path : str or Path, optional
-            File to write the page to.
+            File to write the page to; then the path is returned.
         cases : Cases, optional
             Error analysis of two models that the report shows, from `concord.cases`.
         """
-        return render_document(self, "html", path, cases=cases)
+        return write_document(render_document(self, "html", cases=cases), path)
 
-    def to_latex(self, path: str | Path | None = None) -> str:
-        """Return the leaderboard as a LaTeX table; also write it to `path` if one is given."""
-        return render_document(self, "latex", path)
+    @overload
+    def to_latex(self, path: None = None, metrics: Sequence[str] | None = None) -> str: ...
+    @overload
+    def to_latex(self, path: str | Path, metrics: Sequence[str] | None = None) -> Path: ...
+    def to_latex(
+        self, path: str | Path | None = None, metrics: Sequence[str] | None = None
+    ) -> str | Path:
+        """Return the leaderboard as a LaTeX table, or write it to `path`.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write the table to; then the path is returned.
+        metrics : sequence of str, optional
+            Labels of the columns; by default the primary ones and others, eight in all.
+        """
+        return write_document(render_document(self, "latex", metrics=metrics), path)
+
+    def to_markdown(self) -> str:
+        """Return the short report as Markdown, as in `report.md`."""
+        return render_document(self, "markdown")
 
     def to_frame(self) -> "pl.DataFrame":
         """Return the leaderboard: one row per metric and model, columns as fields of `Score`."""

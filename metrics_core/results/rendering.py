@@ -49,18 +49,19 @@ def render_sentences(kind: str, result: Any) -> tuple[str, ...]:
 _DOCUMENTS = {
     "html": ("concord.reports.page", "render_html"),
     "latex": ("concord.reports.latex", "render_latex"),
+    "markdown": ("concord.reports.markdown", "render_markdown"),
     "notebook": ("concord.reports.page", "render_notebook"),
 }
 
 
-def render_document(result: Any, kind: str, path: str | Path | None = None, **options: Any) -> str:
-    """Return a result as a document; also write it to `path` if one is given.
+def render_document(result: Any, kind: str, **options: Any) -> str:
+    """Return a result as a document.
 
     Parameters
     ----------
-    kind : {"html", "latex", "notebook", "page"}
-        The page of a comparison, its LaTeX table, its charts for a notebook, or the page of an
-        analysis.
+    kind : {"html", "latex", "markdown", "notebook", "page"}
+        The page of a comparison, its LaTeX table, its short report, its charts for a notebook, or
+        the page of an analysis.
     **options : Any
         Arguments of the function that renders it.
 
@@ -75,7 +76,17 @@ def render_document(result: Any, kind: str, path: str | Path | None = None, **op
         else:
             module, function = _DOCUMENTS[kind]
             render_result = getattr(import_module(module), function)
-        document = str(render_result(result, **options))
-    if path is not None:
-        Path(path).write_text(document, encoding="utf-8", newline="\n")
-    return document
+        return str(render_result(result, **options))
+
+
+def write_document(document: str, path: str | Path | None) -> str | Path:
+    """Write a document to `path` and return the path; without one return the document.
+
+    A notebook shows what the last line of a cell returns, and the text of a page fills many
+    screens.
+    """
+    if path is None:
+        return document
+    file = Path(path)
+    file.write_text(document, encoding="utf-8", newline="\n")
+    return file

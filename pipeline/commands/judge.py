@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import print_text
-    from concord.pipeline.running.outputs import write_text
+    from concord.pipeline.running.outputs import escape_formulas, write_text
     from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
     from concord.pipeline.terminal import evaluated_label, print_result, with_option_names
 
@@ -56,5 +56,6 @@ def run(arguments: argparse.Namespace) -> None:
     warn_if_stale(params)
     print_result(judging)
     if out is not None:
-        write_text(out, judging.to_frame().write_csv())
+        table = escape_formulas(judging.to_frame(), ids=("user", "item"))
+        write_text(out, table.write_csv())
         print_text(f"wrote {out}")

@@ -1,4 +1,4 @@
-"""Check params.yaml and every input file without evaluating; report all problems at once."""
+"""Check params.yaml, then every input file, without evaluating; report all problems at once."""
 
 import json
 import os
@@ -14,7 +14,6 @@ from ruamel.yaml.error import YAMLError
 
 from concord.metrics_core.comparison.segment_groups import refuse_unknown_column
 from concord.metrics_core.comparison.segmentation import ByColumn
-from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import (
     InputError,
     Problem,
@@ -34,7 +33,6 @@ from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.init.discovery import list_outs, stage_of
 from concord.pipeline.init.render import NamedFiles, dvc_yaml
 from concord.pipeline.mlflow.training_runs import training_run_ids
-from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.model import PARAMS, Params, Results, RunIdFile
 from concord.pipeline.params.paths import dvc_problems, input_paths, side_data_file, truth_file
 from concord.pipeline.params.read import check_params
@@ -56,20 +54,20 @@ def validate() -> None:
     Raises
     ------
     InputError
-        If params.yaml or a file is invalid; all problems at once.
+        If params.yaml or a file is invalid: all problems of params.yaml, else those of all files.
     """
     params, error = check_params()
-    if params is None:
+    if params is None or error is not None:
         print_text("the files are not read until params.yaml is valid")
         raise error or InputError([])
-    problems = [*(error.problems if error else ()), *_dvc_file_problems()]
+    problems = [*_dvc_file_problems()]
     problems += _dvc_yaml_problems(params)
     problems += dvc_problems(params) if Path("dvc.yaml").is_file() else ()
     missing = _missing_inputs(params)
     problems += _unfetched_problems(missing)
     with spill_folder() as folder:  # the next run removes it even after a kill
         results = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
-        copy = _with_valid_conventions(params.model_copy(update={"results": results}))
+        copy = params.model_copy(update={"results": results})
         names = {name for name, *_ in missing}
         names |= {"truth", *copy.models} if "exclude" in names else set()  # all of these read it
         files = [(name, load_file) for name, load_file in _files(copy) if name not in names]
@@ -182,22 +180,10 @@ def _items(content: Any, stage: str, key: str) -> list[str]:
         return []
 
 
-def _with_valid_conventions(params: Params) -> Params:
-    """Return the params; invalid conventions are replaced by `standard`, so that files are read."""
-    try:
-        _ = params.parsed_conventions
-    except InputError:
-        standard = preset("standard", duplicates="first", ties="input").as_dict()
-        return params.model_copy(update={"conventions": standard})
-    return params
-
-
 def _joint_problems(params: Params, missing: Set[str], *, is_valid: bool) -> Iterator[Problem]:
     """Yield problems of valid files with each other, and with metrics and segments."""
     models = [
-        model
-        for model in params.models
-        if is_model_name(model) and truth_file(params, params.models[model].fold).is_file()
+        model for model in params.models if truth_file(params, params.models[model].fold).is_file()
     ]
     models = [model for model in models if not {model, "items"} & missing]
     for model in models:
@@ -214,12 +200,12 @@ def _joint_problems(params: Params, missing: Set[str], *, is_valid: bool) -> Ite
 
 
 def _files(params: Params) -> Iterator[tuple[str, Load]]:
-    """Yield every input and the function that loads it; invalid model names are skipped."""
+    """Yield every input and the function that loads it."""
     if not params.has_values:
         yield "truth", partial(load_truth, params=params)
     for name in params.background:
         yield name, partial(load_background, params=params, name=name)
-    for model in filter(is_model_name, params.models):
+    for model in params.models:
         yield model, partial(load, params=params, model=model)
 
 

@@ -168,11 +168,20 @@ class ListsFile(Section):
     path: str
     format: Format | None = None
     where: Where = {}
-    columns: dict[Literal["user", "item", "rank", "score"], str] = {}
+    columns: dict[Literal["user", "item", "rank", "score"], str | None] = {}
     order: Order | None = None
     fold: Annotated[str | None, BeforeValidator(_number_as_text)] = None
     was: ModelName | None = None
     training_run_id: RunId | None = None
+
+    @field_validator("columns")
+    @classmethod
+    def _refuse_null(cls, columns: dict[str, str | None]) -> dict[str, str | None]:
+        for column in ("user", "item"):
+            if columns.get(column, column) is None:
+                msg = f"{column}: null: only rank and score may be missing; name the column"
+                raise ValueError(msg)
+        return columns
 
 
 class ValuesFile(Section):

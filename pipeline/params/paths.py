@@ -56,8 +56,9 @@ def result_folder_problems(params: Path, folders: dict[str, str]) -> Iterator[Pr
         keys = ("results", key)
         path = params.parent / folder
         if not _is_inside(path, (params.parent,)):
-            problem = f"{folder!r} is outside the project{_link_hint(path)}"
-            yield Problem(keys, problem, f"name a folder of the project, such as results/{key}")
+            link, fix = _link_hint(path), f"name a folder of the project, such as results/{key}"
+            fix = "remove the link" if link else fix
+            yield Problem(keys, f"{folder!r} is outside the project{link}", fix)
         elif path.resolve() == params.parent.resolve():
             fix = f"name a separate folder, such as results/{key}"
             yield Problem(keys, f"{folder!r} is the project itself", fix)
@@ -112,7 +113,8 @@ def path_problems(params: "Params", root: Path) -> Iterator[Problem]:
         target = _real_path(root, folder)
         path, fix = root / folder, f"name a separate folder, such as results/{keys[1]}"
         if path.is_symlink() or (path.exists() and not path.is_dir()):
-            yield Problem(keys, f"{folder!r} is not a folder", "name another folder, or remove it")
+            kind = "a link, not a folder" if path.is_symlink() else "not a folder"
+            yield Problem(keys, f"{folder!r} is {kind}", "name another folder, or remove it")
         yield from (
             Problem(keys, problem, fix)
             for problem in _unusable_reasons(folder, target, root.resolve())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from concord.metrics_core.errors import InputError, Problem, missing_extra_error
+from concord.metrics_core.errors import InputError, Problem, missing_extra_error, refuse
 from concord.pipeline.params.repository import rerun_command
 
 # A password may contain `/`, which SQLAlchemy accepts; digits after the colon are a port.
@@ -127,12 +127,12 @@ def _is_expected(error: Exception) -> bool:
 
 def exit_code(error: BaseException) -> int:
     """Return 2 for invalid input or params, 1 for any other error."""
-    return 2 if isinstance(_with_missing_extra(error), InputError) else 1
+    return 2 if isinstance(_with_known_fix(error), InputError) else 1
 
 
 def error_message(error: BaseException) -> str:
     """Return an error and its fix on one line."""
-    error = _with_missing_extra(error)
+    error = _with_known_fix(error)
     message = " ".join(f"{type(error).__name__}: {error}".split())
     name = type(error).__name__
     if isinstance(error, InputError | DiskError):
@@ -149,8 +149,11 @@ def error_message(error: BaseException) -> str:
     return f"{message} (this is a bug in Concord: please report what `{DEBUG}` prints)"
 
 
-def _with_missing_extra(error: BaseException) -> BaseException:
-    """Return the error that names the extra to install if an import failed."""
+def _with_known_fix(error: BaseException) -> BaseException:
+    """Return the error with a fix for a path that no disk accepts, or a failed import."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        fix = "name a shorter path"
+        return refuse(f"{str(error.filename)[:60]}…", "is too long for the path of a file", fix)
     return (isinstance(error, ImportError) and missing_extra_error(error)) or error
 
 

@@ -160,7 +160,7 @@ def check_model_ids(params: Params, model: str, data: EvaluationData) -> dict[st
         If `match_ids` refuses the ids.
     """
     entry, catalogue = params.models[model], params.background.get("items")
-    columns = {str(column): name for column, name in entry.columns.items()}
+    columns = {str(column): name for column, name in entry.columns.items() if name is not None}
     names = IdMatchContext(
         InputTable(entry.path, "", (), (), columns, params_keys(f"models.{model}")),
         catalogue.path if catalogue else None,

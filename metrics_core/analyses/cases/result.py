@@ -6,17 +6,15 @@ A number that does not exist is None; ids are text. The fields are also the keys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.results.base import (
     OMIT_IF_NONE,
-    BaseResult,
     FiniteNumbers,
+    PageResult,
     frame_of,
     schema_of,
 )
-from concord.metrics_core.results.rendering import render_document
 
 if TYPE_CHECKING:
     import polars as pl
@@ -136,7 +134,7 @@ class ItemDifference:
 
 
 @dataclass(frozen=True, repr=False)
-class Cases(BaseResult):
+class Cases(PageResult):
     """Example users and items behind the difference between a and b.
 
     Those where a is furthest behind come first.
@@ -293,10 +291,6 @@ class Cases(BaseResult):
     def items(self) -> "pl.DataFrame":
         """One row per item, columns as the fields of `ItemDifference`."""
         return frame_of(ItemDifference, self.item_cases)
-
-    def to_html(self, path: str | Path | None = None) -> str:
-        """Return the page of the error analysis; also write it to `path` if one is given."""
-        return render_document(self, "page", path)
 
 
 def _to_frame(rows: Iterable[Mapping[str, Any]], kind: type[Any], *keys: str) -> "pl.DataFrame":

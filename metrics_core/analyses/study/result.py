@@ -2,12 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from concord.metrics_core.results.base import BaseResult, frame_of
+from concord.metrics_core.results.base import PageResult, frame_of
 from concord.metrics_core.results.comparison_parts import Metric, PinnedConventions, Verdict
-from concord.metrics_core.results.rendering import render_document
 
 if TYPE_CHECKING:
     import polars as pl
@@ -188,7 +186,7 @@ class Answer:
 
 
 @dataclass(frozen=True, repr=False)
-class Study(BaseResult):
+class Study(PageResult):
     """The same models on several data sets, under the same conventions.
 
     Attributes
@@ -261,10 +259,6 @@ class Study(BaseResult):
     def differences(self) -> "pl.DataFrame":
         """One row per label and pair of models, columns as the fields of `Pair`."""
         return frame_of(Pair, self.pairs)
-
-    def to_html(self, path: str | Path | None = None) -> str:
-        """Return the report as an HTML page; also write it to `path` if one is given."""
-        return render_document(self, "page", path)
 
     def metric(self, label: str) -> Metric:
         """Return the metric of a label."""

@@ -8,6 +8,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.results.stored import to_content
+from concord.reports.markdown import render_markdown
 from tests.metrics_core.defined import defined
 
 USERS = [f"u{n:02}" for n in range(40)]
@@ -221,7 +222,7 @@ def test_columns_are_named_by_model_and_by_table() -> None:
          "segments.a: needs train, which is missing"),
         ({"segments": {"a": {"by": "user", "column": "c"}}},
          "fix: give `users`, or remove the entry"),
-        ({"columns": {"nobody": {}}}, "columns: 'nobody'"),
+        ({"columns": {"nobody": {"grade": "x"}}}, "columns: 'nobody'"),
         ({"input": {"rank_base": 2}}, "input: rank_base: 2 is not a policy"),
         ({"conventions": {"preset": "standard", "relevance_threshold": 9}},
          "relevance_threshold: is 9, and the highest grade in truth is 2"),
@@ -250,17 +251,43 @@ def test_labels_come_in_report_order_whatever_the_order_of_the_argument() -> Non
     assert comparison.labels == labels
 
 
-def test_page_and_table_are_written_as_they_are_returned(
+def test_documents_are_written_to_a_path_which_is_returned(
     comparison: cc.Comparison, tmp_path: Path
 ) -> None:
-    page = comparison.to_html(tmp_path / "report.html")
-    table = comparison.to_latex(str(tmp_path / "table.tex"))
+    page, table = comparison.to_html(), comparison.to_latex()
+    paths = comparison.to_html(tmp_path / "a.html"), comparison.to_latex(str(tmp_path / "a.tex"))
 
-    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
-    assert (tmp_path / "table.tex").read_text(encoding="utf-8") == table
+    assert paths == (tmp_path / "a.html", tmp_path / "a.tex")
+    assert [path.read_text(encoding="utf-8") for path in paths] == [page, table]
     assert page.startswith("<!doctype html>")
     assert "held in memory" in page
     assert r"\toprule" in table
+
+
+def test_latex_table_has_the_metrics_that_were_asked_for() -> None:
+    labels = ["nDCG@5", "P@2", "R@3", "Hit@1", "AP@4"]  # at several cutoffs
+    comparison = cc.compare(MODELS, TRUTH, **{**ARGUMENTS, "metrics": labels})
+    many = cc.compare(
+        MODELS,
+        TRUTH,
+        **{**ARGUMENTS, "metrics": [f"P@{k}" for k in range(1, 13)], "primary": ["P@1"]},
+    )
+
+    assert _columns(comparison.to_latex()) == set(labels)
+    assert len(_columns(many.to_latex())) == 8
+    assert "; 4 other metrics: to_latex(metrics=[...])" in many.to_latex()
+    assert r"Model & P@12 $\uparrow$ & P@1 $" in many.to_latex(metrics=["P@12", "P@1"])
+    with pytest.raises(cc.InputError, match="was not evaluated"):
+        many.to_latex(metrics=["P@13"])
+
+
+def _columns(table: str) -> set[str]:
+    head = next(line for line in table.splitlines() if line.startswith("Model"))
+    return {cell.split()[0] for cell in head.split("&")[1:]}
+
+
+def test_markdown_is_the_short_report(comparison: cc.Comparison) -> None:
+    assert comparison.to_markdown() == render_markdown(comparison)
 
 
 def test_shown_comparison_names_notices_other_metrics_and_the_plan() -> None:

@@ -339,7 +339,8 @@ def test_the_unit_of_values_changes_no_decision(
 @pytest.mark.parametrize("name", ["question", "query_id", "qid", "sample"])
 def test_the_column_of_users_is_recognised_or_named(name: str) -> None:
     frames = {m: pl.DataFrame({name: [*t], "score": [*t.values()]}) for m, t in _UNITS.items()}
-    columns = {"dense": {"user": name}, "user": name} if name == "sample" else None
+    of_model = {"dense": {"user": name}, "not compared": {"user": "id"}}
+    columns = {**of_model, "user": name} if name == "sample" else None
 
     compared = cc.compare_values(frames, baseline="bm25", columns=columns)
 
@@ -357,9 +358,11 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
         "values['a']: is a dict whose values are not all dicts"),
     "no_user": ({"a": _FRAME.rename({"user": "sample"})}, {},
         "values['a']: has no column 'user' (there are: sample, AP)"),
+    "user_in_the_index": ({"a": _FRAME.to_pandas().set_index("user")}, {},
+        "values['a']: the index holds 'user'"),
     "no_such_column": ({"a": _FRAME}, {"columns": {"user": "qid"}},
         "values['a']: has no column 'qid' (there are: user, AP)"),
-    "columns_of_no_model": ({"a": _FRAME}, {"columns": {"b": {"user": "qid"}}}, "columns['b']: is"),
+    "columns_by_number": ({"a": _FRAME}, {"columns": {"b": {"user": 1}}}, "columns['b']: is"),
     "too_large": ({"a": {"AP": {"u": 0.5, "v": -1e308}}}, {},
         "values['a']: AP of user 'v' is -1e+308, the largest value"),
     "too_small": ({"a": {"AP": {"u": 1e-200, "v": 0}}}, {},

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.data.arguments import check_where, open_table
+from concord.metrics_core.data.arguments import open_table
+from concord.metrics_core.data.filters import check_where
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.load_tables import InMemorySink, load_recommendations
 from concord.metrics_core.data.policies import Policies

@@ -414,6 +414,13 @@ def test_a_refusal_ends_at_the_call(refused: str) -> None:
     assert "metrics_core/evaluation/evaluate.py" not in recommended
 
 
+def test_a_missing_argument_is_shown_by_an_example() -> None:
+    with pytest.raises(TypeError, match="missing 1 required") as raised:
+        UNTYPED.compare({"a": LISTS}, TRUTH)
+
+    assert str(raised.value).endswith('\n  fix: add metrics=["nDCG@10", "R@20"]')
+
+
 def test_an_error_of_a_library_below_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "concord.metrics_core.evaluation.evaluate.parse_labels",

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.errors import UnknownMetricError
 from concord.metrics_core.metrics.catalogue import (
     AMBIGUOUS_NAMES,
     CATALOGUE,
@@ -102,6 +103,7 @@ def test_names_of_the_field_are_accepted(text: str, expected: str) -> None:
         ("recal@20", "'recal' is unknown; did you mean 'R@20'?"),
         ("ndcg@k", "did you mean 'nDCG'?"),
         ("hits@5", "'hits' is unknown; did you mean 'Hit@5'?"),
+        ("nDCG@0.5", "cutoffs are whole numbers"),
         ("EPC@10", "'EPC' is unknown; did you mean 'Novelty@10'?"),
         ("accuracy@10", "'accuracy' has several meanings; did you mean 'Hit@10' or 'P@10'?"),
         ("set_P@10", "set_P reads the whole list; write P@10"),
@@ -110,6 +112,14 @@ def test_names_of_the_field_are_accepted(text: str, expected: str) -> None:
 )
 def test_ambiguous_and_misspelled_names_are_refused_with_a_hint(text: str, hint: str) -> None:
     with pytest.raises(ValueError, match=re.escape(hint)):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["SetRelP", "set_relative_P", "IPrec@0.25", "iprec_at_recall_0.25"]
+)
+def test_metric_that_is_not_in_the_catalogue_is_not_taken_for_another(text: str) -> None:
+    with pytest.raises(UnknownMetricError, match=r"is unknown$"):
         parse(text)
 
 

@@ -56,3 +56,16 @@ def test_options_are_named_in_messages(project: Path) -> None:
     assert "--baseline: 'bm26' is not among the models" in unknown.stderr
     negative = attempt(project, "concord", "judge", "--next", "-1")
     assert "--next: is -1" in negative.stderr
+
+
+def test_titles_are_no_formulas_in_a_spreadsheet(project: Path) -> None:
+    (project / "items.csv").write_text("item,title\na,A\ny,@SUM(1)\nz,=1+1\n")
+    change_params(
+        project, {"background.items": {"path": "items.csv"}, "input.unknown_items": "keep"}
+    )
+    run(project, "concord", "run", "compare")
+    run(project, "concord", "judge", "--metric", "P@10", "--out", "titles.csv")
+
+    lines = (project / "titles.csv").read_text().splitlines()
+    assert lines[0] == "user,item,grade,weight,ranks,title"
+    assert {line.rpartition(",")[2] for line in lines[1:]} == {"'=1+1", "'@SUM(1)"}

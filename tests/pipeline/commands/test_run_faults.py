@@ -389,3 +389,24 @@ def test_a_name_that_no_disk_accepts_is_refused(project: Path) -> None:
     assert done.returncode == 2
     assert "models.als.path: has a name of more than 255 bytes" in done.stderr
     assert "results.report: has a name of more than 255 bytes" in done.stderr
+
+
+@pytest.mark.parametrize("key", ["models.als.path", "background.metrics.path", "results.report"])
+def test_a_path_that_no_disk_accepts_is_refused(project: Path, key: str) -> None:
+    change_params(project, {key: "x/" * 2_500})
+    done = concord(project, "validate")
+
+    assert (done.returncode, done.stderr.count("\n")) == (2, 2)
+    assert len(done.stderr) < 300
+    assert re.search("too long.*\n  fix: ", done.stderr)
+
+
+def test_a_link_instead_of_a_folder_of_results_is_to_be_removed(project: Path) -> None:
+    link = project / "results/comparison"
+    shutil.rmtree(link, ignore_errors=True)
+    link.symlink_to(project.parent)
+    done = concord(project, "validate")
+    link.unlink()
+
+    assert "'results/comparison' is a link, not a folder" in done.stderr
+    assert done.stderr.splitlines()[1] == "  fix: remove the link"

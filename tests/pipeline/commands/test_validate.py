@@ -155,7 +155,7 @@ def test_files_are_not_read_with_invalid_params(small_project: Path) -> None:
     assert "did you mean 'wilcoxon'?" in wrong
 
 
-def test_params_and_files_are_reported_in_one_run(small_project: Path) -> None:
+def test_all_values_of_params_are_checked_before_a_file_is_read(small_project: Path) -> None:
     (small_project / "data/pop.csv").write_text("user,item\nu1,\n")
     change_params(
         small_project,
@@ -168,15 +168,14 @@ def test_params_and_files_are_reported_in_one_run(small_project: Path) -> None:
 
     code, actual, wrong = run_validate(small_project)
 
-    assert code == 2
-    assert "pop: 1 problem\n" in actual
+    assert (code, actual) == (2, "the files are not read until params.yaml is valid\n")
+    assert wrong.count("\n  fix:") == 5
     for message in (
         "'recal' is unknown; did you mean 'R@20'?",
         "'mapp' is unknown; did you mean 'AP'?",
         "'accuracy' has several meanings; did you mean 'Hit' or 'P'?",
         "comparison.primary: 'nDCG@11' is not evaluated",
         "conventions.gain: is 'best'",
-        "data/pop.csv: line 2, column 'item'",
     ):
         assert message in wrong
 
