@@ -172,8 +172,9 @@ def evaluate_models(
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *side_data)}}
     column_names = check_columns(settings_by_list(columns or {}, config.replicates), roles)
     policies = parse_policies(input or {})
-    filters = check_where(settings_by_list(where or {}, config.replicates), roles)
-    loader = TableLoader(config, policies, column_names, unit, words, where=filters)
+    filters = check_where(where, {**roles, **dict.fromkeys(config.replicates, "recs")})
+    by_list = settings_by_list(filters, config.replicates)
+    loader = TableLoader(config, policies, column_names, unit, words, where=by_list)
     dataset = load_dataset(loader, truths, side_data)
     folds = {} if NO_FOLD in truths else config.replicates
     fold_of = {

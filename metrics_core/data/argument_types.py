@@ -50,7 +50,7 @@ ModelColumns = (
 )  # of several models by name
 
 
-Value = str | int | float | bool
+Value = str | int | float | bool  # that a filter keeps
 Where = Mapping[str, Value | Mapping[str, Value]]  # column -> value, or table -> column -> value
 
 

@@ -140,6 +140,8 @@ def _without_views(kind: pa.DataType) -> pa.DataType:
         return pa.list_(_without_views(kind.value_type))
     if is_type.is_large_list(kind):
         return pa.large_list(_without_views(kind.value_type))
+    if is_type.is_fixed_size_list(kind):
+        return pa.list_(_without_views(kind.value_type), kind.list_size)
     return pa.string() if is_type.is_string_view(kind) else kind
 
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from concord.metrics_core.data.argument_types import Value
 from concord.metrics_core.data.arguments import ROLES, open_table
-from concord.metrics_core.data.input_table import Value
 from concord.metrics_core.data.read_source import column_values
-from concord.metrics_core.data.relations import registered_only
-from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
+from concord.metrics_core.errors import Problem, SettingNames, raise_problems, refuse
 
 
 def check_where(where: Any, roles: Mapping[str, str] = ROLES) -> dict[str, dict[str, Value]]:
@@ -17,7 +19,7 @@ def check_where(where: Any, roles: Mapping[str, str] = ROLES) -> dict[str, dict[
 
     Parameters
     ----------
-    where : dict
+    where : dict or None
         Table -> column -> value of the rows that are read; column -> value for all lists.
     roles : mapping of str to str
         Argument -> what it holds.
@@ -27,26 +29,34 @@ def check_where(where: Any, roles: Mapping[str, str] = ROLES) -> dict[str, dict[
     InputError
         If a table or a value is invalid.
     """
+    if where is None:
+        return {}
     if not isinstance(where, Mapping):
         raise refuse("where", "is not a dict", "write {column: value of the rows to read}")
     of_tables = {name: each for name, each in where.items() if isinstance(each, Mapping)}
     of_lists = {column: value for column, value in where.items() if column not in of_tables}
-    filtered = [name for name, role in roles.items() if role in ("recs", "truth", "train")]
-    unknown = [name for name in of_tables if name not in filtered]
-    fix = f"choose {', '.join(filtered)}"
+    tables = [name for name, role in roles.items() if role in ("recs", "truth", "train")]
+    fix = f"choose {', '.join(tables)}"
     problems = [
-        Problem(f"where: {name!r}", "is not a table with a filter", fix) for name in unknown
+        Problem(f"where: {name!r}", "is not a table with a filter", fix)
+        for name in of_tables
+        if name not in tables
     ]
     filters: dict[str, dict[str, Value]] = {}
-    for name in filtered:
-        filters[name] = {**of_lists} if roles[name] == "recs" else {}
-        filters[name] |= of_tables.get(name, {})
+    for name in tables:
+        given = {**(of_lists if roles[name] == "recs" else {}), **of_tables.get(name, {})}
+        filters[name] = {column: _python_value(value) for column, value in given.items()}
         for column, value in filters[name].items():
-            if not isinstance(column, str) or not isinstance(value, str | int | float | bool):
-                problem, fix = f"{value!r} is no value", "write text, a number, True or False"
+            if not isinstance(column, str) or not isinstance(value, str | int | float | date):
+                problem, fix = f"cannot be {value!r}", "write text, a number, True or False"
                 problems.append(Problem(f"where: {name}: {column!r}", problem, fix))
     raise_problems(dict.fromkeys(problems))
     return filters
+
+
+def _python_value(value: Any) -> Any:
+    """Return a number of NumPy as one of Python."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def split_models(models: Any, column: str | None, where: Any) -> tuple[Any, Any]:
@@ -59,28 +69,25 @@ def split_models(models: Any, column: str | None, where: Any) -> tuple[Any, Any]
     InputError
         If the table has no such column, or a row has no value in it.
     """
-    is_table = isinstance(models, str | Path) or hasattr(type(models), "columns")
+    is_table = isinstance(models, str | Path) or any(
+        hasattr(models, name) for name in ("columns", "__arrow_c_stream__")
+    )
+    if column is None and is_table:
+        fix = "name the column of its models, such as `model='algorithm'`, or write {name: table}"
+        raise refuse("models", "is one table", fix)
     if column is None:
-        if is_table:
-            fix = (
-                "name the column of its models, such as `model='algorithm'`, or write {name: table}"
-            )
-            raise refuse("models", "is one table", fix)
         return models, where
     if not is_table:
         fix = "give one frame or path, or leave out `model`"
-        raise refuse("models", "is no table, and `model` names a column", fix)
-    opened = open_table("models", models, {}, role="recs")
-    location = f"{opened.name}: column {column!r}"
-    try:
-        with registered_only() as connection:
-            names = column_values(connection, opened, column)
-    except InputError as error:
-        fix = "name the column of the models in `model`"
-        of_column = (each for each in error.problems if each.where == location)
-        raise InputError([replace(each, fix=fix) for each in of_column] or error.problems) from None
-    if None in names or "" in names:
+        raise refuse("models", "is not a table, and `model` names a column", fix)
+    table = open_table("models", models, {}, role="recs")
+    settings = SettingNames(("arguments", "model"), lambda *_: "`model`")
+    names = column_values(replace(table, settings=settings), column)
+    if "" in names:
+        location = f"{table.name}: column {column!r}"
         raise refuse(location, "has rows without a value", "name the model in each row")
-    data = models if opened.rows is None else opened.rows
-    filters = {name: {column: name} for name in names}
-    return dict.fromkeys(names, data), {**(where or {}), **filters}
+    given = where if isinstance(where, Mapping) else {}
+    filters = {name: {**given.get(name, {}), column: name} for name in names}
+    is_invalid = where is not None and given is not where
+    data = models if table.rows is None else table.rows
+    return dict.fromkeys(names, data), where if is_invalid else {**given, **filters}

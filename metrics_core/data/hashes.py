@@ -9,6 +9,7 @@ from typing import Any
 from concord.metrics_core.data.columnar_files import files_in
 from concord.metrics_core.data.delta import is_delta, snapshot
 from concord.metrics_core.data.paths import AnyPath, RemotePath, map_paths
+from concord.metrics_core.data.row_filter import where_texts
 
 BLOCK = 1 << 20
 
@@ -42,7 +43,7 @@ class ContentHashes:
             return self
 
         def add_filter(content_id: str | None, algorithm: str) -> str | None:
-            text = json.dumps([content_id, sorted(where.items())]).encode()
+            text = json.dumps([content_id, *where_texts(where)]).encode()
             digest = hashlib.new(algorithm, text, usedforsecurity=False)
             return None if content_id is None else digest.hexdigest()
 

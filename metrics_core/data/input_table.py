@@ -10,6 +10,7 @@ from typing import Literal
 import pyarrow as pa
 
 from concord.metrics_core.conventions.display_words import changed_words
+from concord.metrics_core.data.argument_types import Value
 from concord.metrics_core.data.column_names import (
     guess_columns,
     is_beir,
@@ -20,11 +21,11 @@ from concord.metrics_core.data.column_names import (
 )
 from concord.metrics_core.data.formats import DELIMITERS
 from concord.metrics_core.data.paths import AnyPath, parse_path
+from concord.metrics_core.data.row_filter import RowFilter
 from concord.metrics_core.errors import Problem, SettingNames, raise_problems
 
 # How the values of a column are written.
 Kind = Literal["text", "integer", "unsigned", "half", "single", "float", "json"]
-Value = str | int | float | bool  # that a filter keeps
 # Other names of the grade, in lower case; some also as a last word, as in user_rating.
 GRADE_WORDS = "gain|grade|label|rating|rel|relevance|score|star|weight"
 GRADE_NAME = f"({GRADE_WORDS})s?|(.*[^a-z])?(grade|rating|relevance)s?[^a-z]*"
@@ -165,8 +166,8 @@ class RawRows:
         True if `raw` has a column `line_error`, which says what is wrong with a line.
     rows : int, optional
         Number of rows, if the file states it.
-    n_given, n_kept : int
-        Rows of the table, and rows that its filter keeps; filled while the rows are being read.
+    filter : RowFilter
+        Filter of the rows; it counts them while they are being read.
     unread_columns : tuple of str
         Columns that are not read.
     aliases : mapping of str to str
@@ -183,8 +184,7 @@ class RawRows:
     problems: list[Problem] = field(default_factory=list)
     has_line_errors: bool = False
     rows: int | None = None
-    n_given: int = 0
-    n_kept: int = 0
+    filter: RowFilter = field(default_factory=lambda: RowFilter({}))
     unread_columns: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     n_empty: int = 0

@@ -56,11 +56,11 @@ def describe_table(source: Source) -> dict[str, Any]:
 
 def source_notes(source: Source) -> list[str]:
     """Return text about the rows that a filter keeps, and about what was read differently."""
-    raw, where = source.raw, source.file.where
+    rows, where = source.raw.filter, source.file.where
     if not where:
         return [*source.notes]
     condition = " and ".join(f"{name!r} is {value!r}" for name, value in where.items())
-    kept = f"{raw.n_kept:,} of {format_count(raw.n_given, 'row')}: those where {condition}"
+    kept = f"{rows.n_kept:,} of {format_count(rows.n_given, 'row')}: those where {condition}"
     return [kept, *source.notes]
 
 

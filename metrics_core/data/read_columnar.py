@@ -15,6 +15,7 @@ from concord.metrics_core.data.columnar_files import (
 )
 from concord.metrics_core.data.input_table import ROW_STRIDE, InputTable, Kind, RawRows, role_of
 from concord.metrics_core.data.object_stores import has_store_failure
+from concord.metrics_core.data.row_filter import RowFilter
 from concord.metrics_core.data.table_layout import (
     Numbers,
     RowBuilder,
@@ -57,6 +58,7 @@ def read_columnar(file: InputTable, rank_base: int) -> RawRows:
     builder = RowBuilder(layout, _column_kinds(file, parts, layout), first_rank)
     n_read: list[int] = []  # rows of each part that are read so far
     raw = RawRows(builder.output_kinds, _row_namer(file, parts, n_read, has_lists=layout.has_lists))
+    raw.filter = RowFilter(file.where)
     raw.unread_columns, raw.aliases = layout.unread_columns(schema.names), layout.aliases
     if not layout.has_lists:
         raw.rows = sum(part.rows for part in parts if part.rows is not None) or None
@@ -78,8 +80,7 @@ def _read_batches(
             for batch in part.batches(layout.read_columns, max_rows):
                 # Damaged text would pass for another id, or crash its reader.
                 batch.validate(full=True)
-                rows, kept = filter_rows(layout, batch)
-                raw.n_given, raw.n_kept = raw.n_given + len(batch), raw.n_kept + len(rows)
+                rows, kept = filter_rows(layout, batch, raw.filter)
                 if problems := _list_problems(file, part, layout, rows, kept + n_read[-1]):
                     raw.problems += problems
                 else:

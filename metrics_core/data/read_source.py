@@ -1,7 +1,7 @@
 """Read a table of any format into the table `source`, with typed columns."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -27,13 +27,19 @@ from concord.metrics_core.data.parse_values import (
     value_sql,
 )
 from concord.metrics_core.data.read_columnar import read_columnar, unite_schemas
-from concord.metrics_core.data.relations import only_row, separate_schema
-from concord.metrics_core.data.text_files import read_delimited, read_header, read_trec
+from concord.metrics_core.data.relations import only_row
+from concord.metrics_core.data.row_filter import RowFilter, where_texts
+from concord.metrics_core.data.text_files import (
+    filled_lines,
+    read_delimited,
+    read_header,
+    read_trec,
+)
 from concord.metrics_core.data.units import unit_sql
-from concord.metrics_core.errors import MAX_PROBLEMS, InputError, Problem, raise_problems, refuse
+from concord.metrics_core.errors import MAX_PROBLEMS, Problem, raise_problems, refuse
 
 BATCH_ROWS = 131_072
-MAX_VALUES = 30  # of a column that separates lists
+MAX_SHOWN = 10  # values of a column in a message
 Batches: TypeAlias = pa.RecordBatchReader | None
 Progress = Callable[[Batches, str, int | None], AbstractContextManager[Batches]]
 
@@ -115,8 +121,8 @@ def read_source(
         deleted = f"DELETE FROM source WHERE position % {ROW_STRIDE} = 0"
         (source.raw.n_empty,) = only_row(connection, deleted)
     raise_problems([*source.raw.problems, *_line_problems(connection, source)])
-    if file.where:
-        _check_filter(connection, source)
+    if file.where and not source.raw.filter.n_kept:
+        _refuse_empty_filter(source)
     (rows,) = only_row(connection, "SELECT count(*) FROM source")
     if rows == 0 and not may_be_empty:
         setting = file.settings.name("input", "empty_lists", value="keep")
@@ -129,46 +135,56 @@ def read_source(
     return _combine_unit(connection, source) if file.unit else source
 
 
-def _check_filter(connection: DuckDBPyConnection, source: Source) -> None:
-    """Count the lines of JSON that a filter keeps; raise an InputError if it keeps no row."""
-    raw, file = source.raw, source.file
-    if raw.has_line_errors:
-        query = f"SELECT count(DISTINCT position // {ROW_STRIDE}) FROM source"
-        (raw.n_kept,) = only_row(connection, query)
-    if raw.n_kept:
-        return
+def _refuse_empty_filter(source: Source) -> None:
+    """Raise an InputError that names the values of the columns: a filter keeps no row."""
+    file, seen = source.file, source.raw.filter.values
     setting = file.settings.of_table("where")
-    problems = []
-    for name, value in file.where.items():
-        values = first_values(connection, replace(file, where={}), name)
-        others = f": {', '.join(filter(None, values))}" if values else ""
-        fix = f"set {setting} to one of its values{others}"
-        problems.append(Problem(file.location(name), f"no row has {value!r}", fix))
-    raise_problems(problems)
+    texts = where_texts(file.where)
+    absent = [(name, text) for name, text in texts if text not in seen[name]]
+    raise_problems(
+        Problem(
+            f"{file.name}: column {name!r}",
+            f"no row has {file.where[name]!r}",
+            f"set {setting} to one of its values: {some_values(seen[name])}",
+        )
+        for name, _ in absent
+    )
+    values = " and ".join(f"{value!r} in {name!r}" for name, value in file.where.items())
+    raise refuse(file.name, f"no row has {values}", f"change {setting}")
 
 
-def column_values(connection: DuckDBPyConnection, file: InputTable, name: str) -> list[str | None]:
-    """Return the distinct values of a column as text, sorted; None for rows without a value.
+def some_values(values: Collection[str | None]) -> str:
+    """Return the first values of a column, and how many there are if there are more."""
+    texts = sorted(text for text in values if text)
+    more = f", … ({len(texts):,} in all)" if len(texts) > MAX_SHOWN else ""
+    return f"{', '.join(texts[:MAX_SHOWN])}{more}"
+
+
+def column_values(file: InputTable, name: str) -> list[str]:
+    """Return the distinct values of a column as `value_text`, sorted; "" for a missing value.
 
     Raises
     ------
     InputError
-        If the column is missing, or holds neither text nor integers.
+        If the column is missing or has no single values, or the table is damaged.
     """
-    ids = replace(file, required=("user",), optional=(), columns={"user": name}, unit={})
-    with separate_schema(connection) as other:
-        read_source(other, ids)
-        query = "SELECT DISTINCT CAST(user AS VARCHAR) AS value FROM source ORDER BY ALL"
-        return [value for (value,) in other.execute(query).fetchall()]
-
-
-def first_values(connection: DuckDBPyConnection, file: InputTable, name: str) -> list[str]:
-    """Return MAX_VALUES + 1 values of a column; none if they are no text or integers."""
-    try:
-        values = column_values(connection, file, name)
-    except InputError:
-        return []
-    return [value for value in values if value][: MAX_VALUES + 1]
+    table = replace(file, required=(), optional=(), columns={}, unit={}, where={name: ""})
+    if file.format in UNNAMED or name not in column_names(file):
+        names = ", ".join(column_names(file))
+        fix = f"name another column in {file.settings.of_table('where')}"
+        raise refuse(f"{file.name}: column {name!r}", f"is missing; the columns are: {names}", fix)
+    seen = RowFilter(table.where)
+    if file.format == "jsonl":
+        with closing(filled_lines(file.path)) as lines:
+            for line in lines:
+                seen.keeps_line(line)
+    else:
+        raw = read_delimited(table) if file.format in DELIMITERS else read_columnar(table, 1)
+        seen = raw.filter
+        for _ in raw.batches or ():
+            pass
+        raise_problems(raw.problems)
+    return sorted({text or "" for text in seen.values[name]})
 
 
 def _combine_unit(connection: DuckDBPyConnection, source: Source) -> Source:

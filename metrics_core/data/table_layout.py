@@ -1,6 +1,6 @@
 """Layout of Arrow tables: a row has one item, or lists of items that are unnested into rows."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -25,12 +25,12 @@ from concord.metrics_core.data.input_table import (
     ROW_STRIDE,
     InputTable,
     Kind,
-    Value,
     choose_columns,
     find_aliases,
     is_row_level,
     without_absent,
 )
+from concord.metrics_core.data.row_filter import RowFilter
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 
 Numbers = NDArray[np.int64]
@@ -51,23 +51,23 @@ class TableLayout:
         there is none.
     aliases : mapping of str to str
         Columns that were recognised by names of search.
-    where : mapping of str to list of str
-        Original name of a column -> texts of the value that the rows have.
+    filter_columns : tuple of str
+        Original names of the columns that a filter reads.
     """
 
     columns: Mapping[str, str]
     has_lists: bool = False
     struct_column: str = ""
     aliases: Mapping[str, str] = field(default_factory=dict)
-    where: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    filter_columns: tuple[str, ...] = ()
 
     @property
     def read_columns(self) -> list[str]:
         """Columns of the table that are read."""
         if not self.struct_column:
-            return [*self.columns.values(), *self.where]
+            return [*self.columns.values(), *self.filter_columns]
         row_level = (original for name, original in self.columns.items() if is_row_level(name))
-        return [*row_level, self.struct_column, *self.where]
+        return [*row_level, self.struct_column, *self.filter_columns]
 
     def unread_columns(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the columns of the table that are not read."""
@@ -105,41 +105,31 @@ def find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
     aliases = find_aliases(file, names)
     mapped = without_absent(replace(file, columns={**file.columns, **aliases}), names)
     layout = _find_layout(mapped, schema)
-    raise_problems(_filter_problems(file, layout, schema.names))
-    where = {name: value_texts(value) for name, value in file.where.items()}
-    return replace(layout, aliases=aliases, where=where)
+    raise_problems(_filter_problems(file, layout, schema))
+    return replace(layout, aliases=aliases, filter_columns=tuple(file.where))
 
 
-def _filter_problems(
-    file: InputTable, layout: TableLayout, names: Sequence[str]
-) -> Iterator[Problem]:
+def _filter_problems(file: InputTable, layout: TableLayout, schema: pa.Schema) -> Iterator[Problem]:
     """Yield a problem for each column of the filter that cannot be one."""
     for name in file.where:
-        location, setting = f"{file.name}: column {name!r}", file.settings.of_table("where")
-        if name not in names:
-            message = f"is missing; the columns are: {', '.join(names)}"
-            yield Problem(location, message, f"name another column in {setting}")
+        location = f"{file.name}: column {name!r}"
+        fix = f"name another column in {file.settings.of_table('where')}"
+        if name not in schema.names:
+            yield Problem(location, f"is missing; the columns are: {', '.join(schema.names)}", fix)
         elif name in layout.read_columns:
-            fix = f"name a column in {setting} that only separates rows, or filter the table before"
-            yield Problem(location, "is read as data, so that it is no filter", fix)
+            fix += ", or filter the table before"
+            yield Problem(location, "is read as data and cannot be a filter, too", fix)
+        elif pa.types.is_nested(decoded_type(schema.field(name).type)):
+            yield Problem(location, "holds lists or structs, not single values", fix)
 
 
-def value_texts(value: Value) -> list[str]:
-    """Return how tables write a value: 1 also as `1.0`, as ids are read; true also as `True`."""
-    text = str(value)
-    if isinstance(value, bool):
-        return [text.lower(), text, text.upper()]
-    whole = text.removesuffix(".0")
-    return [whole, f"{whole}.0"] if whole.isdecimal() else [text]
-
-
-def filter_rows(layout: TableLayout, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Numbers]:
-    """Return the rows that the filter keeps, all without a filter; and their indices."""
-    rows = np.arange(len(batch))
-    for name, texts in layout.where.items():
-        values = decode(batch.column(name)).cast(pa.string())
-        rows = rows[np.asarray(pc.is_in(values, pa.array(texts)))[rows]]
-    return (batch if len(rows) == len(batch) else take_rows(batch, rows)), rows
+def filter_rows(
+    layout: TableLayout, batch: pa.RecordBatch, rows: RowFilter
+) -> tuple[pa.RecordBatch, Numbers]:
+    """Return the rows that the filter keeps, all without a filter, and their indices."""
+    columns = {name: decode(batch.column(name)) for name in layout.filter_columns}
+    kept = rows.kept_rows(columns, len(batch))
+    return (batch if len(kept) == len(batch) else take_rows(batch, kept)), kept
 
 
 def _find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:

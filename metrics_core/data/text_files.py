@@ -16,13 +16,13 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
-from pyarrow import compute
 
 from concord.metrics_core.data.arrow import as_arrow
 from concord.metrics_core.data.formats import COPY_AGAIN, DELIMITERS, format_fix
 from concord.metrics_core.data.input_table import InputTable, RawRows
 from concord.metrics_core.data.object_stores import is_store_failure, store_problem
 from concord.metrics_core.data.paths import AnyPath, open_sequential
+from concord.metrics_core.data.row_filter import RowFilter
 from concord.metrics_core.data.table_layout import RowBuilder, filter_rows, find_layout
 from concord.metrics_core.errors import MAX_PROBLEMS, InputError, Problem, refuse
 
@@ -42,6 +42,7 @@ def read_delimited(file: InputTable) -> RawRows:
     layout = find_layout(file, pa.schema([(name, pa.string()) for name in header]))
     builder = RowBuilder(layout, dict.fromkeys(layout.columns, "text"))
     raw = RawRows(builder.output_kinds, partial(_line_name, file.path, delimiter))
+    raw.filter = RowFilter(file.where)
     raw.unread_columns, raw.aliases = layout.unread_columns(header), layout.aliases
     invalid_rows: list[Any] = []
 
@@ -54,9 +55,9 @@ def read_delimited(file: InputTable) -> RawRows:
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in _readable_batches(reader, file.path, raw):
-            rows, kept = filter_rows(layout, batch)
-            yield builder.build(rows, kept + raw.n_given)
-            raw.n_given, raw.n_kept = raw.n_given + len(batch), raw.n_kept + len(rows)
+            n_earlier = raw.filter.n_given
+            rows, kept = filter_rows(layout, batch, raw.filter)
+            yield builder.build(rows, kept + n_earlier)
         if invalid_rows:
             raw.problems.extend(_width_problems(file.path, delimiter, len(header)))
 
@@ -66,7 +67,7 @@ def read_delimited(file: InputTable) -> RawRows:
 
 def read_lines(file: InputTable) -> RawRows:
     """Read the lines of a file, numbered from 1, as a column `line`."""
-    raw = RawRows({}, lambda position: f"line {position:,}")
+    raw = RawRows({}, lambda position: f"line {position:,}", filter=RowFilter(file.where))
     parse = pc.ParseOptions(delimiter=_NO_DELIMITER, quote_char=False, ignore_empty_lines=False)
     reader = _open_csv(file.path, MAX_LINE_BYTES, parse, ["line"], column_names=["line"])
     schema = pa.schema({"line": pa.string(), "position": pa.int64()})
@@ -75,12 +76,16 @@ def read_lines(file: InputTable) -> RawRows:
         start = 1
         for batch in _readable_batches(reader, file.path, raw):
             position = as_arrow(np.arange(start, start + len(batch)))
-            yield pa.RecordBatch.from_arrays([*batch.columns, position], schema=schema)
-            raw.n_given += int(np.count_nonzero(compute.binary_length(batch.column(0))))
+            rows = pa.RecordBatch.from_arrays([*batch.columns, position], schema=schema)
             start += len(batch)
+            yield rows.filter(_kept_lines(rows, raw.filter)) if file.where else rows
 
     raw.batches = pa.RecordBatchReader.from_batches(schema, numbered())
     return raw
+
+
+def _kept_lines(rows: pa.RecordBatch, filter_: RowFilter) -> pa.Array:
+    return pa.array([filter_.keeps_line(line) for line in rows.column(0).to_pylist()], pa.bool_())
 
 
 def filled_lines(path: AnyPath) -> Generator[str]:

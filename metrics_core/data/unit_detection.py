@@ -7,16 +7,18 @@ from itertools import combinations
 
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.data.column_names import normalise_name
 from concord.metrics_core.data.input_table import UNIT_PREFIX, InputTable
 from concord.metrics_core.data.ranking import DUPLICATE_ITEM, DUPLICATE_RANK
 from concord.metrics_core.data.read_source import (
-    MAX_VALUES,
     Source,
     column_names,
-    first_values,
+    column_values,
     read_source,
+    some_values,
 )
 from concord.metrics_core.data.relations import only_row, separate_schema
+from concord.metrics_core.data.row_filter import MAX_VALUES
 from concord.metrics_core.data.units import unit_problems
 from concord.metrics_core.data.value_checks import DUPLICATE_JUDGEMENT
 from concord.metrics_core.errors import InputError, Problem
@@ -26,9 +28,11 @@ _MAX_CANDIDATES = 5  # columns; the table is read again for each
 _SESSION_NAME = re.compile(
     "session|visit|request|query|search|basket|cart|order|trip|impression|slate|step", re.IGNORECASE
 )
-_LIST_NAME = re.compile(
-    "algo|model|method|system|recommender|variant|approach|pipeline|stage|phase|^(run|seed|tag)$",
-    re.IGNORECASE,
+# Names of columns of models or stages, without case and separators.
+_LIST_NAMES = (
+    "algo algorithm algorithmid algorithmname approach experiment method methodname model modelid "
+    "modelname modelversion phase pipeline ranker recommender recommenderid recommendername run "
+    "runid runname seed stage stagename system systemid systemname tag variant"
 )
 _TIME_NAME = re.compile(r"time|stamp|created|(^|_)(date|day|ts)($|_)", re.IGNORECASE)
 
@@ -52,15 +56,21 @@ def possible_units(
         allowed = [name for name in allowed if not _TIME_NAME.search(name)]
     sessions = [name for name in allowed if _SESSION_NAME.search(name)]
     others = [name for name in allowed if name not in sessions]
-    others.sort(key=lambda name: not _LIST_NAME.search(name))
+    others.sort(key=lambda name: not is_list_name(name))
     candidates = [*sessions, *others][:_MAX_CANDIDATES]
-    units = [(), *((name,) for name in candidates), *combinations(sessions[:3], 2)]
+    named = [*sessions, *filter(is_list_name, others)][:3]
+    units = [(), *((name,) for name in candidates), *combinations(named, 2)]
     yield from (unit for unit in units if _is_valid_unit(connection, file, unit))
 
 
 def are_session_names(columns: Sequence[str]) -> bool:
     """True if all columns have the name of a session or similar."""
     return all(map(_SESSION_NAME.search, columns))
+
+
+def is_list_name(column: str) -> bool:
+    """True if a column has the name of models, stages or similar, each with a list of its own."""
+    return normalise_name(column) in _LIST_NAMES.split()
 
 
 @dataclass(frozen=True)
@@ -72,46 +82,45 @@ class ListColumns:
     names : tuple of str
         The columns.
     values : list of str
-        The values of a single column, if they are few.
+        Distinct values of the first column.
+    in_truth : bool, optional
+        Whether the ground truth has the columns; None if it is not known.
     """
 
     names: tuple[str, ...]
     values: list[str]
+    in_truth: bool | None
 
-    def hint(self, file: InputTable, *, are_in_truth: bool | None = None) -> str:
-        """Return what to do: read the rows of one value, or evaluate requests.
+    def hint(self, file: InputTable) -> str:
+        """Return what to do: read the rows of one value, or evaluate requests, or either."""
+        are_few = 1 < len(self.values) <= MAX_VALUES
+        are_sessions = are_session_names(self.names)
+        is_filter = is_list_name(self.names[0]) or are_few
+        is_unit = not is_list_name(self.names[0])
+        if self.in_truth is not None:
+            is_filter = not self.in_truth and is_filter
+            is_unit = self.in_truth or (are_sessions and not are_few)
+        elif are_sessions:
+            is_filter = False
+        hints = [self._filter_hint(file)] if is_filter else []
+        return "; ".join([*hints, self._unit_hint(file)] if is_unit or not hints else hints)
 
-        Parameters
-        ----------
-        file : InputTable
-            The table.
-        are_in_truth : bool, optional
-            Whether the ground truth has the columns; if None, their names decide.
-        """
-        is_unit, settings = are_in_truth, file.settings
-        if is_unit is None and are_session_names(self.names):
-            is_unit = True
-        elif is_unit is None and _LIST_NAME.search(self.names[0]):
-            is_unit = False
-        hints = []
-        if self.values and not is_unit:
-            own = settings.table[-1]
-            value = own if own in self.values else self.values[0]
-            where = settings.of_table("where", value={self.names[0]: value})
-            values = ", ".join(self.values)
-            hints = [
-                f"if {self.names[0]!r} names models or stages, read one ({values}): {where}, "
-                "or filter the table before"
-            ]
-        if is_unit is not False or not hints:
-            names = " and ".join(map(repr, self.names))
-            verb = "identifies" if len(self.names) == 1 else "identify"
-            other = "the ground truth" if "rank" in file.optional else "the recommendations"
-            columns = settings.name("data", "unit", value=["user", *self.names])
-            mean = settings.name("conventions", "unit_mean", value="requests")
-            unit = f"{verb} the requests of a user, also in {other}, set {columns} and {mean}"
-            hints.append(f"if {names} {unit}")
-        return "; ".join(hints)
+    def _filter_hint(self, file: InputTable) -> str:
+        name, own = self.names[0], file.settings.table[-1]
+        value = own if own in self.values else self.values[0]
+        where = file.settings.of_table("where", value={**file.where, name: value})
+        values = some_values(self.values)
+        read_one = f"read one ({values}): {where}, or filter the table before"
+        return f"if {name!r} names models or stages, {read_one}"
+
+    def _unit_hint(self, file: InputTable) -> str:
+        names = " and ".join(map(repr, self.names))
+        verb = "identifies" if len(self.names) == 1 else "identify"
+        other = "ground truth" if "rank" in file.optional else "recommendations"
+        also = f"add it to the {other}, and" if self.in_truth is False else f"also in the {other},"
+        columns = file.settings.name("data", "unit", value=["user", *self.names])
+        mean = file.settings.name("conventions", "unit_mean", value="requests")
+        return f"if {names} {verb} the requests of a user, {also} set {columns} and {mean}"
 
 
 def find_list_columns(
@@ -123,26 +132,25 @@ def find_list_columns(
     no ranks: these would be duplicate, too.
     """
     file, columns = source.file, source.raw.unread_columns
-    if file.unit:
+    if file.unit or not (has_duplicates or "rank" not in source.columns):
         return None
     if has_duplicates:
         units = possible_units(connection, file, columns)
-    elif "rank" in source.columns:
-        return None
     else:
-        named = filter(_LIST_NAME.search, columns)
+        named = filter(is_list_name, columns)
         units = ((name,) for name in named if _separates_lists(connection, file, name))
     names = next(filter(None, units), None)
     if names is None:
         return None
-    values = first_values(connection, file, names[0]) if len(names) == 1 else []
-    return ListColumns(names, values if 1 < len(values) <= MAX_VALUES else [])
+    return ListColumns(names, column_values(file, names[0]), _are_in_truth(file, names))
 
 
 def _separates_lists(connection: DuckDBPyConnection, file: InputTable, name: str) -> bool:
-    """True if users have several values of a column, which is not one of items."""
+    """True if users have several of a few values of a column, which is not one of items."""
     first, column = f"{UNIT_PREFIX}0", f"{UNIT_PREFIX}1"
     try:
+        if not 1 < len(column_values(file, name)) <= MAX_VALUES:
+            return False
         with separate_schema(connection) as other:
             read_source(other, file.with_unit(["user", name]))
             query = f"""SELECT count(DISTINCT user) > count(DISTINCT {first})
@@ -160,7 +168,7 @@ def with_unit_hint(
     columns = find_list_columns(connection, source, has_duplicates=True) if duplicates else None
     if columns is None:
         return list(problems)
-    hint = columns.hint(source.file, are_in_truth=_are_in_truth(source.file, columns.names))
+    hint = columns.hint(source.file)
     return [
         replace(problem, fix=f"{hint}; else {problem.fix}") if problem in duplicates else problem
         for problem in problems

@@ -202,7 +202,7 @@ def evaluate(
         words,
         is_hashed=False,
         allows_none_relevant=True,
-        where=check_where(where or {}),
+        where=check_where(where),
     )
     try:
         dataset = load_dataset(loader, {NO_FOLD: truth}, tables, users=users)

@@ -51,6 +51,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 )
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import word_problems
+from concord.metrics_core.data.argument_types import Value
 from concord.metrics_core.data.units import unit_problems
 from concord.metrics_core.errors import InputError, SettingNames, as_params_line
 from concord.metrics_core.files import count_items, load_json
@@ -98,7 +99,8 @@ ModelName = Annotated[str, Field(pattern=MODEL_NAME)]
 
 def _check_filter_value(value: Any) -> Any:
     if isinstance(value, date):
-        return str(value)
+        msg = f"write it in quotes, '{value}', as DVC reads no dates"
+        raise ValueError(msg)  # noqa: TRY004 - pydantic reports its location
     if not isinstance(value, str | int | float | bool):
         msg = "write text, a number, true or false"
         raise ValueError(msg)  # noqa: TRY004 - pydantic reports its location
@@ -106,7 +108,7 @@ def _check_filter_value(value: Any) -> Any:
 
 
 # Column -> value of the rows that are read.
-Where = dict[str, Annotated[str | int | float | bool, BeforeValidator(_check_filter_value)]]
+Where = dict[str, Annotated[Value, BeforeValidator(_check_filter_value)]]
 
 
 class TruthFile(Section):
@@ -239,7 +241,7 @@ class BackgroundFile(Section):
     """File of side data.
 
     In the catalogue, `columns` may also name numbers that own metrics read, such as a price.
-    `where`: only rows with these values are read; of the train and of pairs alone.
+    `where`: only rows with these values are read; for `train` and `data.exclude`.
     """
 
     path: str

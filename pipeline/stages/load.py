@@ -129,7 +129,7 @@ def lists_file(params: Params, model: str, entry: ListsFile) -> InputTable:
     """
     table = replace(_table(params, f"models.{model}", entry, LIST_COLUMNS), order=entry.order)
     with suppress(InputError):  # the ground truth has its own messages
-        table = replace(table, truth=truth_files(params)[entry.fold or NO_FOLD])
+        table = replace(table, truth=truth_files(params).get(entry.fold or NO_FOLD))
     return table.with_unit(params.data.unit)
 
 

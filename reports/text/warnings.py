@@ -201,11 +201,10 @@ def _same_file(details: Details) -> Texts:
 
 
 def _several_lists(details: Details) -> Texts:
-    columns = details["columns"]
-    verb = "separates" if len(columns) == 1 else "separate"
+    columns = join_names([*map(repr, details["columns"])])
     return (
-        f"Users seem to have several lists ({details['model']}), which "
-        f"{join_names([*map(repr, columns)])} {verb}. They are read as one list.",
+        f"{columns} may separate several lists of a user ({details['model']}), which are read as "
+        "one list.",
         details["setting"],
     )
 

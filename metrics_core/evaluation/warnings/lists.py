@@ -105,12 +105,11 @@ def _several_lists(models: Models) -> Iterator[DataWarning]:
     It is a notice if no list repeats an item: a column may name the source of each item.
     """
     for model, result in models.items():
-        for quality in (each.quality for each in result.replicate_results):
-            if "several_lists" in quality:
-                severity: Severity = "serious" if quality["duplicates"]["rows"] else "notice"
-                details = {**quality["several_lists"], "model": model}
-                yield DataWarning("several_lists", severity, (model,), details)
-                break
+        qualities = (each.quality for each in result.replicate_results)
+        if quality := next((each for each in qualities if "several_lists" in each), None):
+            severity: Severity = "serious" if quality["duplicates"]["rows"] else "notice"
+            details = {**quality["several_lists"], "model": model}
+            yield DataWarning("several_lists", severity, (model,), details)
 
 
 def _counted_duplicates(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:

@@ -14,7 +14,8 @@ from concord.metrics_core.errors import InputError, params_keys
 
 USERS = [f"u{n}" for n in range(12)]
 TRUTH = {user: ["a"] for user in USERS}
-REQUESTS = "identifies the requests of a user, also in the ground truth, set `data.unit: [user, "
+REQUESTS = "identifies the requests of a user, "
+UNIT = "set `data.unit: [user, "
 READ_ONE = "names models or stages, read one ("
 
 
@@ -66,15 +67,49 @@ def test_a_column_of_both_tables_separates_requests(tmp_path: Path, column: str)
     truth = {"user": USERS, "item": "a", column: "als"}
     fix = _fix(_ranked(column, ["als", "bpr"]), tmp_path, truth)
 
-    assert fix.startswith(f"if {column!r} {REQUESTS}{column}]`")
+    assert fix.startswith(f"if {column!r} {REQUESTS}also in the ground truth, {UNIT}{column}]`")
     assert READ_ONE not in fix
 
 
-def test_many_values_are_no_models(tmp_path: Path) -> None:
+def test_many_sessions_are_no_models(tmp_path: Path) -> None:
     values = [f"s{n}" for n in range(40)]
     fix = _fix(_ranked("session", values), tmp_path, {"user": USERS, "item": "a"})
 
-    assert fix.startswith(f"if 'session' {REQUESTS}session]`")
+    assert fix.startswith(f"if 'session' {REQUESTS}add it to the ground truth, and {UNIT}session]`")
+
+
+def test_many_models_are_no_sessions(tmp_path: Path) -> None:
+    values = [f"m{n:02}" for n in range(40)]
+    fix = _fix(_ranked("model", values), tmp_path, {"user": USERS, "item": "a"})
+
+    assert READ_ONE + "m00, m01" in fix
+    assert "… (40 in all)): `models.bpr.where: {model: m00}`" in fix
+    assert REQUESTS not in fix
+
+
+def test_hints_lead_to_one_list_if_two_columns_separate_lists() -> None:
+    lists = pl.concat(
+        _ranked("model", ["x", "y"]).with_columns(stage=pl.lit(stage)) for stage in ("a", "b")
+    )
+    where: dict[str, Any] = {}
+    for name, value in (("model", "x"), ("stage", "a")):
+        with pytest.raises(InputError) as error:
+            cc.evaluate(lists, TRUTH, metrics=["RR"], where=where)
+        where[name] = value
+        assert f"`where={{'recs': {where}}}`" in str(error.value)
+
+    assert cc.evaluate(lists, TRUTH, metrics=["RR"], where=where)["RR"] == 1
+
+
+def test_warning_and_error_give_the_same_advice() -> None:
+    lists = _scored("search_system", ["als", "bpr"])
+    with pytest.raises(InputError) as error:
+        cc.evaluate(lists, TRUTH, metrics=["RR"])
+    conventions = cc.preset("standard", duplicates="keep")
+    warnings = cc.evaluate(lists, TRUTH, metrics=["RR"], conventions=conventions).warnings
+    (warning,) = (each for each in warnings if each.code == "several_lists")
+
+    assert warning.fix in str(error.value)
 
 
 @pytest.mark.parametrize("duplicates", ["keep", "first", "drop"])
@@ -86,7 +121,7 @@ def test_lists_that_are_read_as_one_are_a_serious_warning(duplicates: Any, colum
     (warning,) = (each for each in warnings if each.code == "several_lists")
 
     assert warning.severity == "serious"
-    assert f"which {column!r} separates" in warning.sentence
+    assert f"{column!r} may separate several lists of a user" in warning.sentence
     assert f"`where={{'recs': {{{column!r}: 'als'}}}}`" in warning.fix
 
 

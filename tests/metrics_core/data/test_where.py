@@ -1,8 +1,10 @@
 """Only the rows that a filter names are read: `where`, in every form of a table."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +135,14 @@ def test_empty_lists_of_other_rows_are_not_counted(
         ([0.5, 0.25], 0.5),
         ([True, False], True),
         (["True", "False"], True),
+        (["TRUE", "FALSE"], "true"),
+        ([True, False], "True"),
+        ([-4.0, -5.0], -4),
+        (["-4.0", "-5.0"], -4.0),
+        ([1e15, 2e15], 1e15),
+        ([Decimal("1.00"), Decimal("2.50")], 1),
+        ([datetime(2026, 11, 1), datetime(2026, 11, 2)], "2026-11-01"),
+        (["1.10", "1.1"], "1.10"),
         ([date(2026, 11, 1), date(2026, 11, 2)], "2026-11-01"),
     ],
 )
@@ -151,9 +161,11 @@ def test_values_are_equal_as_they_are_written(
 @pytest.mark.parametrize(
     ("where", "problem", "fix"),
     [
+        ({"algorithm": "bpr", "seed": 1}, "no row has 'bpr' in 'algorithm' and 1 in 'seed'", ""),
+        ({"algorithm": "bpr", "seed": 8}, "column 'seed': no row has 8", "its values: 1, 2"),
         ({"algorithm": "alss"}, "column 'algorithm': no row has 'alss'", "its values: als, bpr"),
         ({"algo": "als"}, "column 'algo': is missing; the columns are: user, item", "name another"),
-        ({"score": 0.9}, "column 'score': is read as data", "only separates rows"),
+        ({"score": 0.9}, "column 'score': is read as data", "filter the table before"),
     ],
 )
 @pytest.mark.parametrize("form", ["rows, parquet", "rows, polars", "rows, JSON lines", "CSV"])
@@ -186,12 +198,39 @@ def test_a_message_names_the_row_of_the_whole_table(tmp_path: Path, form: str) -
     assert f" {last} (user 'u1', item 'b')" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("method", "name"), [("write_parquet", "a.parquet"), ("write_ndjson", "a.jsonl")]
+)
+def test_a_model_of_empty_lists_is_read_if_they_are_kept(
+    tmp_path: Path, method: str, name: str
+) -> None:
+    lists = {"user": ["u1", "u1"], "algorithm": ["als", "bpr"], "items": [[], ["a"]]}
+    getattr(pl.DataFrame(lists), method)(tmp_path / name)
+    options: dict[str, Any] = {"metrics": ["RR"], "where": {"algorithm": "als"}}
+    kept = cc.evaluate(tmp_path / name, TRUTH, input={"empty_lists": "keep"}, **options)
+
+    assert kept["RR"] == 0
+    with pytest.raises(InputError, match="has no rows"):
+        cc.evaluate(tmp_path / name, TRUTH, **options)
+
+
+def test_other_lines_decide_nothing_about_the_lines_that_are_read(tmp_path: Path) -> None:
+    lines = [
+        {"user": "u1", "algorithm": "bpr", "items": ["a", "b"], "scores": [1]},
+        {"user": "u1", "algorithm": "als", "items": ["a", "b"]},
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+
+    assert cc.evaluate(path, TRUTH, metrics=["RR"], where={"algorithm": "als"})["RR"] == 1 / 3
+
+
 def test_hashes_are_those_of_the_rows(tmp_path: Path) -> None:
     table = open_table("recs", FORMS["CSV"](ROWS, tmp_path), {})
     filters: list[Mapping[str, Any]] = [
         {"algorithm": "als"},
         {"algorithm": "als", "seed": 1},
-        {"seed": 1, "algorithm": "als"},
+        {"seed": "1.0", "algorithm": "als"},
     ]
     hashes = [
         (quality["sha256"], quality["md5"])
@@ -206,7 +245,7 @@ def test_hashes_are_those_of_the_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ({"algorithm": None}, "where: recs: 'algorithm': None is no value"),
+        ({"algorithm": None}, "where: recs: 'algorithm': cannot be None"),
         ({"items": {"a": 1}}, "where: 'items': is not a table with a filter"),
         ("algorithm", "where: is not a dict"),
     ],
@@ -226,6 +265,19 @@ def test_one_table_of_models_is_compared_as_a_table_for_each(tmp_path: Path, for
     assert compared.leaderboard.equals(expected.leaderboard)
     assert compared.differences.equals(expected.differences)
     assert [str(each) for each in compared.warnings] == [str(each) for each in expected.warnings]
+
+
+def test_a_model_of_one_table_has_its_own_filter() -> None:
+    options: dict[str, Any] = {"metrics": ["RR"], "baseline": "als", "panel": False}
+    compared = cc.compare(
+        ROWS.with_columns(stage=pl.col("item")),
+        TRUTH,
+        model="algorithm",
+        where={"bpr": {"stage": "a"}},
+        **options,
+    )
+
+    assert compared.leaderboard["mean"].to_list() == [1.0, 1 / 3]
 
 
 def test_where_of_all_lists_and_of_other_tables() -> None:
@@ -262,7 +314,7 @@ def test_where_of_all_lists_and_of_other_tables() -> None:
     [
         (ROWS, None, r"models: is one table\n.*`model='algorithm'`"),
         (ROWS, "algo", r"models: column 'algo': is missing.*\n.*in `model`"),
-        ({"als": ROWS}, "algorithm", "models: is no table, and `model` names a column"),
+        ({"als": ROWS}, "algorithm", "models: is not a table, and `model` names a column"),
         (
             ROWS.with_columns(algorithm=pl.lit(None, pl.String)),
             "algorithm",
