@@ -53,7 +53,8 @@ def row_number(position: int) -> str:
 def read_columnar(file: InputTable, rank_base: int) -> RawRows:
     parts = open_parts(file)
     schema = unite_schemas(parts)
-    layout = find_layout(file, schema)
+    head = file.rows.slice(0, 1).to_pylist() if file.rows is not None else []
+    layout = find_layout(file, schema, head[0] if head else None)
     first_rank = rank_base if is_ranked_by_index(file, layout, schema) else None
     builder = RowBuilder(layout, _column_kinds(file, parts, layout), first_rank)
     n_read: list[int] = []  # rows of each part that are read so far

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,8 +31,9 @@ from concord.metrics_core.data.input_table import (
     is_row_level,
     without_absent,
 )
+from concord.metrics_core.data.lists_as_text import refuse_lists_as_text
 from concord.metrics_core.data.row_filter import RowFilter
-from concord.metrics_core.errors import Problem, raise_problems, refuse
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 
 Numbers = NDArray[np.int64]
 
@@ -93,18 +95,29 @@ class TableLayout:
         return kind
 
 
-def find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
-    """Return the layout of a table with this schema.
+def find_layout(
+    file: InputTable, schema: pa.Schema, row: Mapping[str, Any] | None = None
+) -> TableLayout:
+    """Return the layout of a table with this schema; `row` is its first row, if it is known.
 
     Raises
     ------
     InputError
-        If a column is missing, duplicate or ambiguous.
+        If a column is missing, duplicate or ambiguous, or holds lists as text.
     """
+    row = row or dict.fromkeys(schema.names)
+    holds_items = {"user", "item"} <= {*file.required}
     names = _value_names(schema)
     aliases = find_aliases(file, names)
     mapped = without_absent(replace(file, columns={**file.columns, **aliases}), names)
-    layout = _find_layout(mapped, schema)
+    try:
+        layout = _find_layout(mapped, schema)
+    except InputError:
+        if holds_items:
+            refuse_lists_as_text(file, row, None)
+        raise
+    if holds_items:
+        refuse_lists_as_text(file, row, layout.columns)
     raise_problems(_filter_problems(file, layout, schema))
     return replace(layout, aliases=aliases, filter_columns=tuple(file.where))
 

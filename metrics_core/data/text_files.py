@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import IO, Any
 
 import duckdb
@@ -39,7 +39,9 @@ def read_delimited(file: InputTable) -> RawRows:
     header = read_header(file, delimiter)
     if not {*map(file.original_name, file.required)} <= {*header}:
         _refuse_trec_line(file, delimiter.join(header))
-    layout = find_layout(file, pa.schema([(name, pa.string()) for name in header]))
+    first = next((row for row, _ in islice(_rows(file.path, delimiter), 1, None) if row), ())
+    values = dict(zip_longest(header, first[: len(header)]))
+    layout = find_layout(file, pa.schema([(name, pa.string()) for name in header]), values)
     builder = RowBuilder(layout, dict.fromkeys(layout.columns, "text"))
     raw = RawRows(builder.output_kinds, partial(_line_name, file.path, delimiter))
     raw.filter = RowFilter(file.where)

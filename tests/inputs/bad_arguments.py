@@ -39,6 +39,8 @@ TABLES = {
                          "recs: the index holds 'user' and 'item'"),
     "query_in_the_index": (LISTS.rename({"user": "qid"}).to_pandas().set_index("qid"),
                            "recs: the index holds 'qid'\n  fix: give `frame.reset_index()`"),
+    "lists_as_text": (pl.DataFrame({"user": ["u"], "items": ["[1, 2]"]}),
+                      "recs: column 'items' holds lists as text: '[1, 2]'"),
     "empty_text": ("", "recs: is an empty path"),
     "content_of_a_file": ("user,item,rank\n" * 300, "is not a valid path: File name too long"),
     "missing_path": ("recs.parquet", "recs.parquet: there is no such file"),

@@ -195,6 +195,26 @@ COLUMNS = [
     BadTruth("ratings_without_header", "196\t242\t3\t881250949\n",
              "column 'user': is missing; the columns are: 196, 242, 3, 881250949", None,
              file="a.tsv"),
+    *(Bad(f"lists_as_text_{name}", content, f"column {column!r} holds lists as text: {text!r}",
+          f"write one row per item; or `frame['items'] = frame[{column!r}]{convert}`, "
+          "and JSON lines or parquet", settings={"columns": names})
+      for name, content, column, text, convert, names in (
+          ("of_kaggle", "customer_id,prediction\n00f,0568601043 0751471001\n", "prediction",
+           "0568601043 0751471001", ".str.split()", {}),
+          ("of_kaggle_named", "customer_id,prediction\n00f,99 3 1\n", "prediction", "99 3 1",
+           ".str.split()", {"user": "customer_id", "item": "prediction"}),
+          ("of_to_csv", "user,items\nu,\"['a', 'b']\"\n", "items", "['a', 'b']",
+           ".map(ast.literal_eval)", {}),
+          ("of_one_item", "user,item\nu,['a']\n", "item", "['a']", ".map(ast.literal_eval)", {}),
+          ("of_json", 'user,items,scores\nu,"[""a"", ""b""]","[2, 1]"\n', "items", '["a", "b"]',
+           ".map(ast.literal_eval)", {}))),
+    BadTruth("lists_as_text_in_truth", "user,item\nu,\"['a', 'b']\"\n",
+             "column 'item' holds lists as text: \"['a', 'b']\"", None),
+    *(type_("one_column_for_each_item", content, "has a column for each item of a list: id_1, id_2",
+            "write one row per item; or `frame['items'] = frame[['id_1', 'id_2']].values.tolist()`,"
+            " and JSON lines or parquet")
+      for type_, content in ((Bad, "user,id_1,id_2\nu,a,b\n"),
+                             (BadParquet, pa.table({"user": ["u"], "id_1": [1], "id_2": [2]})))),
     Bad("byte_order_mark_not_at_the_beginning", "\n\n\n\ufeffuser,item,rank\nu,a,1\n",
         "column 'user': is missing; the columns are: \\ufeffuser, item, rank",
         "did you mean '\\ufeffuser'? Else name its own column: `models.m.columns: {user: …}`"),
