@@ -1,6 +1,7 @@
 """Formats of tables, and checks of paths before a table is read."""
 
 import difflib
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ FORMATS = {
 }
 DELIMITERS = {name: row.delimiter for name, row in FORMATS.items() if row.delimiter}
 UNNAMED = tuple(name for name, row in FORMATS.items() if not row.has_names)
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 COPY_AGAIN = "write or copy the file again"
 ENDINGS = {ending: name for name, row in FORMATS.items() for ending in row.endings}
 
@@ -94,6 +96,15 @@ def check_path(path: AnyPath, settings: SettingNames) -> None:
     refuse_special(path, f"write its content to a file, and {settings.path_fix}")
     if path.is_file() and path.stat().st_size == 0:
         raise _empty_file_error(path)
+    if path.is_file() and _is_lfs_pointer(path):
+        fix = "run `git lfs pull`; in CI, check out with `lfs: true`"
+        raise refuse(str(path), "is a pointer of Git LFS, not the data", fix)
+
+
+def _is_lfs_pointer(path: Path) -> bool:
+    with suppress(OSError), path.open("rb") as file:  # the reader names what cannot be opened
+        return file.read(len(_LFS_POINTER)) == _LFS_POINTER
+    return False
 
 
 def _missing_file_error(path: Path, settings: SettingNames) -> InputError:

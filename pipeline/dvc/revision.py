@@ -235,8 +235,13 @@ class RevisionFiles:
         return copy
 
 
-def missing_results(revision: str, paths: Sequence[Path]) -> Problem:
+def missing_results(files: RevisionFiles, paths: Sequence[Path]) -> Problem:
     """Return the problem of results that are neither in git nor in DVC's cache or remote."""
+    revision = files.revision
+    if not files.lock.text:
+        problem = f"no {LOCK} of this folder is in git at that revision"
+        fix = f"commit {LOCK} after `dvc repro`, and name that revision"
+        return Problem(f"results of {revision}", problem, fix)
     problem = f"{paths[0]} is neither in DVC's cache nor on a remote"
     if len(paths) > 1:
         problem = f"{len(paths)} files are neither in DVC's cache nor on a remote, first {paths[0]}"
@@ -402,7 +407,7 @@ def _find_results(
         else:
             found.setdefault(name, {})[kind] = file
     if missing:
-        problems.append(missing_results(files.revision, missing))
+        problems.append(missing_results(files, missing))
     raise_problems(problems)
     return found
 
@@ -422,7 +427,7 @@ def comparison_at(revision: str, folder: Path = Path()) -> Comparison:
         path = folders["comparison"] / COMPARISON
         file = files.find(path, output=path.parent)
         if file is None:
-            raise InputError([missing_results(revision, [path])])
+            raise InputError([missing_results(files, [path])])
         try:
             return read_comparison(file)
         except InputError as error:

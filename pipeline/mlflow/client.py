@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, NamedTuple, TextIO
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from concord.pipeline.params.repository import PARAMS, original_project
 from concord.pipeline.running.failures import without_credentials
@@ -44,7 +44,7 @@ SLOW = Failure(
     "did not answer in time", "try again later, or set MLFLOW_HTTP_REQUEST_TIMEOUT (seconds)"
 )
 BUSY = Failure("is busy or has an internal error", "try again later, or look at the server's log")
-DENIED = Failure("denies access", _LOG_IN)
+DENIED = Failure("denies access", f"get the permission to edit the experiment, {_LOG_IN}")
 FAILED = Failure("failed", f"look at the server's log, {_LOG_IN}")
 IN_USE = Failure("is in use by another process", "try again when the other process has ended")
 UNUSABLE = Failure(
@@ -197,8 +197,22 @@ class Tracking:
         first_line = next(iter(self.redact(details).strip().splitlines()), "")
         return TrackingError(
             f"MLflow at {self.safe_uri} {failure.reason}: {first_line[:_MAX_DETAILS]} "
-            f"(the results are on disk; {failure.fix}, then `{LOG_AGAIN}`)",
+            f"(the results are on disk; {failure.fix}{self._proxy_fix}, then `{LOG_AGAIN}`)",
             failure.reason,
+        )
+
+    @property
+    def _proxy_fix(self) -> str:
+        """Return the end of a fix; empty if no proxy of the environment is between."""
+        from requests.utils import get_environ_proxies, select_proxy
+
+        proxy = self.is_server and select_proxy(self.uri, get_environ_proxies(self.uri))
+        if not proxy:
+            return ""
+        host = urlsplit(self.safe_uri).hostname
+        return (
+            f"; look at the proxy {without_credentials(proxy)}, "
+            f"or set NO_PROXY={host} to reach it directly"
         )
 
     @contextmanager

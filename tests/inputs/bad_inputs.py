@@ -115,6 +115,9 @@ def _socket(path: Path) -> None:
 
 FILES = [
     Bad("zero_bytes", "", "is empty (0 bytes)", "check what wrote the file", page=2),
+    Bad("pointer_of_git_lfs", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+        "is a pointer of Git LFS, not the data",
+        "run `git lfs pull`; in CI, check out with `lfs: true`"),
     Bad("header_only", LISTS, "has no rows", NO_ROWS, page=3),
     *(Bad(f"header_without_line_end_empty_lists_{policy}", LISTS.strip(), "has no rows",
           "check what wrote it; its header has to end with a line break",

@@ -443,6 +443,22 @@ def test_lost_results_are_named_with_a_fix(project: Path) -> None:
     assert two.stderr.count("dvc fetch --all-commits") == 1
 
 
+def test_a_revision_without_dvc_lock_is_named(project: Path) -> None:
+    index = {"GIT_INDEX_FILE": str(project / ".git" / "without-lock")}
+    run(project, "git", "read-tree", "v1", **index)
+    run(project, "git", "rm", "-qf", "--cached", "dvc.lock", **index)
+    tree = run(project, "git", "write-tree", **index).strip()
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    commit = run(project, "git", *identity, "commit-tree", "-m", "no lock", tree).strip()
+    refused = attempt(project, "concord", "diff", commit)
+
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        f"results of {commit}: no dvc.lock of this folder is in git at that revision\n"
+        "  fix: commit dvc.lock after `dvc repro`, and name that revision\n"
+    )
+
+
 def test_dvc_metrics_diff_has_a_row_per_model_and_primary_metric(project: Path) -> None:
     content = json.loads(run(project, "dvc", "metrics", "diff", "v1", "--json"))
     (changed,) = content.values()

@@ -51,7 +51,7 @@ FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, th
         11,
         Fault(path="/mlflow-artifacts/", status=403),
         "denies access: 403 Client Error",
-        LOG_IN,
+        "get the permission to edit the experiment",
     ),
     "login page": (11, LOGIN_FORM, "failed: ", LOG_IN),
     "lost after a batch is stored": (12, LOST, "cannot be reached: ", "start the server"),
@@ -149,6 +149,26 @@ def test_a_server_that_is_down_is_named(project: Path, monkeypatch: pytest.Monke
         "params.yaml, then `concord log --again`)"
     )
     assert refused.value.reason == "cannot be reached"
+
+
+def test_the_proxy_of_the_environment_is_named(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    monkeypatch.setenv("http_proxy", f"http://ann:s3cret@{address}")
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.setenv("NO_PROXY", "")
+    params = params_of(write_project(project, uri="http://mlflow.example:5000"))
+    with pytest.raises(TrackingError) as refused:
+        log(params)
+    monkeypatch.setenv("no_proxy", "mlflow.example")
+    with pytest.raises(TrackingError) as direct:
+        log(params)
+
+    fix = f"look at the proxy http://{address}, or set NO_PROXY=mlflow.example to reach it directly"
+    assert fix in str(refused.value)
+    assert "s3cret" not in str(refused.value)
+    assert "proxy" not in str(direct.value)
 
 
 PASSWORD = "a pass: word/@1"
