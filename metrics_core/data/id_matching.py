@@ -37,6 +37,7 @@ WHERE lists.listed AND NOT truth.listed
 """
 # Normal forms: text that a table of floats wrote with `.0`; ids in another case or zero-padded.
 _UNICODE_FORM = r"regexp_replace(nfc_normalize({x}), '^(-?[0-9]+)[.]0$', '\1')"
+_PADDING = "-1"  # fills short lists in other tools
 _LOOSE_FORM = "ltrim(lower({x}), '0')"
 _UNKNOWN_ITEMS = """
 SELECT count(*), count(DISTINCT user), count(DISTINCT item), min((user, item))
@@ -200,7 +201,8 @@ def match_id_sets(ids: IdSource, context: IdMatchContext) -> dict[str, Any]:
     dict
         `users` and `items`: numbers of recommended ids (`listed`), of those in the ground truth
         (`known`), and of those in it only in another case or with other leading zeros (`alike`);
-        if no item is known, one of the lists and one of the ground truth (`example`).
+        if no item is known, one of the lists and one of the ground truth (`example`);
+        the id -1 if the lists alone have negative numbers (`padding`).
         `unknown_items`: number of rows with items not in the catalogue; None without a catalogue.
 
     Raises
@@ -231,8 +233,11 @@ def match_id_sets(ids: IdSource, context: IdMatchContext) -> dict[str, Any]:
         }
         for column, (listed, known) in counts.items()
     }
+    first_listed, first_known = ids.first_ids("item") if "item" in unmatched else (None, None)
     if counts["item"][0] and not (counts["item"][1] or match["items"]["alike"]):
-        match["items"]["example"] = list(ids.first_ids("item"))
+        match["items"]["example"] = [first_listed, first_known]
+    if str(first_listed) == _PADDING and not str(first_known).startswith("-"):
+        match["items"]["padding"] = first_listed
     return match | {"unknown_items": None if unknown is None else int(unknown[0])}
 
 

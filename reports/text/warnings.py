@@ -200,6 +200,14 @@ def _same_file(details: Details) -> Texts:
     )
 
 
+def _padding_item(details: Details) -> Texts:
+    return (
+        f"Lists of {join_names(details['models'])} hold the item {details['item']}, and no other "
+        "table has a negative id. If it fills short lists, it counts as an item that nobody wants.",
+        "leave its rows out where the lists are made",
+    )
+
+
 def _several_lists(details: Details) -> Texts:
     columns = join_names([*map(repr, details["columns"])])
     return (
@@ -504,6 +512,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "order_not_identifiable": _order_not_identifiable,
     "outlying_training": _outlying_training,
     "own_id_listed": _own_id_listed,
+    "padding_item": _padding_item,
     "propensity": _propensity,
     "same_file": _same_file,
     "sampled_candidates": _sampled_candidates,

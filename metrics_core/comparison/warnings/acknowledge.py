@@ -62,6 +62,7 @@ _WITHOUT_EXTENT = {
     "nobody_relevant",
     "order_not_identifiable",
     "outlying_training",
+    "padding_item",
     "propensity",
     "same_file",
     "sampled_candidates",

@@ -266,6 +266,10 @@ def id_warnings(models: Models, settings: SettingNames) -> Iterator[DataWarning]
         listed, known = matches[unmatched[0]]["items"].get("example", (None, None))
         details = {"listed": listed, "known": known}
         yield DataWarning("no_common_item", "serious", unmatched, details)
+    padded = tuple(m for m, each in matches.items() if "padding" in each.get("items", {}))
+    if padded:
+        details = {"item": matches[padded[0]]["items"]["padding"]}
+        yield DataWarning("padding_item", "notice", padded, details)
     rows = _positive({m: each.get("unknown_items") or 0 for m, each in matches.items()})
     if rows:
         most = max(rows, key=rows.__getitem__)
