@@ -21,11 +21,11 @@ from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.dvc.training import flatten
 from concord.pipeline.init.discovery import Discovery
+from concord.pipeline.init.model_names import baseline_of
 from concord.pipeline.init.tables import (
     Table,
     has_duplicates,
     has_times,
-    is_baseline,
     longest_list,
     value_range,
 )
@@ -185,7 +185,7 @@ def choose(discovery: Discovery, project: Path, title: str) -> tuple[Content, tu
             *(metric for name, metric in metric_by_table.items() if name in background),
         ],
         "ks": ks,
-        "baseline": next(filter(is_baseline, models), next(iter(models))),
+        "baseline": baseline_of(models),
         "primary": [f"nDCG@{k}"],
         "min_effect": "2%",
         "segments": SEGMENTS if "train" in background else (),

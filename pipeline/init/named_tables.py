@@ -67,7 +67,8 @@ def find_tables(
         problem = f"{truth!r} is named as ground truth and as a model"
         raise refuse(COMMAND_LINE, problem, "name another file for one of them")
     names = columns.shared
-    discovery = discover(current, project / "results", files, names)
+    named_truth = None if truth is None else files[-1]
+    discovery = discover(current, project / "results", files, names, named_truth)
     if truth is not None:
         discovery.tables["truth"] = _table(files[-1], "truth", names, discovery)
     if lists:
@@ -199,6 +200,14 @@ def print_discovery(
     print_list("found", [f"{name:<18} {_table_text(table)}{run}" for name, table, run in found])
     skipped = [f"{os.path.relpath(table.path)}: {table.reason}" for table in discovery.skipped]
     print_list("not used", skipped)
+    for name, truth in [*discovery.data_sets.items()][:1]:
+        path, folder = (
+            shlex.quote(each) for each in (os.path.relpath(truth), f"evaluation/{name}")
+        )
+        print_text(
+            f"other data sets: `concord init --truth {path} --dir {folder}`; "
+            "`concord study` compares models over data sets"
+        )
     print_list(
         "missing; `dvc pull` or `dvc repro` creates it", [*map(os.path.relpath, discovery.missing)]
     )

@@ -41,9 +41,6 @@ ROLE_WORDS: Mapping[str, str] = {
     "users": "users user customers visitors members",
 }
 _WORD = re.compile(r"[a-z]+")
-BASELINE_NAMES = (
-    "popularity popular bm25 mostpopular pop toppop mostpop topsellers bestsellers baseline random"
-)
 
 
 def guess_list_column(names: Sequence[str]) -> str | None:
@@ -64,22 +61,49 @@ def role_in_path(path: str, roles: Iterable[str]) -> str | None:
     return roles_in_path[-1] if roles_in_path else None
 
 
-def is_baseline(model: str) -> bool:
-    """True if a model has the name of a usual baseline."""
-    return normalise_name(model) in BASELINE_NAMES.split()
-
-
 TREC = {"run": ("user", "item", "rank", "score"), "qrels": ("user", "item", "grade")}
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file that may be a table: format, columns, and columns with a list in each row."""
+    """A file that may be a table.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    format : str
+        Its format.
+    columns : tuple of str
+        Columns as `columns` of params.yaml names them: fields of lists of structs, too.
+    list_columns : tuple of str
+        Columns with a list in each row.
+    struct_column : str
+        The column with lists of structs; empty if there is none.
+    """
 
     path: Path
     format: str
     columns: tuple[str, ...]
     list_columns: tuple[str, ...] = ()
+    struct_column: str = ""
+
+    @classmethod
+    def with_fields(
+        cls,
+        path: Path,
+        format_: str,
+        columns: Sequence[str],
+        lists: Mapping[str, Sequence[str]],
+    ) -> "TableFile":
+        """Return a table with the fields of its only lists of structs; other `lists` have none."""
+        structs = [name for name, fields in lists.items() if fields]
+        plain = [name for name in lists if name not in structs]
+        if len(structs) != 1:
+            return cls(path, format_, tuple(columns), tuple(plain))
+        fields = lists[structs[0]]
+        names = dict.fromkeys([*(name for name in columns if name not in structs), *fields])
+        return cls(path, format_, tuple(names), (*plain, *fields), structs[0])
 
 
 def inspect_file(path: Path) -> TableFile | None:
@@ -107,8 +131,17 @@ def _read_schema(path: Path, format_: str) -> TableFile:
     else:
         with pa.memory_map(str(path)) as file:
             schema = pa.ipc.open_file(file).schema
-    lists = [f.name for f in schema if pa.types.is_list(f.type) or pa.types.is_large_list(f.type)]
-    return TableFile(path, format_, tuple(schema.names), tuple(lists))
+    lists = {
+        each.name: _field_names(each.type.value_type)
+        for each in schema
+        if pa.types.is_list(each.type) or pa.types.is_large_list(each.type)
+    }
+    return TableFile.with_fields(path, format_, schema.names, lists)
+
+
+def _field_names(kind: pa.DataType) -> list[str]:
+    """Return the fields of a struct; none of another type."""
+    return [each.name for each in kind] if pa.types.is_struct(kind) else []
 
 
 def _read_header(path: Path, format_: str) -> TableFile:
@@ -120,8 +153,14 @@ def _read_keys(path: Path, format_: str) -> TableFile:
     row = json.loads(first_line(path))
     if not isinstance(row, dict):
         return TableFile(path, format_, ())
-    lists = [name for name, value in row.items() if isinstance(value, list | dict)]
-    return TableFile(path, format_, tuple(row), tuple(lists))
+    lists = {name: value for name, value in row.items() if isinstance(value, list | dict)}
+    fields = {
+        name: [*value[0]]
+        if isinstance(value, list) and value and isinstance(value[0], dict)
+        else []
+        for name, value in lists.items()
+    }
+    return TableFile.with_fields(path, format_, [*row], fields)
 
 
 def _trec_columns(path: Path, format_: str) -> TableFile:
@@ -171,7 +210,7 @@ _TIME_ROWS = 1_000  # rows whose times are parsed
 def longest_list(file: TableFile, unit: Sequence[str]) -> int | None:
     """Return the length of the longest list of a unit; None if the rows are not read."""
     longest = pl.struct(unit).value_counts().struct[1].max()
-    row = None if file.list_columns else _select_row(file, longest)
+    row = _select_row(file, longest)
     return int(row[0]) if row and row[0] else None
 
 
@@ -186,7 +225,7 @@ def value_range(file: TableFile, column: str) -> tuple[float, float] | None:
 def has_duplicates(file: TableFile, columns: Sequence[str]) -> bool:
     """True if two rows are equal in these columns."""
     row = _select_row(file, pl.len(), pl.struct(columns).n_unique().alias("different"))
-    return row is not None and not file.list_columns and row[1] < row[0]
+    return row is not None and row[1] < row[0]
 
 
 def has_times(file: TableFile, column: str) -> bool:
@@ -219,15 +258,16 @@ def _select_row(file: TableFile, *expressions: pl.Expr) -> tuple[Any, ...] | Non
 
 
 def _scan(file: TableFile) -> pl.LazyFrame | None:
-    """Return the rows; None for formats and sizes that would take long."""
-    path = file.path
-    if not path.exists():
+    """Return the rows, one per item; None for formats and sizes that would take long."""
+    path, structs = file.path, file.struct_column
+    if not path.exists() or (file.list_columns and not structs):
         return None
     parts = parts_of(path)
     if sum(part.stat().st_size for part in parts) > _MAX_BYTES:
         return None
     if file.format == "parquet":
-        return pl.scan_parquet(parts, glob=False, hive_partitioning=False)
+        frame = pl.scan_parquet(parts, glob=False, hive_partitioning=False)
+        return frame.explode(structs, empty_as_null=False).unnest(structs) if structs else frame
     if file.format in DELIMITERS and path.suffix != ".gz":
         return pl.scan_csv(path, separator=DELIMITERS[file.format], infer_schema=False, glob=False)
     return None
@@ -235,8 +275,9 @@ def _scan(file: TableFile) -> pl.LazyFrame | None:
 
 Columns = dict[str, str]  # column of Concord -> column of the table
 _Judgements = Literal["truth", "validation", "train", "train judgements"]
-Role = _Judgements | Literal["items", "users", "lists", "validation lists", "unknown"]
-_SPLITS = ("truth", "validation", "train")
+_Lists = Literal["lists", "validation lists", "predictions"]
+Role = _Judgements | _Lists | Literal["items", "users", "unknown"]
+SPLITS = ("truth", "validation", "train")
 ROLE_COLUMNS: Mapping[str, tuple[str, ...]] = {  # columns of Concord that are read in each role
     "truth": ("user", "item", "grade", "time"),
     "validation": ("user", "item", "grade", "time"),
@@ -246,6 +287,7 @@ ROLE_COLUMNS: Mapping[str, tuple[str, ...]] = {  # columns of Concord that are r
     "users": ("user",),
     "lists": ("user", "item", "rank", "score"),
     "validation lists": ("user", "item", "rank", "score"),
+    "predictions": ("user", "item"),
     "unknown": ("user", "item"),
 }
 
@@ -285,13 +327,16 @@ def _interaction_role(file: TableFile, path: str, columns: Columns) -> Role:
     """Return the role of a table of users and items.
 
     A table with rank or score is lists, unless it has grades too, or its file or folder has the
-    name of a split. A table with many items per row is lists, too.
+    name of a split. Grades beside scores are those of held-out pairs. A table with many items per
+    row is lists, too.
     """
-    role = role_in_path(path, (*_SPLITS, "lists"))
-    split = role_in_path("/".join(Path(path).parts[-2:]), _SPLITS)
+    role = role_in_path(path, (*SPLITS, "lists"))
+    split = role_in_path("/".join(Path(path).parts[-2:]), SPLITS)
     if ("rank" in columns or "score" in columns) and "grade" not in columns:
         is_run = ".run" in file.path.suffixes
         role = "lists" if is_run or split is None or role_in_path(path, ("lists",)) else split
+    if role == "lists" and {"score", "grade"} <= {*columns} and "rank" not in columns:
+        return "predictions"
     if role == "lists" and split == "validation":
         return "validation lists"
     if role == "train" and "qrels" in _WORD.findall(path.casefold()):

@@ -1,7 +1,9 @@
 """`concord init` in other repositories: files that it writes, keeps and refuses."""
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from concord.pipeline.init.project import init, upgrade
 from concord.pipeline.init.validation import validate
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_files import load_yaml
+from concord.pipeline.running.stage import BROKEN_PIPE
 from tests.pipeline.init.repository import (
     ITEMS,
     LISTS,
@@ -428,6 +431,42 @@ def test_a_dry_run_shows_the_files_and_writes_none(
 
     assert "-  resamples: 500 #" in (output := capsys.readouterr().out)
     assert "+++ evaluation/dvc.yaml" not in output
+
+
+def test_without_dvc_git_ignores_results_and_an_existing_gitignore_stays(root: Path) -> None:
+    run_program(root, "concord", "init", "--no-dvc")
+    ignored = "evaluation/results/summary/als.json evaluation/mlflow.db evaluation/mlruns/1"
+    shown = run_program(root, "git", "check-ignore", *ignored.split())
+    assert shown.split() == ignored.split()
+
+    write(root / "evaluation", {".gitignore": "/own/\n"})
+    run_program(root, "concord", "init", "--no-dvc", "--force")
+    assert (root / "evaluation/.gitignore").read_text() == "/own/\n"
+
+
+def test_files_are_written_before_a_closed_pipe_ends_the_output(root: Path) -> None:
+    program = "import sys; from concord.pipeline.commands.cli import main; main(['init'])"
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, stdout=writer, check=False)
+    os.close(writer)
+
+    assert done.returncode == BROKEN_PIPE
+    assert set(tree(root)) >= NEW
+
+
+def test_other_data_sets_lead_to_evaluations_of_their_own(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "data/test.csv").unlink()
+    write(root, {f"split/{name}/test.csv": TRUTH for name in ("big", "small")})
+    write(root, {f"runs/{name}-als.csv": LISTS for name in ("big", "small")})
+    run(truth="split/small/test.csv")
+
+    assert (
+        "other data sets: `concord init --truth split/big/test.csv --dir evaluation/big`; "
+        "`concord study` compares models over data sets\n"
+    ) in capsys.readouterr().out
 
 
 def test_outside_of_dvc_the_fix_is_dvc_init(
