@@ -231,8 +231,8 @@ def as_argument(key: Key, value: Any = ...) -> str:
     name, *inner = key[1:] if key[0] in _SECTIONS else key
     if inner == ["path"]:
         inner = []
-    elif "columns" in inner:
-        name, inner = "columns", [name, *inner[1:]]
+    elif inner and inner[0] in ("columns", "where"):
+        name, inner = inner[0], [name, *inner[1:]]
     if not inner and value is ...:
         return f"`{name}`"
     text = "…" if value is ... else repr(value)

@@ -17,14 +17,15 @@ from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_mod
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.conventions.presets import ConventionsLike
-from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
+from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth, Where
+from concord.metrics_core.data.arguments import split_models
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.results.comparison import Comparison
 
 
 def compare(
-    models: Mapping[str, Data],
+    models: Mapping[str, Data] | Data,
     truth: Truth,
     *,
     metrics: Sequence[str],
@@ -38,6 +39,8 @@ def compare(
     segments: Mapping[str, Mapping[str, Any]] | None = None,
     gate: Mapping[str, Any] | None = None,
     columns: ModelColumns | None = None,
+    model: str | None = None,
+    where: Where | None = None,
     input: PolicyOptions | None = None,
     title: str = "Comparison",
     confidence: float = 0.95,
@@ -62,6 +65,7 @@ def compare(
         Name -> recommendations as `evaluate` takes them: frames, paths or dicts.
         A model that was trained several times, with other seeds or on other folds, is
         {"replicates": {1: lists, 2: lists}}.
+        With `model`, one table of all models.
     truth : DataFrame, path or dict
         Ground truth as `evaluate` takes it; its column `time` is read if `columns` names it.
         For folds {"replicates": {1: truth, 2: truth}}: replicate 1 of every model is evaluated on
@@ -103,6 +107,11 @@ def compare(
     columns : dict, optional
         Column names of all tables, and of single ones or the lists of a model:
         {"user": "userId", "truth": {"grade": "rating"}, "als": {"score": "prediction"}}.
+    model : str, optional
+        Column of the table `models` that names the model of each row.
+    where : dict, optional
+        Column -> value: only these rows of all lists are read, such as {"stage": "final"}. Of one
+        model or another table {"als": {"stage": "ranked"}, "truth": {"split": "test"}}.
     input : dict, optional
         What tables may contain besides the usual, such as {"negative_grade": "zero"}.
     title : str
@@ -158,8 +167,9 @@ def compare(
     ['als', 'ease']
     """
     tables = {"train": train, "items": items, "users": users}
+    of_models, filters = split_models(models, model, where)
     parsed = parse_list_arguments(
-        models,
+        of_models,
         truth,
         metrics=metrics,
         conventions=conventions,
@@ -190,7 +200,7 @@ def compare(
             acknowledge=parsed.acknowledge,
         )
     )
-    if config.gate is not None and not gate_models(config, models):
+    if config.gate is not None and not gate_models(config, of_models):
         problem = f"there is no model besides the baseline, {baseline}, to decide on"
         raise refuse("gate", problem, "name another model, or leave out `gate`")
     panels = build_panels(config.labels, config.primary if panel else (), config.conventions)
@@ -204,5 +214,6 @@ def compare(
         panels=panels,
         unit=unit,
         words=words,
+        where=filters,
     )
     return build_comparison(ComparisonInput(config, with_replicates(results, config), data))

@@ -12,8 +12,8 @@ import polars as pl
 from concord.metrics_core.comparison.aligned import AlignedValues, align, no_progress
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import settings_by_list
-from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
-from concord.metrics_core.data.arguments import check_columns
+from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth, Where
+from concord.metrics_core.data.arguments import check_columns, check_where
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.data.tables import Table, create_view, file_paths, read_column
 from concord.metrics_core.evaluation.dataset import NO_PANELS, TableLoader, load_dataset
@@ -133,6 +133,7 @@ def evaluate_models(
     panels: Mapping[str, Panel] = NO_PANELS,
     unit: Sequence[str] = (),
     words: Mapping[str, str] | None = None,
+    where: Where | None = None,
     names: Collection[str] | None = None,
 ) -> tuple[dict[str, ModelResult], EvaluationData]:
     """Evaluate each list on the ground truth of its fold; return the results by name, and the data.
@@ -157,6 +158,8 @@ def evaluate_models(
         Columns that identify a request; empty if the unit is a user.
     words : dict, optional
         Words that texts show for user, item and request.
+    where : dict, optional
+        Filters of the rows of lists and tables, as `compare` takes them.
     names : collection of str, optional
         The lists to evaluate; by default all.
 
@@ -168,7 +171,8 @@ def evaluate_models(
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *side_data)}}
     column_names = check_columns(settings_by_list(columns or {}, config.replicates), roles)
     policies = parse_policies(input or {})
-    loader = TableLoader(config, policies, column_names, unit, words)
+    filters = check_where(settings_by_list(where or {}, config.replicates), roles)
+    loader = TableLoader(config, policies, column_names, unit, words, where=filters)
     dataset = load_dataset(loader, truths, side_data)
     folds = {} if NO_FOLD in truths else config.replicates
     fold_of = {

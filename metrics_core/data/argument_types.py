@@ -49,6 +49,10 @@ ModelColumns = (
 )  # of several models by name
 
 
+Value = str | int | float | bool
+Where = Mapping[str, Value | Mapping[str, Value]]  # column -> value, or table -> column -> value
+
+
 class SplitColumns(TypedDict, total=False):
     """Column names of the table that `split` reads."""
 

@@ -127,6 +127,22 @@ def decode(array: pa.Array) -> pa.Array:
     return array.cast(decoded_type(kind)) if _is_text(kind) or is_type.is_timestamp(kind) else array
 
 
+def take_rows(batch: pa.RecordBatch, rows: NDArray[Any]) -> pa.RecordBatch:
+    """Return the rows with these indices; views of text become text, which Arrow can take."""
+    types = pa.schema([(field.name, _without_views(field.type)) for field in batch.schema])
+    return batch.cast(types).take(as_arrow(rows))
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    if is_type.is_struct(kind):
+        return pa.struct([(field.name, _without_views(field.type)) for field in kind])
+    if is_type.is_list(kind):
+        return pa.list_(_without_views(kind.value_type))
+    if is_type.is_large_list(kind):
+        return pa.large_list(_without_views(kind.value_type))
+    return pa.string() if is_type.is_string_view(kind) else kind
+
+
 def lengths(lists: pa.Array) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     """Return the number of values of each list; 0 for a missing list."""
     return np.asarray(pc.list_value_length(lists).fill_null(0)).astype(np.int64)

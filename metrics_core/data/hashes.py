@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from concord.metrics_core.data.columnar_files import files_in
@@ -35,6 +35,23 @@ class ContentHashes:
         """Return the hashes as in quality files."""
         optional = ("etag", "delta_version")
         return {n: v for n, v in asdict(self).items() if v is not None or n not in optional}
+
+    def of_rows(self, where: Mapping[str, Any]) -> "ContentHashes":
+        """Return the hashes of the rows that a filter keeps: of a file's hash and the filter."""
+        if not where:
+            return self
+
+        def add_filter(content_id: str | None, algorithm: str) -> str | None:
+            text = json.dumps([content_id, sorted(where.items())]).encode()
+            digest = hashlib.new(algorithm, text, usedforsecurity=False)
+            return None if content_id is None else digest.hexdigest()
+
+        return replace(
+            self,
+            sha256=add_filter(self.sha256, "sha256"),
+            md5=add_filter(self.md5, "md5"),
+            etag=add_filter(self.etag, "sha256"),
+        )
 
 
 def hash_content(path: AnyPath) -> ContentHashes:

@@ -24,6 +24,7 @@ from concord.metrics_core.errors import Problem, SettingNames, raise_problems
 
 # How the values of a column are written.
 Kind = Literal["text", "integer", "unsigned", "half", "single", "float", "json"]
+Value = str | int | float | bool  # that a filter keeps
 # Other names of the grade, in lower case; some also as a last word, as in user_rating.
 GRADE_WORDS = "gain|grade|label|rating|rel|relevance|score|star|weight"
 GRADE_NAME = f"({GRADE_WORDS})s?|(.*[^a-z])?(grade|rating|relevance)s?[^a-z]*"
@@ -79,6 +80,10 @@ class InputTable:
     order : str or None
         What orders lists: rank, score or file; None for rank if there are ranks, else score.
         TREC files and tables of PyTerrier have both, and are ordered by score.
+    where : mapping of str to str, int, float or bool
+        Original name of a column -> value: only rows with these values are read.
+    truth : InputTable, optional
+        Of recommendations: the ground truth, if hints may look at its columns.
     """
 
     name: str
@@ -94,6 +99,8 @@ class InputTable:
     words: Mapping[str, str] = field(default_factory=dict)
     is_additional: bool = False
     order: str | None = None
+    where: Mapping[str, Value] = field(default_factory=dict)
+    truth: "InputTable | None" = None
 
     @property
     def path(self) -> AnyPath:
@@ -154,6 +161,8 @@ class RawRows:
         True if `raw` has a column `line_error`, which says what is wrong with a line.
     rows : int, optional
         Number of rows, if the file states it.
+    n_given, n_kept : int
+        Rows of the table, and rows that its filter keeps; filled while the rows are being read.
     unread_columns : tuple of str
         Columns that are not read.
     aliases : mapping of str to str
@@ -170,6 +179,8 @@ class RawRows:
     problems: list[Problem] = field(default_factory=list)
     has_line_errors: bool = False
     rows: int | None = None
+    n_given: int = 0
+    n_kept: int = 0
     unread_columns: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
     n_empty: int = 0

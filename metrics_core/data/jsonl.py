@@ -1,7 +1,7 @@
 """Read JSONL: one user a line with lists (`items` [and `scores`], or of structs), or one row."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import Any
@@ -28,7 +28,7 @@ MAX_EMPTY = 10_000  # lines with an empty list before the first that shows the l
 
 
 def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> RawRows:
-    first = _first_object(file)
+    first = first_object(file)
     schema = pa.schema({key: _arrow_type(value) for key, value in first.items()})
     layout = find_layout(file, schema)
     columns = layout.columns
@@ -51,7 +51,7 @@ def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_bas
         if first_rank is not None:
             raw.kinds["rank"] = "integer"
     else:
-        query = _row_query(columns, absent, checks)
+        query = _row_query(layout, absent, checks)
     connection.execute(f"CREATE OR REPLACE TEMP VIEW raw AS {query}")
     raw.row_name = lambda position: f"line {position // ROW_STRIDE:,}"
     raw.has_line_errors = True
@@ -75,7 +75,7 @@ def _refuse_same_case_insensitive(file: InputTable, keys: list[str]) -> None:
             raise refuse(file.name, message, "give each key its own name")
 
 
-def _first_object(file: InputTable) -> dict[str, Any]:
+def first_object(file: InputTable) -> dict[str, Any]:
     """Return the first line; if it has an empty list, the next line that has none."""
     with closing(filled_lines(file.path)) as lines:
         line = next(lines, "")
@@ -129,7 +129,7 @@ def _list_query(
         for name, values in lists.items()
     )
     ids = ", ".join(f"j.{_identifier(key)} AS {name}" for name, key in row_keys.items())
-    parsed = _parse_query(types, checks)
+    parsed = _parse_query(types, checks, layout.where)
     indices = f"""CASE WHEN {has_items} THEN range(1, len({lists["item"]}) + 1)
         WHEN line_error IS NULL THEN [0] ELSE [1] END"""
     return f"""
@@ -148,10 +148,12 @@ def _list_sql(layout: TableLayout, key: str) -> str:
     return f"[s.{_identifier(key)} FOR s IN j.{_identifier(layout.struct_column)}]"
 
 
-def _row_query(columns: Mapping[str, str], absent: list[str], late_key_checks: LineChecks) -> str:
+def _row_query(layout: TableLayout, absent: list[str], late_key_checks: LineChecks) -> str:
+    columns = layout.columns
     selected = ", ".join(f"j.{_identifier(key)} AS {name}" for name, key in columns.items())
     checks = [("j IS NULL", "is not a JSON object"), *late_key_checks]
-    parsed = _parse_query(dict.fromkeys([*columns.values(), *absent], "JSON"), checks)
+    types = dict.fromkeys([*columns.values(), *absent], "JSON")
+    parsed = _parse_query(types, checks, layout.where)
     return f"SELECT line * {ROW_STRIDE} AS position, {selected}, line_error FROM ({parsed})"
 
 
@@ -178,17 +180,28 @@ def _late_key_checks(layout: TableLayout, absent: list[str], *, check_grades: bo
     return checks
 
 
-def _parse_query(types: dict[str, Any], checks: LineChecks) -> str:
-    """Return a query of the lines as structs `j`, with the first problem of each."""
+def _parse_query(
+    types: dict[str, Any], checks: LineChecks, where: Mapping[str, Sequence[str]]
+) -> str:
+    """Return a query of the lines as structs `j`, with the first problem of each.
+
+    Objects without the values of the filter `where` are left out.
+    """
+    is_object = "json_valid(line) AND json_type(line) = 'OBJECT'"
+    kept = " AND ".join(
+        f"coalesce(json_extract_string(line, {_text(_path(key))}) "
+        f"IN ({', '.join(map(_text, texts))}), FALSE)"
+        for key, texts in where.items()
+    )
     checks = [*checks, (_has_duplicate_key(types), "has a duplicate key")]
     cases = " ".join(f"WHEN {condition} THEN {_text(message)}" for condition, message in checks)
     return f"""
         SELECT number AS line, j, CASE {cases} END AS line_error
         FROM (
             SELECT position AS number, line,
-                CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT'
-                    THEN from_json(line, {_text(json.dumps(types))}) END AS j
-            FROM lines WHERE trim(line) <> '')"""
+                CASE WHEN {is_object} THEN from_json(line, {_text(json.dumps(types))}) END AS j
+            FROM lines
+            WHERE trim(line) <> '' AND CASE WHEN {is_object} THEN {kept or "TRUE"} ELSE TRUE END)"""
 
 
 def _has_duplicate_key(keys: Iterable[str]) -> str:
@@ -204,6 +217,11 @@ def _has_duplicate_key(keys: Iterable[str]) -> str:
     )
     has_duplicate = "len(json_keys(line)) > len(list_distinct(json_keys(line)))"
     return f"CASE WHEN {again} THEN {has_duplicate} END"
+
+
+def _path(key: str) -> str:
+    """Return a key as a path of JSON."""
+    return '$."' + key.replace('"', '\\"') + '"'
 
 
 def _identifier(name: str) -> str:

@@ -24,6 +24,7 @@ from concord.metrics_core.data.quality import (
     describe_lists,
     describe_table,
     describe_truth,
+    source_notes,
 )
 from concord.metrics_core.data.ranking import ListTable, choose_order, rank_by_all
 from concord.metrics_core.data.read_source import (
@@ -45,7 +46,7 @@ from concord.metrics_core.data.sorted_reader import (
     read_grouped,
     read_sorted,
 )
-from concord.metrics_core.data.unit_detection import unit_hint, with_unit_hint
+from concord.metrics_core.data.unit_detection import find_list_columns, with_unit_hint
 from concord.metrics_core.data.value_checks import list_checks, valid_rows, value_problems
 from concord.metrics_core.errors import InputError, format_count, raise_problems
 
@@ -190,20 +191,25 @@ def load_recommendations(
     """
     checker = partial(ListChecker, rankings=conventions.rankings, policies=policies)
     base = policies.rank_base
+    changes: PolicyChanges = {}
     if loaded := _load_sorted(connection, table, checker, sink, rank_base=base, progress=progress):
-        return LoadedTable(loaded[0], partial(describe_lists, *loaded, conventions, {}))
-    with separate_schema(connection) as schema:
-        source, ranked, changes = read_lists(
-            schema, table, policies, conventions.rankings, progress=progress
-        )
-        _query_to_sink(schema, "SELECT * FROM ranked", sink)
-        statistics = count_rows(schema, source, ranked)
-        hint = unit_hint(schema, source) if statistics.duplicates.rows else ""
+        source, statistics = loaded
+    else:
+        with separate_schema(connection) as schema:
+            source, ranked, changes = read_lists(
+                schema, table, policies, conventions.rankings, progress=progress
+            )
+            _query_to_sink(schema, "SELECT * FROM ranked", sink)
+            statistics = count_rows(schema, source, ranked)
+    has_duplicates = statistics.duplicates.rows > 0
+    columns = find_list_columns(connection, source, has_duplicates=has_duplicates)
 
     def describe_ranked() -> dict[str, Any]:
         quality = describe_lists(source, statistics, conventions, changes)
-        if hint:
+        if columns is not None:
+            hint = columns.hint(source.file)
             quality["notes"].append(f"users may have several lists: {hint}")
+            quality["several_lists"] = {"columns": [*columns.names], "setting": hint}
         return quality
 
     return LoadedTable(source, describe_ranked)
@@ -325,7 +331,7 @@ def load_train(
     )
     quality = describe(connection, source) | {
         "repeated": n_duplicates,
-        "notes": [*source.notes, *([note] if n_duplicates else [])],
+        "notes": [*source_notes(source), *([note] if n_duplicates else [])],
     }
     return SideData(query, quality)
 

@@ -42,14 +42,26 @@ def describe_table(source: Source) -> dict[str, Any]:
     """Return the description of any table: rows, notes, and the hashes and size of a file."""
     file = source.file
     hashes = hash_content(file.path) if file.rows is None and file.is_hashed else ContentHashes()
+    notes = source_notes(source)
     return {
         "path": file.path.as_posix(),
         "format": file.format,
-        **hashes.to_dict(),
+        **hashes.of_rows(file.where).to_dict(),
+        **({"where": dict(file.where)} if file.where else {}),
         "rows": source.rows,
-        **({"notes": list(source.notes)} if source.notes else {}),
+        **({"notes": notes} if notes else {}),
         **({"ids_rewritten": rewritten_ids(source)} if source.rewritten else {}),
     }
+
+
+def source_notes(source: Source) -> list[str]:
+    """Return text about the rows that a filter keeps, and about what was read differently."""
+    raw, where = source.raw, source.file.where
+    if not where:
+        return [*source.notes]
+    condition = " and ".join(f"{name!r} is {value!r}" for name, value in where.items())
+    kept = f"{raw.n_kept:,} of {format_count(raw.n_given, 'row')}: those where {condition}"
+    return [kept, *source.notes]
 
 
 def rewritten_ids(source: Source) -> dict[str, dict[str, Any]]:
@@ -131,7 +143,7 @@ def describe_truth(
         **describe_ids(source, statistics.n_users, statistics.n_items),
         **_common_hashes([source.file, *additional]),
         "grades": counts if len(grades) <= MAX_COUNTED_GRADES else None,
-        "notes": [*source.notes, *notes, *policy_notes(changes)],
+        "notes": [*source_notes(source), *notes, *policy_notes(changes)],
         **({"words": words} if words else {}),
         **({"empty_lists": n_empty} if n_empty else {}),
         **changes,
@@ -168,7 +180,7 @@ def describe_lists(
         "infinite_scores": statistics.n_infinite,
         **changes,
     }
-    notes = [*source.notes, *_list_notes(content), *policy_notes(changes)]
+    notes = [*source_notes(source), *_list_notes(content), *policy_notes(changes)]
     return content | {"notes": notes}
 
 

@@ -16,9 +16,11 @@ from concord.metrics_core.data.columnar_files import (
 from concord.metrics_core.data.input_table import ROW_STRIDE, InputTable, Kind, RawRows, role_of
 from concord.metrics_core.data.object_stores import has_store_failure
 from concord.metrics_core.data.table_layout import (
+    Numbers,
     RowBuilder,
     TableLayout,
     count_empty_lists,
+    filter_rows,
     find_layout,
     is_ranked_by_index,
     list_errors,
@@ -76,11 +78,13 @@ def _read_batches(
             for batch in part.batches(layout.read_columns, max_rows):
                 # Damaged text would pass for another id, or crash its reader.
                 batch.validate(full=True)
-                if problems := _list_problems(file, part, layout, batch, n_read[-1]):
+                rows, kept = filter_rows(layout, batch)
+                raw.n_given, raw.n_kept = raw.n_given + len(batch), raw.n_kept + len(rows)
+                if problems := _list_problems(file, part, layout, rows, kept + n_read[-1]):
                     raw.problems += problems
                 else:
-                    raw.n_empty += count_empty_lists(layout, batch)
-                    yield builder.build(batch, sum(n_read))
+                    raw.n_empty += count_empty_lists(layout, rows)
+                    yield builder.build(rows, kept + sum(n_read))
                 n_read[-1] += len(batch)
         except (pa.ArrowException, OSError) as error:
             raw.problems.append(damaged_file_problem(part.path, error))
@@ -89,13 +93,13 @@ def _read_batches(
 
 
 def _list_problems(
-    file: InputTable, part: Part, layout: TableLayout, batch: pa.RecordBatch, n_earlier: int
+    file: InputTable, part: Part, layout: TableLayout, batch: pa.RecordBatch, row_numbers: Numbers
 ) -> list[Problem]:
     row_name = file.row_name or row_number
     fix = "write one list a user, and lists of scores, ranks and grades of the same length"
     problems = []
     for row, message in islice(list_errors(layout, batch), MAX_PROBLEMS):
-        name = row_name(n_earlier + row)
+        name = row_name(int(row_numbers[row]))
         affected = AffectedRows((-1,), (name,), rows=None, users=None, message=message)
         problems.append(problem_with_counts(f"{part.path}: {name}", fix, affected))
     return problems

@@ -8,6 +8,8 @@ from typing import TypeAlias
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.data.columnar_files import open_parts
+from concord.metrics_core.data.formats import DELIMITERS, UNNAMED
 from concord.metrics_core.data.input_table import (
     ROW_STRIDE,
     UNIT_PREFIX,
@@ -16,7 +18,7 @@ from concord.metrics_core.data.input_table import (
     role_of,
 )
 from concord.metrics_core.data.json_files import read_json
-from concord.metrics_core.data.jsonl import read_jsonl
+from concord.metrics_core.data.jsonl import first_object, read_jsonl
 from concord.metrics_core.data.parse_values import (
     RewrittenIds,
     invalid_sql,
@@ -24,13 +26,14 @@ from concord.metrics_core.data.parse_values import (
     strip_float_suffix,
     value_sql,
 )
-from concord.metrics_core.data.read_columnar import read_columnar
-from concord.metrics_core.data.relations import only_row
-from concord.metrics_core.data.text_files import read_delimited, read_trec
+from concord.metrics_core.data.read_columnar import read_columnar, unite_schemas
+from concord.metrics_core.data.relations import only_row, separate_schema
+from concord.metrics_core.data.text_files import read_delimited, read_header, read_trec
 from concord.metrics_core.data.units import unit_sql
-from concord.metrics_core.errors import MAX_PROBLEMS, Problem, raise_problems, refuse
+from concord.metrics_core.errors import MAX_PROBLEMS, InputError, Problem, raise_problems, refuse
 
 BATCH_ROWS = 131_072
+MAX_VALUES = 30  # of a column that separates lists
 Batches: TypeAlias = pa.RecordBatchReader | None
 Progress = Callable[[Batches, str, int | None], AbstractContextManager[Batches]]
 
@@ -112,6 +115,8 @@ def read_source(
         deleted = f"DELETE FROM source WHERE position % {ROW_STRIDE} = 0"
         (source.raw.n_empty,) = only_row(connection, deleted)
     raise_problems([*source.raw.problems, *_line_problems(connection, source)])
+    if file.where:
+        _check_filter(connection, source)
     (rows,) = only_row(connection, "SELECT count(*) FROM source")
     if rows == 0 and not may_be_empty:
         setting = file.settings.name("input", "empty_lists", value="keep")
@@ -122,6 +127,48 @@ def read_source(
     notes = (*source.notes, *(ids.note for ids in rewritten))
     source = replace(source, rows=rows, rewritten=rewritten, notes=notes)
     return _combine_unit(connection, source) if file.unit else source
+
+
+def _check_filter(connection: DuckDBPyConnection, source: Source) -> None:
+    """Count the lines of JSON that a filter keeps; raise an InputError if it keeps no row."""
+    raw, file = source.raw, source.file
+    if raw.has_line_errors:
+        query = f"SELECT count(DISTINCT position // {ROW_STRIDE}) FROM source"
+        (raw.n_kept,) = only_row(connection, query)
+    if raw.n_kept:
+        return
+    setting = file.settings.of_table("where")
+    problems = []
+    for name, value in file.where.items():
+        values = first_values(connection, replace(file, where={}), name)
+        others = f": {', '.join(filter(None, values))}" if values else ""
+        fix = f"set {setting} to one of its values{others}"
+        problems.append(Problem(file.location(name), f"no row has {value!r}", fix))
+    raise_problems(problems)
+
+
+def column_values(connection: DuckDBPyConnection, file: InputTable, name: str) -> list[str | None]:
+    """Return the distinct values of a column as text, sorted; None for rows without a value.
+
+    Raises
+    ------
+    InputError
+        If the column is missing, or holds neither text nor integers.
+    """
+    ids = replace(file, required=("user",), optional=(), columns={"user": name}, unit={})
+    with separate_schema(connection) as other:
+        read_source(other, ids)
+        query = "SELECT DISTINCT CAST(user AS VARCHAR) AS value FROM source ORDER BY ALL"
+        return [value for (value,) in other.execute(query).fetchall()]
+
+
+def first_values(connection: DuckDBPyConnection, file: InputTable, name: str) -> list[str]:
+    """Return at most MAX_VALUES values of a column; none if they are no text or integers."""
+    try:
+        values = column_values(connection, file, name)
+    except InputError:
+        return []
+    return [value for value in values if value][:MAX_VALUES]
 
 
 def _combine_unit(connection: DuckDBPyConnection, source: Source) -> Source:
@@ -203,6 +250,17 @@ def _read_raw(connection: DuckDBPyConnection, file: InputTable, rank_base: int) 
     if file.format == "trec":
         return read_trec(connection, file)
     return read_delimited(file)  # KeyError for a format without a delimiter
+
+
+def column_names(file: InputTable) -> list[str]:
+    """Return the columns of a table; none for a format without names."""
+    if file.format in UNNAMED:
+        return []
+    if file.format in DELIMITERS:
+        return read_header(file, DELIMITERS[file.format])
+    if file.format == "jsonl":
+        return [*first_object(file)]
+    return unite_schemas(open_parts(file)).names
 
 
 def _line_problems(connection: DuckDBPyConnection, source: Source) -> list[Problem]:

@@ -1,6 +1,6 @@
 """Layout of Arrow tables: a row has one item, or lists of items that are unnested into rows."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -17,6 +17,7 @@ from concord.metrics_core.data.arrow import (
     decoded_type,
     is_list,
     lengths,
+    take_rows,
 )
 from concord.metrics_core.data.column_names import guess_columns
 from concord.metrics_core.data.input_table import (
@@ -24,11 +25,12 @@ from concord.metrics_core.data.input_table import (
     ROW_STRIDE,
     InputTable,
     Kind,
+    Value,
     choose_columns,
     find_aliases,
     is_row_level,
 )
-from concord.metrics_core.errors import refuse
+from concord.metrics_core.errors import Problem, raise_problems, refuse
 
 Numbers = NDArray[np.int64]
 
@@ -48,20 +50,23 @@ class TableLayout:
         there is none.
     aliases : mapping of str to str
         Columns that were recognised by names of search.
+    where : mapping of str to list of str
+        Original name of a column -> texts of the value that the rows have.
     """
 
     columns: Mapping[str, str]
     has_lists: bool = False
     struct_column: str = ""
     aliases: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def read_columns(self) -> list[str]:
         """Columns of the table that are read."""
         if not self.struct_column:
-            return list(self.columns.values())
+            return [*self.columns.values(), *self.where]
         row_level = (original for name, original in self.columns.items() if is_row_level(name))
-        return [*row_level, self.struct_column]
+        return [*row_level, self.struct_column, *self.where]
 
     def unread_columns(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the columns of the table that are not read."""
@@ -97,7 +102,42 @@ def find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
     """
     aliases = find_aliases(file, _value_names(schema))
     mapped = replace(file, columns={**file.columns, **aliases})
-    return replace(_find_layout(mapped, schema), aliases=aliases)
+    layout = _find_layout(mapped, schema)
+    raise_problems(_filter_problems(file, layout, schema.names))
+    where = {name: value_texts(value) for name, value in file.where.items()}
+    return replace(layout, aliases=aliases, where=where)
+
+
+def _filter_problems(
+    file: InputTable, layout: TableLayout, names: Sequence[str]
+) -> Iterator[Problem]:
+    """Yield a problem for each column of the filter that cannot be one."""
+    for name in file.where:
+        location, setting = f"{file.name}: column {name!r}", file.settings.of_table("where")
+        if name not in names:
+            message = f"is missing; the columns are: {', '.join(names)}"
+            yield Problem(location, message, f"name another column in {setting}")
+        elif name in layout.read_columns:
+            fix = f"name a column in {setting} that only separates rows, or filter the table before"
+            yield Problem(location, "is read as data, so that it is no filter", fix)
+
+
+def value_texts(value: Value) -> list[str]:
+    """Return how tables write a value: 1 also as `1.0`, as ids are read; true also as `True`."""
+    text = str(value)
+    if isinstance(value, bool):
+        return [text.lower(), text, text.upper()]
+    whole = text.removesuffix(".0")
+    return [whole, f"{whole}.0"] if whole.isdecimal() else [text]
+
+
+def filter_rows(layout: TableLayout, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Numbers]:
+    """Return the rows that the filter keeps, all without a filter; and their indices."""
+    rows = np.arange(len(batch))
+    for name, texts in layout.where.items():
+        values = decode(batch.column(name)).cast(pa.string())
+        rows = rows[np.asarray(pc.is_in(values, pa.array(texts)))[rows]]
+    return (batch if len(rows) == len(batch) else take_rows(batch, rows)), rows
 
 
 def _find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
@@ -183,12 +223,12 @@ class RowBuilder:
         """Kinds of our columns."""
         return dict(self.kinds) | ({} if self.first_rank is None else {"rank": "integer"})
 
-    def build(self, batch: pa.RecordBatch, n_earlier: int) -> pa.RecordBatch:
-        """Return the rows of a batch that follows `n_earlier` rows of the table."""
+    def build(self, batch: pa.RecordBatch, row_numbers: Numbers) -> pa.RecordBatch:
+        """Return the rows of a batch, whose numbers in the table count from 0."""
         if self.layout.has_lists:
             unnested = _unnest(self.layout, batch, self.kinds)
             values = unnested.columns
-            position = (unnested.rows + n_earlier) * ROW_STRIDE + unnested.list_index
+            position = row_numbers[unnested.rows] * ROW_STRIDE + unnested.list_index
             if self.first_rank is not None:
                 values["rank"] = as_arrow(unnested.list_index + (self.first_rank - 1))
         else:
@@ -196,7 +236,7 @@ class RowBuilder:
                 name: convert(batch.column(original), self.kinds[name])
                 for name, original in self.layout.columns.items()
             }
-            position = np.arange(n_earlier, n_earlier + len(batch), dtype=np.int64)
+            position = row_numbers
         values["position"] = as_arrow(position)
         schema = self.schema
         return pa.RecordBatch.from_arrays([values[name] for name in schema.names], schema=schema)

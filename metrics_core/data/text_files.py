@@ -16,13 +16,14 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
+from pyarrow import compute
 
 from concord.metrics_core.data.arrow import as_arrow
 from concord.metrics_core.data.formats import COPY_AGAIN, DELIMITERS, format_fix
 from concord.metrics_core.data.input_table import InputTable, RawRows
 from concord.metrics_core.data.object_stores import is_store_failure, store_problem
 from concord.metrics_core.data.paths import AnyPath, open_sequential
-from concord.metrics_core.data.table_layout import RowBuilder, find_layout
+from concord.metrics_core.data.table_layout import RowBuilder, filter_rows, find_layout
 from concord.metrics_core.errors import MAX_PROBLEMS, InputError, Problem, refuse
 
 MAX_ROW_BYTES = 1 << 22  # of CSV; also the bytes that are read at a time
@@ -50,10 +51,10 @@ def read_delimited(file: InputTable) -> RawRows:
     reader = _open_csv(file.path, MAX_ROW_BYTES, parse, layout.read_columns)
 
     def batches() -> Iterator[pa.RecordBatch]:
-        n_earlier = 0
         for batch in _readable_batches(reader, file.path, raw):
-            yield builder.build(batch, n_earlier)
-            n_earlier += len(batch)
+            rows, kept = filter_rows(layout, batch)
+            yield builder.build(rows, kept + raw.n_given)
+            raw.n_given, raw.n_kept = raw.n_given + len(batch), raw.n_kept + len(rows)
         if invalid_rows:
             raw.problems.extend(_width_problems(file.path, delimiter, len(header)))
 
@@ -73,6 +74,7 @@ def read_lines(file: InputTable) -> RawRows:
         for batch in _readable_batches(reader, file.path, raw):
             position = as_arrow(np.arange(start, start + len(batch)))
             yield pa.RecordBatch.from_arrays([*batch.columns, position], schema=schema)
+            raw.n_given += int(np.count_nonzero(compute.binary_length(batch.column(0))))
             start += len(batch)
 
     raw.batches = pa.RecordBatchReader.from_batches(schema, numbered())
@@ -275,9 +277,10 @@ ITERATION = "iteration"  # name of the second field of qrels; the subtopic in di
 
 def refuse_columns(file: InputTable, kind: str) -> None:
     """Raise an InputError if column names or a unit are set for a file without columns."""
-    if file.columns:
-        fix = f"leave out {file.settings.of_table('columns')}"
-        raise refuse(file.name, f"{kind} has no column names", fix)
+    for setting, is_set in (("columns", file.columns), ("where", file.where)):
+        if is_set:
+            fix = f"leave out {file.settings.of_table(setting)}"
+            raise refuse(file.name, f"{kind} has no column names", fix)
     if file.unit:
         message = f"{kind} has no column {next(iter(file.unit.values()))!r}"
         raise refuse(

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from concord.metrics_core.data.argument_types import Data, Truth
+from concord.metrics_core.data.argument_types import Data, Truth, Value
 from concord.metrics_core.data.arguments import Columns, list_policies, open_table, split_truth
 from concord.metrics_core.data.id_matching import IdMatchContext, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
@@ -251,6 +251,8 @@ class TableLoader:
         Policies for unusual content.
     columns : dict
         Column names of the tables.
+    where : dict
+        Filter of the rows of tables: column -> value.
     unit : sequence of str
         Columns that identify a request; empty if the unit is a user.
     is_hashed : bool
@@ -268,6 +270,7 @@ class TableLoader:
     words: Mapping[str, str] | None = None
     is_hashed: bool = True
     allows_none_relevant: bool = False
+    where: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
     def recommendations(
         self, model: str, recs: Data, keep: Sink
@@ -341,7 +344,7 @@ class TableLoader:
 
     def _table(self, name: str, data: Any, role: str | None = None) -> InputTable:
         table = open_table(name, data, self.columns, role=role)
-        return replace(table, is_hashed=self.is_hashed)
+        return replace(table, is_hashed=self.is_hashed, where=self.where.get(name, table.where))
 
 
 @dataclass

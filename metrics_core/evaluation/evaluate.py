@@ -12,8 +12,8 @@ import polars as pl
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import changed_words, refuse_words
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
-from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
-from concord.metrics_core.data.arguments import check_columns
+from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth, Where
+from concord.metrics_core.data.arguments import check_columns, check_where
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS
 from concord.metrics_core.data.load_tables import InMemorySink
 from concord.metrics_core.data.policies import parse_policies
@@ -83,6 +83,7 @@ def evaluate(
     train: Data | None = None,
     items: Data | None = None,
     columns: TableColumns | None = None,
+    where: Where | None = None,
     input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
     words: Mapping[str, str] | None = None,
@@ -124,6 +125,9 @@ def evaluate(
         Column names of all tables, such as {"user": "userId", "item": "movieId"}, and of single
         ones, such as {"recs": {"score": "prediction"}}, which have precedence. With
         {"truth": {"grade": None}} all rows have the same grade.
+    where : dict, optional
+        Column -> value: only these rows of the recommendations are read, such as
+        {"algorithm": "als"}. Of other tables {"truth": {"split": "test"}}.
     input : dict, optional
         Policies for unusual content, such as {"negative_grade": "zero"}, as `input` in params.yaml.
     unit : sequence of str, optional
@@ -163,11 +167,16 @@ def evaluate(
         from concord.metrics_core.evaluation.spark.evaluate import evaluate_frames
 
         subtopics = ((f"metrics: {label}", label.metric.reads_subtopics) for label in labels)
-        options = [("unit", unit), ("conventions.propensity", pinned.propensity), *subtopics]
-        for where, option in options:
+        options = [
+            ("unit", unit),
+            ("where", where),
+            ("conventions.propensity", pinned.propensity),
+            *subtopics,
+        ]
+        for argument, option in options:
             if option:
                 problem = "is given, and lists or truth are Spark DataFrames"
-                raise refuse(where, problem, "write them to files and give their paths")
+                raise refuse(argument, problem, "write them to files and give their paths")
         task = Task(labels, pinned, only_known=users is not None)
         evaluation = evaluate_frames(
             recs,
@@ -192,6 +201,7 @@ def evaluate(
         words,
         is_hashed=False,
         allows_none_relevant=True,
+        where=check_where(where or {}),
     )
     try:
         dataset = load_dataset(loader, {NO_FOLD: truth}, tables, users=users)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -95,6 +96,19 @@ def _number_as_text(value: Any) -> Any:
 ModelName = Annotated[str, Field(pattern=MODEL_NAME)]
 
 
+def _check_filter_value(value: Any) -> Any:
+    if isinstance(value, date):
+        return str(value)
+    if not isinstance(value, str | int | float | bool):
+        msg = "write text, a number, true or false"
+        raise ValueError(msg)  # noqa: TRY004 - pydantic reports its location
+    return value
+
+
+# Column -> value of the rows that are read.
+Where = dict[str, Annotated[str | int | float | bool, BeforeValidator(_check_filter_value)]]
+
+
 class TruthFile(Section):
     """File of the ground truth.
 
@@ -102,11 +116,12 @@ class TruthFile(Section):
     `columns.predicted` and `sample: random` are for `concord ppi`: the column with the grades of a
     judge, and the declaration that people judged a random sample of the queries.
     `additional`: files with more judgements, in columns user, item and grade; rows without a grade
-    are left out.
+    are left out. `where`: only rows with these values are read, such as {split: test}.
     """
 
     path: str
     format: Format | None = None
+    where: Where = {}
     columns: dict[
         Literal["user", "item", "grade", "time", "propensity", "predicted", "subtopic"], str | None
     ] = {}
@@ -146,12 +161,13 @@ RunId = Annotated[
 class ListsFile(Section):
     """File of a model's recommendations.
 
-    `fold`: the fold whose ground truth applies. `was`: the model's name at revisions that lack
-    this one.
+    `where`: only rows with these values are read, such as {algorithm: als}. `fold`: the fold whose
+    ground truth applies. `was`: the model's name at revisions that lack this one.
     """
 
     path: str
     format: Format | None = None
+    where: Where = {}
     columns: dict[Literal["user", "item", "rank", "score"], str] = {}
     order: Order | None = None
     fold: Annotated[str | None, BeforeValidator(_number_as_text)] = None
@@ -214,10 +230,12 @@ class BackgroundFile(Section):
     """File of side data.
 
     In the catalogue, `columns` may also name numbers that own metrics read, such as a price.
+    `where`: only rows with these values are read; of the train and of pairs alone.
     """
 
     path: str
     format: Format | None = None
+    where: Where = {}
     columns: dict[str, str] = {}
 
 
@@ -464,6 +482,15 @@ class Params(Section):
     def content(self) -> Mapping[str, Any]:
         """Content of the file as it was read; empty if the parameters are from elsewhere."""
         return self._content
+
+    @field_validator("background")
+    @classmethod
+    def _refuse_where(cls, background: dict[str, BackgroundFile]) -> dict[str, BackgroundFile]:
+        for name, file in background.items():
+            if file.where and name != "train":
+                msg = f"leave out {name}.where: only lists, ground truth and train may have it"
+                raise ValueError(msg)
+        return background
 
     @field_validator("gate", mode="before")
     @classmethod

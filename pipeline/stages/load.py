@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -38,6 +38,7 @@ from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds, size_text
 from concord.metrics_core.data.side_data import read_excluded_pairs
 from concord.metrics_core.errors import (
+    InputError,
     SettingNames,
     as_params_line,
     format_count,
@@ -126,8 +127,10 @@ def lists_file(params: Params, model: str, entry: ListsFile) -> InputTable:
     InputError
         If the file is missing, empty or outside the repository, or if its format is unknown.
     """
-    table = _table(params, f"models.{model}", entry, LIST_COLUMNS)
-    return replace(table, order=entry.order).with_unit(params.data.unit)
+    table = replace(_table(params, f"models.{model}", entry, LIST_COLUMNS), order=entry.order)
+    with suppress(InputError):  # the ground truth has its own messages
+        table = replace(table, truth=truth_files(params)[entry.fold or NO_FOLD])
+    return table.with_unit(params.data.unit)
 
 
 def truth_files(params: Params) -> dict[str, InputTable]:
@@ -187,7 +190,7 @@ def _table(
         if column in columns[0] and column not in own_names and form not in UNNAMED
     }
     resolved = resolve_columns(columns, shared_names | own_names)
-    return InputTable(str(path), form, *resolved, settings)
+    return InputTable(str(path), form, *resolved, settings, where=entry.where)
 
 
 def main(params: Params, model: str) -> str:

@@ -200,6 +200,16 @@ def _same_file(details: Details) -> Texts:
     )
 
 
+def _several_lists(details: Details) -> Texts:
+    columns = details["columns"]
+    verb = "separates" if len(columns) == 1 else "separate"
+    return (
+        f"Users seem to have several lists ({details['model']}), which "
+        f"{join_names([*map(repr, columns)])} {verb}. They are read as one list.",
+        details["setting"],
+    )
+
+
 def _spelled_otherwise(details: Details) -> Texts:
     return (
         f"Up to {format_count(details['ids'], details['kind'])} of the lists ({details['model']}) "
@@ -500,6 +510,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "sampled_candidates": _sampled_candidates,
     "sampled_corrected": _sampled_corrected,
     "sampled_unfit": _sampled_unfit,
+    "several_lists": _several_lists,
     "short_lists": _short_lists,
     "spelled_otherwise": _spelled_otherwise,
     "split_not_by_time": _split_not_by_time,

@@ -67,6 +67,7 @@ _WITHOUT_EXTENT = {
     "sampled_candidates",
     "sampled_corrected",
     "sampled_unfit",
+    "several_lists",
     "swapped_tables",
     "unobserved_users",
     "unrelated_train",

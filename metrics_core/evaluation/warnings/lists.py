@@ -54,6 +54,7 @@ def evaluation_warnings(
     swapped = [*swapped_tables_warnings(models, data)]
     in_place = {m: each for m, each in models.items() if all(m not in w.models for w in swapped)}
     warnings = [
+        *_several_lists(models),
         *_counted_duplicates(config, models),
         *_sampled_candidates(config, models, data),
         *_train_items(config, models),
@@ -96,6 +97,14 @@ def checked_codes(config: EvaluationConfig, models: Models, data: EvaluationData
         and any(result.quality.get("order") == "score" for result in results),
     }
     return [code for code, checked in is_checked.items() if checked]
+
+
+def _several_lists(models: Models) -> Iterator[DataWarning]:
+    """Yield a warning for models whose users seem to have several lists, read as one."""
+    for model, result in models.items():
+        found = (each.quality.get("several_lists") for each in result.replicate_results)
+        if details := next(filter(None, found), None):
+            yield DataWarning("several_lists", "serious", (model,), {**details, "model": model})
 
 
 def _counted_duplicates(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
