@@ -30,7 +30,7 @@ FORMATS = {
     "tsv": FileFormat((".tsv",), "\t"),
     "jsonl": FileFormat((".jsonl", ".ndjson")),
     "json": FileFormat((".json",), has_names=False),
-    "trec": FileFormat((".run", ".qrels"), has_names=False),
+    "trec": FileFormat((".run", ".qrels", ".trec"), has_names=False),
 }
 DELIMITERS = {name: row.delimiter for name, row in FORMATS.items() if row.delimiter}
 UNNAMED = tuple(name for name, row in FORMATS.items() if not row.has_names)

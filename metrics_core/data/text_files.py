@@ -37,6 +37,8 @@ _NO_DELIMITER = "\x01"  # a control character that no line of JSON or TREC may c
 def read_delimited(file: InputTable) -> RawRows:
     delimiter = DELIMITERS[file.format]
     header = read_header(file, delimiter)
+    if not {*map(file.original_name, file.required)} <= {*header}:
+        _refuse_trec_line(file, delimiter.join(header))
     layout = find_layout(file, pa.schema([(name, pa.string()) for name in header]))
     builder = RowBuilder(layout, dict.fromkeys(layout.columns, "text"))
     raw = RawRows(builder.output_kinds, partial(_line_name, file.path, delimiter))
@@ -207,6 +209,7 @@ def read_header(file: InputTable, delimiter: str) -> list[str]:
         raise refuse(location, message, fix) from None
     others = (char for char in DELIMITER_NAMES if char != delimiter and char in line)
     if len(names) == 1 and (other := next(others, None)):
+        _refuse_trec_line(file, line.strip())
         actual, expected = DELIMITER_NAMES[other], DELIMITER_NAMES[delimiter]
         message = f"the columns are separated by {actual}, not by {expected}: {excerpt}"
         fixes = [f"separate them by {expected}"]
@@ -271,6 +274,11 @@ def _rows(path: AnyPath, delimiter: str) -> Iterator[tuple[list[str], int]]:
 
 
 _RUN_LINE = ("user", "Q0", "item", "rank", "score", "tag")
+_SHORT_RUN_LINE = ("user", "item", "rank")  # of MS MARCO, with tabs
+_SHORT_RUN = re.compile(r"[^\t]+\t[^\t]+\t\d+")
+# First lines of TREC files with tabs in a file that should have column names.
+_FIRST_OF_RUN = re.compile(r"[^\t]+\t[^\t]+\t([01]|[^\t]+\t\d+\t-?\d[^\t]*\t[^\t]+)")
+_FIRST_OF_QRELS = re.compile(r"[^\t]+\tQ?0\t[^\t]+\t-?\d+")
 _QRELS_LINE = ("user", "0", "item", "grade")
 ITERATION = "iteration"  # name of the second field of qrels; the subtopic in diversity qrels
 
@@ -290,6 +298,26 @@ def refuse_columns(file: InputTable, kind: str) -> None:
         )
 
 
+def _refuse_trec_line(file: InputTable, line: str) -> None:
+    """Raise an InputError if the first line is one of a TREC file, not column names."""
+    is_run = "score" in file.optional
+    pattern = _FIRST_OF_RUN if is_run else _FIRST_OF_QRELS
+    if {*file.required, "grade"} == {"user", "item", "grade"} and pattern.fullmatch(line):
+        kind, values = "a TREC run" if is_run else "TREC qrels", " ".join(line.split())
+        rename = "give the file the ending .trec"
+        fix = rename if file.is_additional else format_fix(file.settings, "trec")
+        raise refuse(file.name, f"looks like {kind}: {values!r}", fix)
+
+
+def _trec_line(file: InputTable) -> tuple[str, ...]:
+    """Return the values of a line, as the file's name says or, for other names, its role."""
+    endings = file.path.suffixes
+    is_run = ".run" in endings or "score" in file.optional
+    if "grade" in file.fields or ".qrels" in endings or not is_run:
+        return _QRELS_LINE
+    return _SHORT_RUN_LINE if _SHORT_RUN.fullmatch(first_line(file.path)) else _RUN_LINE
+
+
 def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> RawRows:
     if file.columns.get("subtopic", ITERATION) != ITERATION:
         fix = (
@@ -298,9 +326,9 @@ def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> RawRow
         raise refuse(file.name, "a TREC file has no column names", fix)
     others = {name: column for name, column in file.columns.items() if name != "subtopic"}
     refuse_columns(replace(file, columns=others), "a TREC file")
-    is_qrels = "grade" in file.fields or ".qrels" in file.path.suffixes
-    line = _QRELS_LINE if is_qrels else _RUN_LINE
-    read = {name for name in file.fields if name != "rank" or file.order == "rank"}
+    line = _trec_line(file)
+    reads_rank = file.order == "rank" or line is _SHORT_RUN_LINE
+    read = {name for name in file.fields if name != "rank" or reads_rank}
     indices = {name: index for index, name in enumerate(line, start=1) if name in read}
     if "subtopic" in file.columns:
         indices["subtopic"] = _QRELS_LINE.index("0") + 1

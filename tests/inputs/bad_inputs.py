@@ -62,7 +62,7 @@ SPECIAL = "is a pipe, a socket or a device, which cannot be read twice"
 NO_ROWS = "check what wrote it, or set `input.empty_lists: keep`"
 ENDINGS = (
     "set `models.m.format`; known endings are .arrow, .csv, .feather, .ipc, .json, .jsonl, "
-    ".ndjson, .parquet, .qrels, .run, .tsv, and .gz of the text formats"
+    ".ndjson, .parquet, .qrels, .run, .trec, .tsv, and .gz of the text formats"
 )
 LINE = "fix the line, or remove it"
 RAGGED = "give each row one value a column; quote values that contain the separator"
@@ -180,6 +180,20 @@ COLUMNS = [
         "column 'user': is missing; the columns are: u, item, 1",
         "if the first line is data, add a header line. Else name its own column: "
         "`models.m.columns: {user: …}`", page=6),
+    BadTruth("qrels_in_tsv", "300674\t0\t7067032\t1\n",
+             "looks like TREC qrels: '300674 0 7067032 1'", "set `data.truth.format: trec`",
+             file="a.tsv"),
+    Bad("run_of_three_columns_in_tsv", "1048585\t7187158\t1\n1048585\t7187157\t2\n",
+        "looks like a TREC run: '1048585 7187158 1'", "set `models.m.format: trec`",
+        file="a.tsv"),
+    Bad("run_in_tsv", "q1\tQ0\td1\t1\t-2.5e-1\tbm25\n",
+        "looks like a TREC run: 'q1 Q0 d1 1 -2.5e-1 bm25'", "set `models.m.format: trec`",
+        file="a.tsv"),
+    Bad("run_of_three_columns_in_csv", "1048585\t7187158\t1\n",
+        "looks like a TREC run: '1048585 7187158 1'", "set `models.m.format: trec`"),
+    BadTruth("ratings_without_header", "196\t242\t3\t881250949\n",
+             "column 'user': is missing; the columns are: 196, 242, 3, 881250949", None,
+             file="a.tsv"),
     Bad("byte_order_mark_not_at_the_beginning", "\n\n\n\ufeffuser,item,rank\nu,a,1\n",
         "column 'user': is missing; the columns are: \\ufeffuser, item, rank",
         "did you mean '\\ufeffuser'? Else name its own column: `models.m.columns: {user: …}`"),
@@ -270,6 +284,9 @@ COLUMNS = [
     BadInput("trec_line_with_five_values", "u Q0 a 1 2.5 x\n\nu Q0 b 2 2.5\n",
              "line 3: has 5 values, not the 6 of `user Q0 item rank score tag`", LINE,
              file="a.run", page=9),
+    BadInput("trec_line_of_three_values_and_no_rank", "u\ta\t2.5\n",
+             "line 1: has 3 values, not the 6 of `user Q0 item rank score tag`", LINE,
+             file="a.trec"),
     Bad("neither_rank_nor_score", "user,item\nu,a\n", "lists: there are neither ranks nor scores",
         "set `order: file` if the rows are in rank order", page=19),
     Bad("order_by_missing_score", f"{LISTS}u,a,1\n",
