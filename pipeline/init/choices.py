@@ -65,7 +65,8 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
 
 def _input(table: Table) -> InputTable:
     columns = resolve_columns(LIST_COLUMNS, table.columns)
-    return InputTable(str(table.path), table.file.format, *columns, params_keys("models"))
+    keys, where = params_keys("models"), table.file.where
+    return InputTable(str(table.path), table.file.format, *columns, keys, where=where)
 
 
 Content = dict[str, Any]
@@ -174,7 +175,7 @@ def choose(discovery: Discovery, project: Path, title: str) -> tuple[Content, tu
     content: Content = {
         "columns": columns,
         "unit": ["user", *unit] if unit else [],
-        "truth": {"path": entries["truth"]["path"], "columns": entries["truth"].get("columns", {})},
+        "truth": {"columns": {}, **entries["truth"]},
         "background": {name: entries[name] for name in background},
         "models": models,
         "rank_base": 0 if _is_rank_base_0(discovery.models) else 1,
@@ -217,6 +218,7 @@ def _entry(table: Table, common: Mapping[str, str], project: Path) -> Content:
         "path": os.path.relpath(table.path, project),
         **({"columns": columns} if columns and table.file.format not in UNNAMED else {}),
         **({"order": table.order} if table.order else {}),
+        **({"where": table.file.where} if table.file.where else {}),
     }
 
 

@@ -181,6 +181,8 @@ class Discovery:
         Tables that may be the ground truth, if there are several; none of them is used.
     data_sets : dict of str to Path
         Ground truths of other data sets, by the names of the data sets.
+    assumptions : list of str
+        Sentences on rows that are read of tables with others.
     outs : mapping of Path to str
         Outs of all stages, with the names of the stages.
     has_more : bool
@@ -193,6 +195,7 @@ class Discovery:
     missing: list[Path] = field(default_factory=list)
     truth_candidates: list[Path] = field(default_factory=list)
     data_sets: dict[str, Path] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
     outs: Mapping[Path, str] = field(default_factory=dict)
     has_more: bool = False
 

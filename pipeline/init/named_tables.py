@@ -12,6 +12,7 @@ from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.init.choices import with_user_column
 from concord.pipeline.init.discovery import MAX_FILES, Discovery, discover, stage_of
+from concord.pipeline.init.row_filters import separate_models, with_test_rows
 from concord.pipeline.init.tables import ROLE_COLUMNS, Role, Table, TableFile, named_table
 from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.repository import (
@@ -80,7 +81,10 @@ def find_tables(
         raise InputError(problems)
     _apply_columns(discovery, columns)
     _add_missing_tables(discovery, project)
-    discovery.tables["truth"] = with_user_column(discovery.tables["truth"], discovery.models)
+    truth_table = with_user_column(discovery.tables["truth"], discovery.models)
+    discovery.models, of_models = separate_models(discovery.models, truth_table)
+    discovery.tables["truth"], of_truth = with_test_rows(truth_table)
+    discovery.assumptions = [*of_models, *of_truth]
     return discovery
 
 
@@ -213,7 +217,7 @@ def print_discovery(
     )
     if discovery.has_more:
         print_text(f"only {MAX_FILES:,} files were inspected; name others by --truth and --model")
-    print_list("assumed; change it in params.yaml", assumptions)
+    print_list("assumed; change it in params.yaml", [*discovery.assumptions, *assumptions])
 
 
 def print_list(title: str, lines: Sequence[str]) -> None:
@@ -225,7 +229,8 @@ def _table_text(table: Table) -> str:
     names = table.columns.items()
     columns = ", ".join(name if name == column else f"{name}: {column}" for name, column in names)
     stage = f"   out of {table.stage}" if table.stage else ""
-    return f"{os.path.relpath(table.path)}   {columns}{stage}"
+    rows = "".join(f"   where {name}: {value}" for name, value in table.file.where.items())
+    return f"{os.path.relpath(table.path)}   {columns}{rows}{stage}"
 
 
 def _run_text(run: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -80,6 +80,8 @@ class TableFile:
         Columns with a list in each row.
     struct_column : str
         The column with lists of structs; empty if there is none.
+    where : mapping of str to str, int or bool
+        Column -> value of the rows that are read.
     """
 
     path: Path
@@ -87,6 +89,7 @@ class TableFile:
     columns: tuple[str, ...]
     list_columns: tuple[str, ...] = ()
     struct_column: str = ""
+    where: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def with_fields(
@@ -228,6 +231,12 @@ def has_duplicates(file: TableFile, columns: Sequence[str]) -> bool:
     return row is not None and row[1] < row[0]
 
 
+def distinct_values(file: TableFile, column: str, most: int) -> list[Any]:
+    """Return the first values of a column in order; none if the rows are not read."""
+    row = _select_row(file, pl.col(column).unique().sort().head(most).implode())
+    return [*row[0]] if row else []
+
+
 def has_times(file: TableFile, column: str) -> bool:
     """True if all values are timestamps, numbers, or texts that can be parsed as such."""
     frame, missing = _scan(file), _select_row(file, pl.col(column).null_count())
@@ -258,7 +267,7 @@ def _select_row(file: TableFile, *expressions: pl.Expr) -> tuple[Any, ...] | Non
 
 
 def _scan(file: TableFile) -> pl.LazyFrame | None:
-    """Return the rows, one per item; None for formats and sizes that would take long."""
+    """Return the rows that are read, one per item; None if that would take long."""
     path, structs = file.path, file.struct_column
     if not path.exists() or (file.list_columns and not structs):
         return None
@@ -267,10 +276,13 @@ def _scan(file: TableFile) -> pl.LazyFrame | None:
         return None
     if file.format == "parquet":
         frame = pl.scan_parquet(parts, glob=False, hive_partitioning=False)
-        return frame.explode(structs, empty_as_null=False).unnest(structs) if structs else frame
-    if file.format in DELIMITERS and path.suffix != ".gz":
-        return pl.scan_csv(path, separator=DELIMITERS[file.format], infer_schema=False, glob=False)
-    return None
+        frame = frame.explode(structs, empty_as_null=False).unnest(structs) if structs else frame
+    elif file.format in DELIMITERS and path.suffix != ".gz":
+        delimiter = DELIMITERS[file.format]
+        frame = pl.scan_csv(path, separator=delimiter, infer_schema=False, glob=False)
+    else:
+        return None
+    return frame.filter(*(pl.col(name) == value for name, value in file.where.items()))
 
 
 Columns = dict[str, str]  # column of Concord -> column of the table
