@@ -12,7 +12,7 @@ from typing import Any
 from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.conventions.metric_conventions import MAX_GRADE
 from concord.metrics_core.data.column_names import is_search_name
-from concord.metrics_core.data.formats import UNNAMED
+from concord.metrics_core.data.formats import UNNAMED, format_by_name
 from concord.metrics_core.data.input_table import LIST_COLUMNS, InputTable, resolve_columns
 from concord.metrics_core.data.unit_detection import are_session_names, possible_units
 from concord.metrics_core.errors import params_keys
@@ -214,10 +214,12 @@ def _entry(table: Table, common: Mapping[str, str], project: Path) -> Content:
         for name, column in table.columns.items()
         if (has_times(table.file, column) if name == "time" else column != common.get(name, name))
     }
+    has_usual_name = table.file.format in ("", format_by_name(table.path))
     return {
         "path": os.path.relpath(table.path, project),
         **({"columns": columns} if columns and table.file.format not in UNNAMED else {}),
         **({"order": table.order} if table.order else {}),
+        **({} if has_usual_name else {"format": table.file.format}),
         **({"where": table.file.where} if table.file.where else {}),
     }
 

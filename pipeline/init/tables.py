@@ -24,7 +24,7 @@ from concord.metrics_core.data.column_names import (
 from concord.metrics_core.data.formats import DELIMITERS, ENDINGS, format_by_name
 from concord.metrics_core.data.json_files import FORM
 from concord.metrics_core.data.paths import parse_path
-from concord.metrics_core.data.text_files import first_line, open_unpacked
+from concord.metrics_core.data.text_files import first_line, open_unpacked, trec_kind
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import refuse_special
 from concord.pipeline.params.yaml_files import FILL_IN
@@ -61,6 +61,7 @@ def role_in_path(path: str, roles: Iterable[str]) -> str | None:
     return roles_in_path[-1] if roles_in_path else None
 
 
+_QRELS = ("user", "0", "item", "grade")  # values of a line
 TREC = {"run": ("user", "item", "rank", "score"), "qrels": ("user", "item", "grade")}
 
 
@@ -148,7 +149,10 @@ def _field_names(kind: pa.DataType) -> list[str]:
 
 
 def _read_header(path: Path, format_: str) -> TableFile:
-    (names,) = csv.reader([first_line(path)], delimiter=DELIMITERS[format_])
+    line = first_line(path)
+    if kind := trec_kind(line.rstrip()):
+        return TableFile(path, "trec", TREC[kind])
+    (names,) = csv.reader([line], delimiter=DELIMITERS[format_])
     return TableFile(path, format_, tuple(name.lstrip("\ufeff") for name in names))
 
 
@@ -167,7 +171,8 @@ def _read_keys(path: Path, format_: str) -> TableFile:
 
 
 def _trec_columns(path: Path, format_: str) -> TableFile:
-    return TableFile(path, format_, TREC["qrels" if ".qrels" in path.suffixes else "run"])
+    is_qrels = ".qrels" in path.suffixes or len(first_line(path).split()) == len(_QRELS)
+    return TableFile(path, format_, TREC["qrels" if is_qrels else "run"])
 
 
 _TEXT = r'"(?:[^"\\]|\\.)*"'
@@ -345,7 +350,7 @@ def _interaction_role(file: TableFile, path: str, columns: Columns) -> Role:
     role = role_in_path(path, (*SPLITS, "lists"))
     split = role_in_path("/".join(Path(path).parts[-2:]), SPLITS)
     if ("rank" in columns or "score" in columns) and "grade" not in columns:
-        is_run = ".run" in file.path.suffixes
+        is_run = ".run" in file.path.suffixes or file.format == "trec"
         role = "lists" if is_run or split is None or role_in_path(path, ("lists",)) else split
     if role == "lists" and {"score", "grade"} <= {*columns} and "rank" not in columns:
         return "predictions"
@@ -354,7 +359,8 @@ def _interaction_role(file: TableFile, path: str, columns: Columns) -> Role:
     if role == "train" and "qrels" in _WORD.findall(path.casefold()):
         return "train judgements"
     has_lists = columns["item"] in file.list_columns
-    return role or ("lists" if has_lists else "unknown")  # type: ignore[return-value]
+    usual = "truth" if file.format == "trec" else "unknown"
+    return role or ("lists" if has_lists else usual)  # type: ignore[return-value]
 
 
 def as_table(file: TableFile, role: Role, names: Mapping[str, str], stage: str = "") -> Table:

@@ -469,6 +469,43 @@ def test_other_data_sets_lead_to_evaluations_of_their_own(
     ) in capsys.readouterr().out
 
 
+def test_trec_files_of_any_name_are_read_by_their_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "qrels.dev.small.tsv": "q1\t0\td1\t1\nq2\t0\td2\t1\n",
+        "run.dev.small.tsv": "q1\td1\t1\nq1\td3\t2\nq2\td2\t1\n",
+        "runs/bm25.tsv": "q1\tQ0\td1\t1\t2.5\tbm25\nq2\tQ0\td1\t1\t1.5\tbm25\n",
+        "runs/dense.trec": "q1 Q0 d2 1 2.5 dense\nq2 Q0 d1 1 1.5 dense\n",
+        "runs/short.trec": "q1\td2\t1\nq2\td1\t1\n",
+    }
+    monkeypatch.chdir(repository(tmp_path, files))
+    run()
+    params = valid_evaluation(tmp_path / "evaluation")
+
+    assert params.data.truth.model_dump(include={"path", "format"}) == {
+        "path": "../qrels.dev.small.tsv",
+        "format": "trec",
+    }
+    assert {name: entry.format for name, entry in params.models.items()} == {
+        "run": "trec",
+        "bm25": "trec",
+        "dense": None,
+        "short": None,
+    }
+
+
+@pytest.mark.parametrize("name", ["qrels.trec", "judged.trec", "judged.qrels"])
+def test_trec_file_of_judgements_is_the_ground_truth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    files = {name: "q1 0 d1 1\n", "bm25.run": "q1 Q0 d1 1 2.5 bm25\n"}
+    monkeypatch.chdir(repository(tmp_path, files))
+    run()
+
+    assert valid_evaluation(tmp_path / "evaluation").data.truth.path == f"../{name}"
+
+
 def test_outside_of_dvc_the_fix_is_dvc_init(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
