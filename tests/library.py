@@ -81,6 +81,7 @@ def compared_as_pinned(project: Path) -> cc.Comparison:
             truth,
             metrics=labels,
             panel=evaluation["panel"],
+            where=_filters(params),
             **_options(params),
             **comparison,
         )
@@ -125,6 +126,11 @@ def _lists_and_truth(params: dict[str, Any], replicates: dict[str, Any]) -> tupl
     at = params["data"]["truth"]
     folds = {number: f"{at['path']}/{file}" for number, file in at.get("folds", {}).items()}
     return models, {"replicates": folds} if folds else at["path"]
+
+
+def _filters(params: dict[str, Any]) -> dict[str, Any]:
+    tables = {**params["models"], **params["background"], "truth": params["data"]["truth"]}
+    return {name: entry["where"] for name, entry in tables.items() if "where" in entry}
 
 
 def _options(params: dict[str, Any]) -> dict[str, Any]:

@@ -163,12 +163,12 @@ def column_values(connection: DuckDBPyConnection, file: InputTable, name: str) -
 
 
 def first_values(connection: DuckDBPyConnection, file: InputTable, name: str) -> list[str]:
-    """Return at most MAX_VALUES values of a column; none if they are no text or integers."""
+    """Return MAX_VALUES + 1 values of a column; none if they are no text or integers."""
     try:
         values = column_values(connection, file, name)
     except InputError:
         return []
-    return [value for value in values if value][:MAX_VALUES]
+    return [value for value in values if value][: MAX_VALUES + 1]
 
 
 def _combine_unit(connection: DuckDBPyConnection, source: Source) -> Source:

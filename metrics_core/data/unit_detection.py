@@ -119,13 +119,16 @@ def find_list_columns(
 ) -> ListColumns | None:
     """Return the columns that separate the lists of a user; None if there are none.
 
-    Without duplicates the name of a column must tell that it separates lists.
+    Without duplicates the name of a column must tell that it separates lists, and the lists have
+    no ranks: these would be duplicate, too.
     """
     file, columns = source.file, source.raw.unread_columns
     if file.unit:
         return None
     if has_duplicates:
         units = possible_units(connection, file, columns)
+    elif "rank" in source.columns:
+        return None
     else:
         named = filter(_LIST_NAME.search, columns)
         units = ((name,) for name in named if _separates_lists(connection, file, name))
@@ -133,7 +136,7 @@ def find_list_columns(
     if names is None:
         return None
     values = first_values(connection, file, names[0]) if len(names) == 1 else []
-    return ListColumns(names, values if 1 < len(values) < MAX_VALUES else [])
+    return ListColumns(names, values if 1 < len(values) <= MAX_VALUES else [])
 
 
 def _separates_lists(connection: DuckDBPyConnection, file: InputTable, name: str) -> bool:

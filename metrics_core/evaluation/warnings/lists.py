@@ -100,11 +100,17 @@ def checked_codes(config: EvaluationConfig, models: Models, data: EvaluationData
 
 
 def _several_lists(models: Models) -> Iterator[DataWarning]:
-    """Yield a warning for models whose users seem to have several lists, read as one."""
+    """Yield a warning for models whose users seem to have several lists, read as one.
+
+    It is a notice if no list repeats an item: a column may name the source of each item.
+    """
     for model, result in models.items():
-        found = (each.quality.get("several_lists") for each in result.replicate_results)
-        if details := next(filter(None, found), None):
-            yield DataWarning("several_lists", "serious", (model,), {**details, "model": model})
+        for quality in (each.quality for each in result.replicate_results):
+            if "several_lists" in quality:
+                severity: Severity = "serious" if quality["duplicates"]["rows"] else "notice"
+                details = {**quality["several_lists"], "model": model}
+                yield DataWarning("several_lists", severity, (model,), details)
+                break
 
 
 def _counted_duplicates(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:

@@ -55,6 +55,16 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         TRUTH,
         {"conventions": cc.preset("standard", duplicates="keep")},
     ),
+    "several_lists": (
+        pl.concat(
+            [
+                rows(LISTS, score=1.0, algorithm="a"),
+                rows({u: items[:10] for u, items in LISTS.items()}, score=0.5, algorithm="b"),
+            ]
+        ),
+        TRUTH,
+        {"conventions": cc.preset("standard", duplicates="first", ties="input")},
+    ),
     "no_common_item": ({u: [f"y{n}" for n in range(10)] for u in USERS}, TRUTH, {}),
     "spelled_otherwise": ({u: [i.upper() for i in LISTS[u]] for u in USERS}, TRUTH, {}),
     "not_in_catalogue": (
@@ -105,6 +115,7 @@ def test_evaluate_warns_as_compare_does(kind: str) -> None:
 # Other facts of the data of a case, with causes of their own.
 ALSO = {
     "ids_rewritten": {"ties_at_cutoff"},
+    "several_lists": {"ties_at_cutoff"},
     "split_not_by_time": {"train_items_recommended"},
     "truth_in_train": {"train_items_recommended"},
 }
