@@ -22,13 +22,8 @@ from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.dvc.training import flatten
 from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.model_names import baseline_of
-from concord.pipeline.init.tables import (
-    Table,
-    has_duplicates,
-    has_times,
-    longest_list,
-    value_range,
-)
+from concord.pipeline.init.rows import has_duplicates, has_times, longest_list, value_range
+from concord.pipeline.init.tables import Table
 from concord.pipeline.params.repository import repository
 from concord.pipeline.params.yaml_files import FILL_IN
 from concord.pipeline.running.connections import isolated_connection
@@ -55,7 +50,9 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
     if not shared:
         return ()
     with isolated_connection() as connection:
-        units = [[*possible_units(connection, _input(table), shared)] for table in models.values()]
+        units = [
+            [*possible_units(connection, as_input(table), shared)] for table in models.values()
+        ]
     common = [unit for unit in units[0] if all(unit in others for others in units)]
     if () in common:  # ranks prove that a user has one list; scores do not
         is_ranked = any("rank" in table.columns for table in models.values())
@@ -63,7 +60,8 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
     return next(iter(common), ())
 
 
-def _input(table: Table) -> InputTable:
+def as_input(table: Table) -> InputTable:
+    """Return the lists as all commands read them."""
     columns = resolve_columns(LIST_COLUMNS, table.columns)
     keys, where = params_keys("models"), table.file.where
     return InputTable(str(table.path), table.file.format, *columns, keys, where=where)

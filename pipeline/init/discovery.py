@@ -14,12 +14,12 @@ from concord.metrics_core.errors import refuse
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.data_sets import other_data_sets, predictions_beside_lists
 from concord.pipeline.init.model_names import name_models
+from concord.pipeline.init.rows import has_duplicates
 from concord.pipeline.init.tables import (
     Role,
     Table,
     as_table,
     guess_role,
-    has_duplicates,
     inspect_file,
     role_in_path,
 )
@@ -260,8 +260,8 @@ def discover(
     if truth is None and len(truths) == 1:
         truth = truths[0].path
     if truth is not None:
-        paths = [table.path for table in truths]
-        others = other_data_sets(truth, paths, tables, folder)
+        others = other_data_sets(truth, tables | {"truth": truths}, folder)
+        paths = (table.path for table in truths)
         result.data_sets = {others[path]: path for path in paths if path in others}
         _skip(result, tables, dict.fromkeys(others, "another data set"))
     predictions = predictions_beside_lists(tables.get("lists", []), folder)

@@ -5,13 +5,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -61,7 +59,6 @@ def role_in_path(path: str, roles: Iterable[str]) -> str | None:
     return roles_in_path[-1] if roles_in_path else None
 
 
-_QRELS = ("user", "0", "item", "grade")  # values of a line
 TREC = {"run": ("user", "item", "rank", "score"), "qrels": ("user", "item", "grade")}
 
 
@@ -92,23 +89,6 @@ class TableFile:
     struct_column: str = ""
     where: Mapping[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def with_fields(
-        cls,
-        path: Path,
-        format_: str,
-        columns: Sequence[str],
-        lists: Mapping[str, Sequence[str]],
-    ) -> "TableFile":
-        """Return a table with the fields of its only lists of structs; other `lists` have none."""
-        structs = [name for name, fields in lists.items() if fields]
-        plain = [name for name in lists if name not in structs]
-        if len(structs) != 1:
-            return cls(path, format_, tuple(columns), tuple(plain))
-        fields = lists[structs[0]]
-        names = dict.fromkeys([*(name for name in columns if name not in structs), *fields])
-        return cls(path, format_, tuple(names), (*plain, *fields), structs[0])
-
 
 def inspect_file(path: Path) -> TableFile | None:
     """Return the format and columns of a file; None if Concord cannot read it."""
@@ -136,16 +116,27 @@ def _read_schema(path: Path, format_: str) -> TableFile:
         with pa.memory_map(str(path)) as file:
             schema = pa.ipc.open_file(file).schema
     lists = {
-        each.name: _field_names(each.type.value_type)
+        each.name: each.type.value_type
         for each in schema
         if pa.types.is_list(each.type) or pa.types.is_large_list(each.type)
     }
-    return TableFile.with_fields(path, format_, schema.names, lists)
+    fields = {
+        name: [each.name for each in kind] if pa.types.is_struct(kind) else []
+        for name, kind in lists.items()
+    }
+    return _with_fields(TableFile(path, format_, tuple(schema.names)), fields)
 
 
-def _field_names(kind: pa.DataType) -> list[str]:
-    """Return the fields of a struct; none of another type."""
-    return [each.name for each in kind] if pa.types.is_struct(kind) else []
+def _with_fields(file: TableFile, lists: Mapping[str, Sequence[str]]) -> TableFile:
+    """Return the table with the fields of its only lists of structs; other `lists` have none."""
+    structs = [name for name, fields in lists.items() if fields]
+    plain = [name for name in lists if name not in structs]
+    if len(structs) != 1:
+        return replace(file, list_columns=tuple(plain))
+    fields = lists[structs[0]]
+    names = dict.fromkeys([*(name for name in file.columns if name not in structs), *fields])
+    lists_and_fields = (*plain, *fields)
+    return TableFile(file.path, file.format, tuple(names), lists_and_fields, structs[0])
 
 
 def _read_header(path: Path, format_: str) -> TableFile:
@@ -160,18 +151,17 @@ def _read_keys(path: Path, format_: str) -> TableFile:
     row = json.loads(first_line(path))
     if not isinstance(row, dict):
         return TableFile(path, format_, ())
-    lists = {name: value for name, value in row.items() if isinstance(value, list | dict)}
+    lists = {name: value for name, value in row.items() if isinstance(value, list)}
     fields = {
-        name: [*value[0]]
-        if isinstance(value, list) and value and isinstance(value[0], dict)
-        else []
+        name: [*value[0]] if value and isinstance(value[0], dict) else []
         for name, value in lists.items()
     }
-    return TableFile.with_fields(path, format_, [*row], fields)
+    return _with_fields(TableFile(path, format_, tuple(row)), fields)
 
 
 def _trec_columns(path: Path, format_: str) -> TableFile:
-    is_qrels = ".qrels" in path.suffixes or len(first_line(path).split()) == len(_QRELS)
+    has_four_values = len(first_line(path).split()) == 1 + len(TREC["qrels"])
+    is_qrels = has_four_values or ".qrels" in path.suffixes
     return TableFile(path, format_, TREC["qrels" if is_qrels else "run"])
 
 
@@ -209,85 +199,6 @@ _READERS: dict[str, Callable[[Path, str], TableFile]] = {
     "json": _json_columns,
     "trec": _trec_columns,
 }
-
-
-_MAX_BYTES = 1 << 30  # of a table whose rows are read
-_TIME_ROWS = 1_000  # rows whose times are parsed
-
-
-def longest_list(file: TableFile, unit: Sequence[str]) -> int | None:
-    """Return the length of the longest list of a unit; None if the rows are not read."""
-    longest = pl.struct(unit).value_counts().struct[1].max()
-    row = _select_row(file, longest)
-    return int(row[0]) if row and row[0] else None
-
-
-def value_range(file: TableFile, column: str) -> tuple[float, float] | None:
-    """Return the smallest and the largest number of a column; None if the rows are not read."""
-    value = pl.col(column).cast(pl.Float64, strict=False)
-    finite = value.filter(value.is_finite())
-    row = _select_row(file, finite.min().alias("low"), finite.max().alias("high"))
-    return (row[0], row[1]) if row and row[0] is not None else None
-
-
-def has_duplicates(file: TableFile, columns: Sequence[str]) -> bool:
-    """True if two rows are equal in these columns."""
-    row = _select_row(file, pl.len(), pl.struct(columns).n_unique().alias("different"))
-    return row is not None and row[1] < row[0]
-
-
-def distinct_values(file: TableFile, column: str, most: int) -> list[Any]:
-    """Return the first values of a column in order; none if the rows are not read."""
-    row = _select_row(file, pl.col(column).unique().sort().head(most).implode())
-    return [*row[0]] if row else []
-
-
-def has_times(file: TableFile, column: str) -> bool:
-    """True if all values are timestamps, numbers, or texts that can be parsed as such."""
-    frame, missing = _scan(file), _select_row(file, pl.col(column).null_count())
-    if frame is None or missing is None or missing[0]:
-        return False
-    head = frame.select(column).head(_TIME_ROWS).collect()[column]
-    if head.dtype != pl.String:
-        return head.dtype.is_numeric() or head.dtype in (pl.Date, pl.Datetime)
-    return file.format in DELIMITERS and all(map(_is_time, head))
-
-
-def _is_time(text: str) -> bool:
-    for parse in (float, datetime.fromisoformat):
-        try:
-            parse(text)
-        except ValueError:
-            continue
-        return "_" not in text
-    return False
-
-
-def _select_row(file: TableFile, *expressions: pl.Expr) -> tuple[Any, ...] | None:
-    frame = _scan(file)
-    try:
-        return frame.select(*expressions).collect().row(0) if frame is not None else None
-    except pl.exceptions.PolarsError:  # `concord validate` reports rows that cannot be read
-        return None
-
-
-def _scan(file: TableFile) -> pl.LazyFrame | None:
-    """Return the rows that are read, one per item; None if that would take long."""
-    path, structs = file.path, file.struct_column
-    if not path.exists() or (file.list_columns and not structs):
-        return None
-    parts = parts_of(path)
-    if sum(part.stat().st_size for part in parts) > _MAX_BYTES:
-        return None
-    if file.format == "parquet":
-        frame = pl.scan_parquet(parts, glob=False, hive_partitioning=False)
-        frame = frame.explode(structs, empty_as_null=False).unnest(structs) if structs else frame
-    elif file.format in DELIMITERS and path.suffix != ".gz":
-        delimiter = DELIMITERS[file.format]
-        frame = pl.scan_csv(path, separator=delimiter, infer_schema=False, glob=False)
-    else:
-        return None
-    return frame.filter(*(pl.col(name) == value for name, value in file.where.items()))
 
 
 Columns = dict[str, str]  # column of Concord -> column of the table

@@ -13,13 +13,13 @@ from concord.pipeline.init import discovery
 from concord.pipeline.init.choices import run_id_file, tracking_uri
 from concord.pipeline.init.discovery import Discovery, discover, list_outs
 from concord.pipeline.init.model_names import name_models
+from concord.pipeline.init.rows import value_range
 from concord.pipeline.init.tables import (
     Table,
     TableFile,
     as_table,
     guess_role,
     inspect_file,
-    value_range,
 )
 from concord.pipeline.params.checks import is_model_name
 from tests.pipeline.init.repository import (

@@ -47,7 +47,9 @@ def test_last_stage_of_several_lists_per_slate(tmp_path: Path) -> None:
         name: (f"../outputs/march/{name}/recommendations.parquet", {"stage": "final"})
         for name in ("nrms", "popular")
     }
-    assert "of nrms and popular rows with stage: final are read, not ranked, reranked" in output
+    assert (
+        "rows with stage final are read, not ranked, reranked: nrms and popular (models" in output
+    )
     assert "outputs/april/nrms/recommendations.parquet: another data set" in output
 
 

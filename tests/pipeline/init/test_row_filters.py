@@ -35,32 +35,32 @@ FILTERS: list[tuple[dict[str, str], dict[str, tuple[str, str | None]], str]] = [
     (
         {"recs.csv": table_of("Algorithm", "als", "Item KNN")},
         {"als": ("recs", "als"), "Item-KNN": ("recs", "Item KNN")},
-        "Algorithm of recs.csv separates Item-KNN and als (models.Item-KNN.where)",
+        "one model per Algorithm in recs.csv: Item-KNN and als (models.Item-KNN.where)",
     ),
     (
         {"recs_old.csv": table_of("source", "a", "b"), "recs_new.csv": LISTS},
         {"old-a": ("recs_old", "a"), "old-b": ("recs_old", "b"), "new": ("recs_new", None)},
-        "source of recs_old.csv separates old-a and old-b (models.old-a.where)",
+        "one model per source in recs_old.csv: old-a and old-b (models.old-a.where)",
     ),
     (
         {"recs/als.csv": table_of("seed", "1", "2")},
         {"als-1": ("recs/als", "1"), "als-2": ("recs/als", "2")},
-        "seed of als.csv separates als-1 and als-2 (models.als-1.where)",
+        "one model per seed in als.csv: als-1 and als-2 (models.als-1.where)",
     ),
     (
         {f"recs/{name}.csv": table_of("stage", "final", "ranked") for name in ("a", "b")},
         {"a": ("recs/a", "final"), "b": ("recs/b", "final")},
-        "of a and b rows with stage: final are read, not ranked (models.a.where)",
+        "rows with stage final are read, not ranked: a and b (models.a.where)",
     ),
     (
         {"recs/als.csv": table_of("step", "candidates", "reranked")},
         {"als": ("recs/als", "reranked")},
-        "of als rows with step: reranked are read, not candidates (models.als.where)",
+        "rows with step reranked are read, not candidates: als (models.als.where)",
     ),
     (
         {"recs/als.csv": table_of("subset", "valid", "test")},
         {"als": ("recs/als", "test")},
-        "of als rows with subset: test are read, not valid (models.als.where)",
+        "rows with subset test are read, not valid: als (models.als.where)",
     ),
 ]
 
@@ -106,5 +106,5 @@ def test_ground_truth_is_the_test_split_of_its_table(
 
     assert params.data.truth.where == {"split": "test"}
     output = capsys.readouterr().out
-    assert "\n  rows with split: test are the ground truth (data.truth.where)\n" in output
+    assert "\n  rows with split test are the ground truth (data.truth.where)\n" in output
     assert "truth: 2 rows" in output
