@@ -12,7 +12,7 @@ from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.init.choices import with_user_column
 from concord.pipeline.init.discovery import MAX_FILES, Discovery, discover, stage_of
-from concord.pipeline.init.row_filters import separate_models, with_test_rows
+from concord.pipeline.init.row_filters import set_filters
 from concord.pipeline.init.tables import ROLE_COLUMNS, Role, Table, TableFile, named_table
 from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.repository import (
@@ -81,10 +81,8 @@ def find_tables(
         raise InputError(problems)
     _apply_columns(discovery, columns)
     _add_missing_tables(discovery, project)
-    truth_table = with_user_column(discovery.tables["truth"], discovery.models)
-    discovery.models, of_models = separate_models(discovery.models, truth_table)
-    discovery.tables["truth"], of_truth = with_test_rows(truth_table)
-    discovery.assumptions = [*of_models, *of_truth]
+    discovery.tables["truth"] = with_user_column(discovery.tables["truth"], discovery.models)
+    set_filters(discovery)
     return discovery
 
 
@@ -205,13 +203,8 @@ def print_discovery(
     skipped = [f"{os.path.relpath(table.path)}: {table.reason}" for table in discovery.skipped]
     print_list("not used", skipped)
     for name, truth in [*discovery.data_sets.items()][:1]:
-        path, folder = (
-            shlex.quote(each) for each in (os.path.relpath(truth), f"evaluation/{name}")
-        )
-        print_text(
-            f"other data sets: `concord init --truth {path} --dir {folder}`; "
-            "`concord study` compares models over data sets"
-        )
+        options = shlex.join(["--truth", os.path.relpath(truth), "--dir", f"evaluation/{name}"])
+        print_text(f"other data sets: `concord init {options}`, then `concord study` over all")
     print_list(
         "missing; `dvc pull` or `dvc repro` creates it", [*map(os.path.relpath, discovery.missing)]
     )

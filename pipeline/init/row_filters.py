@@ -1,8 +1,9 @@
 """Tables with the rows of several models, stages or splits: the filter `where` of each."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from duckdb import DuckDBPyConnection
 
@@ -10,6 +11,7 @@ from concord.metrics_core.data.read_source import MAX_VALUES, first_values
 from concord.metrics_core.data.unit_detection import are_session_names, possible_units
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.choices import as_input
+from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.model_names import unused_name
 from concord.pipeline.init.rows import has_duplicates
 from concord.pipeline.init.tables import SPLITS, Table, role_in_path
@@ -23,21 +25,17 @@ _STAGE_NAME = re.compile("stage|phase", re.IGNORECASE)
 _STAGES = ("final", "reranked", "ranked", "scored", "filtered", "candidates", "retrieved")
 
 
-def separate_models(
-    models: Mapping[str, Table], truth: Table
-) -> tuple[dict[str, Table], list[str]]:
-    """Return models with one list per user, and sentences on the rows that are theirs.
+def set_filters(discovery: Discovery) -> None:
+    """Set filters of the ground truth and the models, and sentences on them.
 
     A table with the lists of several models is one model per value of a column. Of a table with
     several stages of one list the last stage is a model.
     """
-    result: dict[str, Table] = {}
-    rows: dict[str, list[str]] = {}
-    for name, table in models.items():
+    tables, truth = discovery.models, discovery.tables["truth"]
+    models: dict[str, Table] = {}
+    names: dict[str, list[str]] = {}
+    for name, table in tables.items():
         column, values = _separating_column(table, truth.file.columns)
-        if not values:
-            result[name] = table
-            continue
         main = _main_value(column, values)
         text = f"one model per {column} in {table.path.name}"
         if main:
@@ -45,14 +43,21 @@ def separate_models(
             text = f"rows with {column} {main} are read, not {others}"
         for value in [main] if main else values:
             label = "-".join(re.findall(r"[A-Za-z0-9.]+", value))
-            if len(models) > 1 or label.isdecimal():
+            if len(tables) > 1 or label.isdecimal():
                 label = f"{name}-{label}"
-            own = unused_name(name if main else label, result)
-            result[own] = _with_rows(table, column, value)
-            rows.setdefault(text, []).append(own)
-    return result, [
-        f"{text}: {join_names(names)} (models.{names[0]}.where)" for text, names in rows.items()
+            own = unused_name(name if main else label, models)
+            models[own] = _with_rows(table, column, value)
+            names.setdefault(text, []).append(own)
+        models |= {} if values else {name: table}
+    discovery.models = models
+    discovery.assumptions += [
+        f"{text}: {join_names(own)} (models.{own[0]}.where)" for text, own in names.items()
     ]
+    column, test = _test_rows(truth)
+    if test:
+        discovery.tables["truth"] = _with_rows(truth, column, test)
+        text = f"rows with {column} {test} are the ground truth (data.truth.where)"
+        discovery.assumptions.append(text)
 
 
 def _separating_column(table: Table, truth_columns: Sequence[str]) -> tuple[str, list[str]]:
@@ -80,7 +85,7 @@ def _few_values(connection: DuckDBPyConnection, table: Table, column: str) -> li
 
 def _main_value(column: str, values: Sequence[str]) -> str:
     """Return the value of the rows to evaluate, of stages or splits; empty for others."""
-    if _MODEL_NAME.search(column):
+    if not values or _MODEL_NAME.search(column):
         return ""
     stages = [value.casefold() for value in values]
     if {*stages} <= {*_STAGES} or _STAGE_NAME.search(column):
@@ -89,14 +94,12 @@ def _main_value(column: str, values: Sequence[str]) -> str:
     return _test_value(values)
 
 
-def with_test_rows(truth: Table) -> tuple[Table, list[str]]:
-    """Return the ground truth with a filter, if a column names its splits, and a sentence."""
+def _test_rows(truth: Table) -> tuple[str, str]:
+    """Return the column that names splits, and the value of the test set; empty without one."""
+    unread = [name for name in truth.file.columns if name not in truth.columns.values()]
     with isolated_connection() as connection:
-        for name in {*truth.file.columns} - {*truth.columns.values()}:
-            if test := _test_value(_few_values(connection, truth, name)):
-                sentence = f"rows with {name} {test} are the ground truth (data.truth.where)"
-                return _with_rows(truth, name, test), [sentence]
-    return truth, []
+        tests = ((name, _test_value(_few_values(connection, truth, name))) for name in unread)
+        return next(filter(itemgetter(1), tests), ("", ""))
 
 
 def _test_value(values: Sequence[str]) -> str:

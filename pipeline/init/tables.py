@@ -13,6 +13,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from concord.metrics_core.data.arrow import decoded_type, is_list
 from concord.metrics_core.data.column_names import (
     COLUMN_NAMES,
     guess_columns,
@@ -115,11 +116,8 @@ def _read_schema(path: Path, format_: str) -> TableFile:
     else:
         with pa.memory_map(str(path)) as file:
             schema = pa.ipc.open_file(file).schema
-    lists = {
-        each.name: each.type.value_type
-        for each in schema
-        if pa.types.is_list(each.type) or pa.types.is_large_list(each.type)
-    }
+    types = {each.name: decoded_type(each.type) for each in schema}
+    lists = {name: kind.value_type for name, kind in types.items() if is_list(kind)}
     fields = {
         name: [each.name for each in kind] if pa.types.is_struct(kind) else []
         for name, kind in lists.items()
@@ -134,9 +132,9 @@ def _with_fields(file: TableFile, lists: Mapping[str, Sequence[str]]) -> TableFi
     if len(structs) != 1:
         return replace(file, list_columns=tuple(plain))
     fields = lists[structs[0]]
-    names = dict.fromkeys([*(name for name in file.columns if name not in structs), *fields])
-    lists_and_fields = (*plain, *fields)
-    return TableFile(file.path, file.format, tuple(names), lists_and_fields, structs[0])
+    names = dict.fromkeys([*file.columns, *fields])
+    columns = tuple(name for name in names if name not in structs)
+    return TableFile(file.path, file.format, columns, (*plain, *fields), structs[0])
 
 
 def _read_header(path: Path, format_: str) -> TableFile:

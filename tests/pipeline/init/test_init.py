@@ -464,8 +464,8 @@ def test_other_data_sets_lead_to_evaluations_of_their_own(
     run(truth="split/small/test.csv")
 
     assert (
-        "other data sets: `concord init --truth split/big/test.csv --dir evaluation/big`; "
-        "`concord study` compares models over data sets\n"
+        "other data sets: `concord init --truth split/big/test.csv --dir evaluation/big`, "
+        "then `concord study` over all\n"
     ) in capsys.readouterr().out
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from concord.pipeline.params.model import Params
 from tests.pipeline.init.replicas import write_nested_matrix, write_slates
 from tests.pipeline.init.repository import commit, repository, valid_evaluation
 from tests.project import attempt, change_params, commit_results, run, run_all_stages
@@ -43,7 +45,7 @@ def test_last_stage_of_several_lists_per_slate(tmp_path: Path) -> None:
     folder, output = evaluated(tmp_path, "slates")
     params = valid_evaluation(folder)
 
-    assert {name: (entry.path, entry.where) for name, entry in params.models.items()} == {
+    assert {name: (each["path"], each["where"]) for name, each in _entries(params).items()} == {
         name: (f"../outputs/march/{name}/recommendations.parquet", {"stage": "final"})
         for name in ("nrms", "popular")
     }
@@ -51,6 +53,10 @@ def test_last_stage_of_several_lists_per_slate(tmp_path: Path) -> None:
         "rows with stage final are read, not ranked, reranked: nrms and popular (models" in output
     )
     assert "outputs/april/nrms/recommendations.parquet: another data set" in output
+
+
+def _entries(params: Params) -> dict[str, dict[str, Any]]:
+    return params.model_dump(include={"models"})["models"]
 
 
 @pytest.mark.whole

@@ -74,13 +74,15 @@ def test_a_column_that_separates_lists_becomes_a_filter(
 ) -> None:
     files, models, sentence = FILTERS[number]
     params = initialised(tmp_path, {"data/test.csv": TRUTH, **files}, monkeypatch)
-    entries = {name: (entry.path, *entry.where.values()) for name, entry in params.models.items()}
+    entries = params.model_dump(include={"models"})["models"]
 
     expected = {
         name: (f"../{path}.csv", *([] if value is None else [value]))
         for name, (path, value) in models.items()
     }
-    assert entries == expected
+    assert {
+        name: (entry["path"], *entry["where"].values()) for name, entry in entries.items()
+    } == expected
     assert f"\n  {sentence}\n" in capsys.readouterr().out
 
 
@@ -94,8 +96,8 @@ def test_columns_of_sessions_and_of_items_become_no_filter(
     write(root, {"bpr.csv": table_of("visit", "1", "2")})
     init(None, None, (), dry_run=False, force=False)
 
-    models = evaluation(root / "evaluation").models
-    assert {name: entry.where for name, entry in models.items()} == {"als": {}, "bpr": {}}
+    models = evaluation(root / "evaluation").model_dump(include={"models"})["models"]
+    assert {name: entry["where"] for name, entry in models.items()} == {"als": {}, "bpr": {}}
 
 
 def test_ground_truth_is_the_test_split_of_its_table(
