@@ -65,7 +65,7 @@ def _words(path: Path, folder: Path) -> Words:
     return tuple(word.casefold() for word in path_words(Path(os.path.relpath(path, folder))))
 
 
-def predictions_beside_lists(tables: Sequence[Table], folder: Path) -> set[Path]:
+def predictions_next_to_lists(tables: Sequence[Table], folder: Path) -> set[Path]:
     """Return the predictions whose path is that of recommendations except for such a word."""
     words = {table.path: _words(table.path, folder) for table in tables}
     others = {

@@ -12,7 +12,7 @@ from typing import Any
 from concord.metrics_core.data.column_names import guess_columns
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.results.text_format import join_names
-from concord.pipeline.init.data_sets import other_data_sets, predictions_beside_lists
+from concord.pipeline.init.data_sets import other_data_sets, predictions_next_to_lists
 from concord.pipeline.init.model_names import name_models
 from concord.pipeline.init.rows import has_duplicates
 from concord.pipeline.init.tables import (
@@ -150,7 +150,7 @@ _SKIPPED_ROLES: Mapping[Role, str] = {
     "validation": "for validation",
     "validation lists": "lists for validation",
     "train judgements": "judgements for training",
-    "predictions": "has grades beside the scores: predictions, not lists",
+    "predictions": "has grades next to scores: predictions, not lists",
     "unknown": "users and items, but neither test nor train in its path",
 }
 
@@ -264,8 +264,8 @@ def discover(
         paths = (table.path for table in truths)
         result.data_sets = {others[path]: path for path in paths if path in others}
         _skip(result, tables, dict.fromkeys(others, "another data set"))
-    predictions = predictions_beside_lists(tables.get("lists", []), folder)
-    _skip(result, tables, dict.fromkeys(predictions, "predictions, beside recommendations"))
+    predictions = predictions_next_to_lists(tables.get("lists", []), folder)
+    _skip(result, tables, dict.fromkeys(predictions, "predictions next to recommendations"))
     if len(truths) > 1:
         result.truth_candidates = sorted(table.path for table in truths)
         del tables["truth"]

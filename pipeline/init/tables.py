@@ -253,7 +253,7 @@ def _interaction_role(file: TableFile, path: str, columns: Columns) -> Role:
     """Return the role of a table of users and items.
 
     A table with rank or score is lists, unless it has grades too, or its file or folder has the
-    name of a split. Grades beside scores are those of held-out pairs. A table with many items per
+    name of a split. Grades next to scores are those of held-out pairs. A table with many items per
     row is lists, too.
     """
     role = role_in_path(path, (*SPLITS, "lists"))

@@ -126,12 +126,12 @@ def test_the_only_ground_truth_chooses_its_data_set_too(tmp_path: Path) -> None:
         (
             {"out/als/recs-eval.csv": LISTS, "out/als/pred-eval.csv": SCORED},
             {"eval": "out/als/recs-eval.csv"},
-            {"out/als/pred-eval.csv": "has grades beside the scores: predictions, not lists"},
+            {"out/als/pred-eval.csv": "has grades next to scores: predictions, not lists"},
         ),
         (
             {f"{kind}/{name}.csv": LISTS for kind in ("recs", "preds") for name in ("als", "b")},
             {"als": "recs/als.csv", "b": "recs/b.csv"},
-            {f"preds/{name}.csv": "predictions, beside recommendations" for name in ("als", "b")},
+            {f"preds/{name}.csv": "predictions next to recommendations" for name in ("als", "b")},
         ),
         (
             {"out/als_recs.csv": LISTS, "out/bpr_preds.csv": LISTS},

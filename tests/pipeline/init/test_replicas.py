@@ -38,7 +38,7 @@ def test_nested_lists_of_one_data_set_of_a_matrix(tmp_path: Path) -> None:
     assert params.conventions["relevance_threshold"] == 4
     assert params.evaluation.ks == [5, 10, 20]
     assert "runs/mini-als/recs-eval.parquet: another data set" in output
-    assert "runs/tiny-als/pred-eval.parquet: has grades beside the scores" in output
+    assert "runs/tiny-als/pred-eval.parquet: has grades next to scores" in output
 
 
 def test_last_stage_of_several_lists_per_slate(tmp_path: Path) -> None:
