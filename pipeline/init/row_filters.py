@@ -66,9 +66,10 @@ def _separating_column(table: Table, truth_columns: Sequence[str]) -> tuple[str,
     Columns that the ground truth has, too, identify sessions.
     """
     read = table.columns.values()
-    key = [table.columns["user"], table.columns.get("rank", table.columns["item"])]
+    user = table.columns["user"]
+    key = [user, table.columns.get("rank", table.columns["item"])]
     unread = [name for name in table.file.columns if name not in (*read, *truth_columns)]
-    if unread and has_duplicates(table.file, key):
+    if unread and has_duplicates(table.file, key, users=user):
         with isolated_connection() as connection:
             for unit in possible_units(connection, as_input(table), unread):
                 values = _few_values(connection, table, unit[0]) if len(unit) == 1 else []

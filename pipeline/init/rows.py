@@ -10,7 +10,7 @@ from concord.metrics_core.data.formats import DELIMITERS
 from concord.pipeline.init.tables import TableFile, parts_of
 
 _MAX_BYTES = 1 << 30  # of a table whose rows are read
-_TIME_ROWS = 1_000  # rows whose times are parsed
+_HEAD_ROWS = 1_000  # rows whose times are parsed, or whose users are counted
 
 
 def longest_list(file: TableFile, unit: Sequence[str]) -> int | None:
@@ -28,9 +28,12 @@ def value_range(file: TableFile, column: str) -> tuple[float, float] | None:
     return (row[0], row[1]) if row and row[0] is not None else None
 
 
-def has_duplicates(file: TableFile, columns: Sequence[str]) -> bool:
-    """True if two rows are equal in these columns."""
-    row = _select_row(file, pl.len(), pl.struct(columns).n_unique().alias("different"))
+def has_duplicates(file: TableFile, columns: Sequence[str], *, users: str = "") -> bool:
+    """True if two rows are equal in these columns.
+
+    Of a large table only the rows of the first users may be read: `users` is their column.
+    """
+    row = _select_row(file, pl.len(), pl.struct(columns).n_unique().alias("n"), users=users)
     return row is not None and row[1] < row[0]
 
 
@@ -39,7 +42,7 @@ def has_times(file: TableFile, column: str) -> bool:
     frame, missing = _scan(file), _select_row(file, pl.col(column).null_count())
     if frame is None or missing is None or missing[0]:
         return False
-    head = frame.select(column).head(_TIME_ROWS).collect()[column]
+    head = frame.select(column).head(_HEAD_ROWS).collect()[column]
     if head.dtype != pl.String:
         return head.dtype.is_numeric() or head.dtype in (pl.Date, pl.Datetime)
     return file.format in DELIMITERS and all(map(_is_time, head))
@@ -55,8 +58,11 @@ def _is_time(text: str) -> bool:
     return False
 
 
-def _select_row(file: TableFile, *expressions: pl.Expr) -> tuple[Any, ...] | None:
+def _select_row(file: TableFile, *expressions: pl.Expr, users: str = "") -> tuple[Any, ...] | None:
+    """Return a row of values; only of the first users, if `users` is their column."""
     frame = _scan(file)
+    if frame is not None and users:
+        frame = frame.join(frame.select(users).head(_HEAD_ROWS).unique(), on=users, how="semi")
     try:
         return frame.select(*expressions).collect().row(0) if frame is not None else None
     except pl.exceptions.PolarsError:  # `concord validate` reports rows that cannot be read
