@@ -14,7 +14,7 @@ COLUMN_NAMES: Mapping[str, str] = {
     "user": "user userid uid useridx customer customerid client clientid visitor visitorid "
     "member memberid account accountid person personid reader readerid reviewerid session "
     "sessionid query queryid qid topicid userindex buyerid shopperid subscriberid playerid guestid "
-    "householdid",
+    "householdid slateid",
     "item": "item itemid iid itemidx movie movieid film filmid product productid article "
     "articleid track trackid song songid artist artistid book bookid isbn asin parentasin sku "
     "news newsid video videoid game gameid app appid recipe recipeid business businessid venue "

@@ -305,11 +305,17 @@ def refuse_columns(file: InputTable, kind: str) -> None:
         )
 
 
+def trec_kind(line: str) -> str:
+    """Return `run` or `qrels` for such a line of TREC with tabs; empty for names of columns."""
+    patterns = {"run": _FIRST_OF_RUN, "qrels": _FIRST_OF_QRELS}
+    return next((kind for kind, each in patterns.items() if each.fullmatch(line)), "")
+
+
 def _refuse_trec_line(file: InputTable, line: str) -> None:
     """Raise an InputError if the first line is one of a TREC file, not column names."""
     is_run = "score" in file.optional
-    pattern = _FIRST_OF_RUN if is_run else _FIRST_OF_QRELS
-    if {*file.required, "grade"} == {"user", "item", "grade"} and pattern.fullmatch(line):
+    is_trec = trec_kind(line) == ("run" if is_run else "qrels")
+    if {*file.required, "grade"} == {"user", "item", "grade"} and is_trec:
         kind, values = "a TREC run" if is_run else "TREC qrels", " ".join(line.split())
         rename = "give the file the ending .trec"
         fix = rename if file.is_additional else format_fix(file.settings, "trec")

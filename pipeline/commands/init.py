@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="show the files, write nothing")
     parser.add_argument(
-        "--no-dvc", action="store_true", help="write params.yaml alone, for `concord run`"
+        "--no-dvc", action="store_true", help="write no dvc.yaml, for `concord run`"
     )
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument(

@@ -12,7 +12,7 @@ from typing import Any
 from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.conventions.metric_conventions import MAX_GRADE
 from concord.metrics_core.data.column_names import is_search_name
-from concord.metrics_core.data.formats import UNNAMED
+from concord.metrics_core.data.formats import UNNAMED, format_by_name
 from concord.metrics_core.data.input_table import LIST_COLUMNS, InputTable, resolve_columns
 from concord.metrics_core.data.unit_detection import are_session_names, possible_units
 from concord.metrics_core.errors import params_keys
@@ -21,14 +21,9 @@ from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.dvc.training import flatten
 from concord.pipeline.init.discovery import Discovery
-from concord.pipeline.init.tables import (
-    Table,
-    has_duplicates,
-    has_times,
-    is_baseline,
-    longest_list,
-    value_range,
-)
+from concord.pipeline.init.model_names import baseline_of
+from concord.pipeline.init.rows import has_duplicates, has_times, longest_list, value_range
+from concord.pipeline.init.tables import Table
 from concord.pipeline.params.repository import repository
 from concord.pipeline.params.yaml_files import FILL_IN
 from concord.pipeline.running.connections import isolated_connection
@@ -55,7 +50,9 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
     if not shared:
         return ()
     with isolated_connection() as connection:
-        units = [[*possible_units(connection, _input(table), shared)] for table in models.values()]
+        units = [
+            [*possible_units(connection, as_input(table), shared)] for table in models.values()
+        ]
     common = [unit for unit in units[0] if all(unit in others for others in units)]
     if () in common:  # ranks prove that a user has one list; scores do not
         is_ranked = any("rank" in table.columns for table in models.values())
@@ -63,9 +60,11 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
     return next(iter(common), ())
 
 
-def _input(table: Table) -> InputTable:
+def as_input(table: Table) -> InputTable:
+    """Return the lists as all commands read them."""
     columns = resolve_columns(LIST_COLUMNS, table.columns)
-    return InputTable(str(table.path), table.file.format, *columns, params_keys("models"))
+    keys, where = params_keys("models"), table.file.where
+    return InputTable(str(table.path), table.file.format, *columns, keys, where=where)
 
 
 Content = dict[str, Any]
@@ -174,7 +173,7 @@ def choose(discovery: Discovery, project: Path, title: str) -> tuple[Content, tu
     content: Content = {
         "columns": columns,
         "unit": ["user", *unit] if unit else [],
-        "truth": {"path": entries["truth"]["path"], "columns": entries["truth"].get("columns", {})},
+        "truth": {"columns": {}, **entries["truth"]},
         "background": {name: entries[name] for name in background},
         "models": models,
         "rank_base": 0 if _is_rank_base_0(discovery.models) else 1,
@@ -185,7 +184,7 @@ def choose(discovery: Discovery, project: Path, title: str) -> tuple[Content, tu
             *(metric for name, metric in metric_by_table.items() if name in background),
         ],
         "ks": ks,
-        "baseline": next(filter(is_baseline, models), next(iter(models))),
+        "baseline": baseline_of(models),
         "primary": [f"nDCG@{k}"],
         "min_effect": "2%",
         "segments": SEGMENTS if "train" in background else (),
@@ -213,10 +212,13 @@ def _entry(table: Table, common: Mapping[str, str], project: Path) -> Content:
         for name, column in table.columns.items()
         if (has_times(table.file, column) if name == "time" else column != common.get(name, name))
     }
+    has_usual_name = table.file.format in ("", format_by_name(table.path))
     return {
         "path": os.path.relpath(table.path, project),
         **({"columns": columns} if columns and table.file.format not in UNNAMED else {}),
         **({"order": table.order} if table.order else {}),
+        **({} if has_usual_name else {"format": table.file.format}),
+        **({"where": table.file.where} if table.file.where else {}),
     }
 
 

@@ -2,12 +2,9 @@
 
 import os
 import re
-import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,16 +12,17 @@ from typing import Any
 from concord.metrics_core.data.column_names import guess_columns
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.results.text_format import join_names
+from concord.pipeline.init.data_sets import other_data_sets, predictions_next_to_lists
+from concord.pipeline.init.model_names import name_models
+from concord.pipeline.init.rows import has_duplicates
 from concord.pipeline.init.tables import (
     Role,
     Table,
     as_table,
     guess_role,
-    has_duplicates,
     inspect_file,
     role_in_path,
 )
-from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.repository import has_dvc, is_concord_project, repository
 from concord.pipeline.params.yaml_files import FILL_IN
 
@@ -146,52 +144,13 @@ def _is_skipped(path: Path, excluded: Path) -> bool:
     return is_other or not path.name.isprintable()
 
 
-_MAX_NAME = 90  # characters, which leaves room for a number
-
-
-def name_models(tables: Sequence[Table], folder: Path) -> dict[str, Table]:
-    """Return the recommendations by model names that are valid and differ in any case."""
-    words = {table.path: _words(table.path.relative_to(folder)) for table in tables}
-    shared = set.intersection(*map(set, words.values())) if len(words) > 1 else set()
-    models: dict[str, Table] = {}
-    for table in sorted(tables, key=lambda table: str(table.path)):
-        path_words = _distinctive_words(words[table.path], shared)
-        file_words = _words(Path(table.path.name))
-        separator = "_" if "_" in table.path.name else "-"
-        short = separator.join(_distinctive_words(file_words, shared) or path_words or file_words)
-        used = {name.lower() for name in models}
-        names = _name_candidates(short, separator.join(path_words))
-        unused = (name for name in names if name.lower() not in used)
-        models[next(filter(is_model_name, unused))] = table
-    return models
-
-
-def _name_candidates(short: str, long: str) -> Iterator[str]:
-    """Yield possible names of a model, the best first."""
-    base = (short or long or "model")[:_MAX_NAME]
-    yield base
-    yield long
-    yield from (f"{base}_{number}" for number in count(2))
-
-
-def _words(path: Path) -> list[str]:
-    """Return the words of a path, without file endings and accents."""
-    parts = [*path.parts[:-1], path.name.partition(".")[0]]
-    plain = [unicodedata.normalize("NFKD", p).encode("ascii", "ignore").decode() for p in parts]
-    return [word for part in plain for word in re.split(r"[^A-Za-z0-9]+", part) if word]
-
-
-def _distinctive_words(words: Sequence[str], shared: AbstractSet[str]) -> list[str]:
-    """Return the words that distinguish a model from the others."""
-    return [word for word in words if word not in shared and not role_in_path(word, ("lists",))]
-
-
 _ROLES: tuple[Role, ...] = ("truth", "train", "items", "users")
 _UNIQUE_COLUMN: Mapping[Role, str] = {"items": "item", "users": "user"}
 _SKIPPED_ROLES: Mapping[Role, str] = {
     "validation": "for validation",
     "validation lists": "lists for validation",
     "train judgements": "judgements for training",
+    "predictions": "has grades next to scores: predictions, not lists",
     "unknown": "users and items, but neither test nor train in its path",
 }
 
@@ -220,6 +179,10 @@ class Discovery:
         Outs that do not exist yet.
     truth_candidates : list of Path
         Tables that may be the ground truth, if there are several; none of them is used.
+    data_sets : dict of str to Path
+        Ground truths of other data sets, by the names of the data sets.
+    assumptions : list of str
+        Sentences on rows that are read of tables with others.
     outs : mapping of Path to str
         Outs of all stages, with the names of the stages.
     has_more : bool
@@ -231,6 +194,8 @@ class Discovery:
     skipped: list[SkippedTable] = field(default_factory=list)
     missing: list[Path] = field(default_factory=list)
     truth_candidates: list[Path] = field(default_factory=list)
+    data_sets: dict[str, Path] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
     outs: Mapping[Path, str] = field(default_factory=dict)
     has_more: bool = False
 
@@ -240,6 +205,7 @@ def discover(
     excluded: Path,
     named_files: Collection[Path] = (),
     names: Mapping[str, str] = MappingProxyType({}),
+    truth: Path | None = None,
 ) -> Discovery:
     """Return the tables below a folder.
 
@@ -253,6 +219,8 @@ def discover(
         Files that the command line names; they are skipped.
     names : mapping of str to str, optional
         Column of Concord -> name of it in all tables that have such a column.
+    truth : Path, optional
+        The ground truth, if the command line names it.
 
     Raises
     ------
@@ -289,6 +257,15 @@ def discover(
     _use_incomplete(result, tables, incomplete)
     truths = tables.get("truth", [])
     truths = [table for table in truths if not _has_order(table)] or truths
+    if truth is None and len(truths) == 1:
+        truth = truths[0].path
+    if truth is not None:
+        others = other_data_sets(truth, tables | {"truth": truths}, folder)
+        paths = (table.path for table in truths)
+        result.data_sets = {others[path]: path for path in paths if path in others}
+        _skip(result, tables, dict.fromkeys(others, "another data set"))
+    predictions = predictions_next_to_lists(tables.get("lists", []), folder)
+    _skip(result, tables, dict.fromkeys(predictions, "predictions next to recommendations"))
     if len(truths) > 1:
         result.truth_candidates = sorted(table.path for table in truths)
         del tables["truth"]
@@ -298,6 +275,14 @@ def discover(
         result.skipped += [SkippedTable(table.path, reason) for table in tables.get(role, [])]
     result.models = name_models(tables.get("lists", []), folder)
     return result
+
+
+def _skip(result: Discovery, tables: dict[Role, list[Table]], reasons: Mapping[Path, str]) -> None:
+    """Leave out tables in all roles, with their reasons."""
+    for role, group in tables.items():
+        left_out = [table.path for table in group if table.path in reasons]
+        result.skipped += [SkippedTable(path, reasons[path]) for path in left_out]
+        tables[role] = [table for table in group if table.path not in reasons]
 
 
 def _tables(

@@ -12,6 +12,7 @@ from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.init.choices import with_user_column
 from concord.pipeline.init.discovery import MAX_FILES, Discovery, discover, stage_of
+from concord.pipeline.init.row_filters import set_filters
 from concord.pipeline.init.tables import ROLE_COLUMNS, Role, Table, TableFile, named_table
 from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.repository import (
@@ -67,7 +68,8 @@ def find_tables(
         problem = f"{truth!r} is named as ground truth and as a model"
         raise refuse(COMMAND_LINE, problem, "name another file for one of them")
     names = columns.shared
-    discovery = discover(current, project / "results", files, names)
+    named_truth = None if truth is None else files[-1]
+    discovery = discover(current, project / "results", files, names, named_truth)
     if truth is not None:
         discovery.tables["truth"] = _table(files[-1], "truth", names, discovery)
     if lists:
@@ -80,6 +82,7 @@ def find_tables(
     _apply_columns(discovery, columns)
     _add_missing_tables(discovery, project)
     discovery.tables["truth"] = with_user_column(discovery.tables["truth"], discovery.models)
+    set_filters(discovery)
     return discovery
 
 
@@ -199,12 +202,15 @@ def print_discovery(
     print_list("found", [f"{name:<18} {_table_text(table)}{run}" for name, table, run in found])
     skipped = [f"{os.path.relpath(table.path)}: {table.reason}" for table in discovery.skipped]
     print_list("not used", skipped)
+    for name, truth in [*discovery.data_sets.items()][:1]:
+        options = shlex.join(["--truth", os.path.relpath(truth), "--dir", f"evaluation/{name}"])
+        print_text(f"other data sets: `concord init {options}`, then `concord study` over all")
     print_list(
         "missing; `dvc pull` or `dvc repro` creates it", [*map(os.path.relpath, discovery.missing)]
     )
     if discovery.has_more:
         print_text(f"only {MAX_FILES:,} files were inspected; name others by --truth and --model")
-    print_list("assumed; change it in params.yaml", assumptions)
+    print_list("assumed; change it in params.yaml", [*discovery.assumptions, *assumptions])
 
 
 def print_list(title: str, lines: Sequence[str]) -> None:
@@ -216,7 +222,8 @@ def _table_text(table: Table) -> str:
     names = table.columns.items()
     columns = ", ".join(name if name == column else f"{name}: {column}" for name, column in names)
     stage = f"   out of {table.stage}" if table.stage else ""
-    return f"{os.path.relpath(table.path)}   {columns}{stage}"
+    rows = "".join(f"   where {name}: {value}" for name, value in table.file.where.items())
+    return f"{os.path.relpath(table.path)}   {columns}{rows}{stage}"
 
 
 def _run_text(run: Mapping[str, str]) -> str:

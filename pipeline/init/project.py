@@ -71,7 +71,7 @@ def init(
     force : bool
         Replace existing files of Concord.
     dvc : bool, default=True
-        Write dvc.yaml and the files that go with it; without it only params.yaml.
+        Write dvc.yaml and the files that go with it; without it params.yaml and .gitignore.
 
     Returns
     -------
@@ -106,8 +106,11 @@ def init(
         }
         if not (root / TEMPLATE).exists():
             files[root / TEMPLATE] = plot_template()
+    elif not (project / ".gitignore").exists():
+        files[project / ".gitignore"] = GITIGNORE
+    written = [] if dry_run else _write(files)  # before a closed pipe ends the output
     print_discovery(discovery, assumptions, entries)
-    _print_changes(files) if dry_run else _write(files)
+    _print_changes(files) if dry_run else print_list("written", written)
     params = project / PARAMS
     path, text = Path(relative(params)), files[params]
     places = [*YamlFile(path, text, load_yaml(text, str(path))).fill_in_problems()]
@@ -148,7 +151,7 @@ def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
         )
     _print_changes(changed)
     if not dry_run:
-        _write(changed, backup=not _is_in_git(project))
+        print_list("written", _write(changed, backup=not _is_in_git(project)))
         _print_next_step(project, (), dvc=dvc, mlflow=mlflow)
 
 
@@ -180,18 +183,18 @@ def _check_folder(current: Path, folder: str, *, dvc: bool) -> tuple[Path, Path]
     return root, project
 
 
-def _write(files: Mapping[Path, str], *, backup: bool = True) -> None:
-    """Write all files and print their names; files that change are kept as backups."""
+def _write(files: Mapping[Path, str], *, backup: bool = True) -> list[str]:
+    """Write all files and return lines on them; files that change are kept as backups."""
     lines = []
     for path, text in files.items():
-        line = f"  {relative(path)}"
+        line = relative(path)
         if backup and path.exists() and read_text(path) != text:
             old = _free_name(path)
             path.replace(old)
             line += f"; the old file is {old.name}"
         lines.append(line)
         write_text(path, text)
-    print_text("\n".join(["written", *lines]))
+    return lines
 
 
 def _free_name(path: Path) -> Path:

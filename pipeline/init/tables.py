@@ -5,16 +5,15 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from concord.metrics_core.data.arrow import decoded_type, is_list
 from concord.metrics_core.data.column_names import (
     COLUMN_NAMES,
     guess_columns,
@@ -24,7 +23,7 @@ from concord.metrics_core.data.column_names import (
 from concord.metrics_core.data.formats import DELIMITERS, ENDINGS, format_by_name
 from concord.metrics_core.data.json_files import FORM
 from concord.metrics_core.data.paths import parse_path
-from concord.metrics_core.data.text_files import first_line, open_unpacked
+from concord.metrics_core.data.text_files import first_line, open_unpacked, trec_kind
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import refuse_special
 from concord.pipeline.params.yaml_files import FILL_IN
@@ -41,9 +40,6 @@ ROLE_WORDS: Mapping[str, str] = {
     "users": "users user customers visitors members",
 }
 _WORD = re.compile(r"[a-z]+")
-BASELINE_NAMES = (
-    "popularity popular bm25 mostpopular pop toppop mostpop topsellers bestsellers baseline random"
-)
 
 
 def guess_list_column(names: Sequence[str]) -> str | None:
@@ -64,22 +60,35 @@ def role_in_path(path: str, roles: Iterable[str]) -> str | None:
     return roles_in_path[-1] if roles_in_path else None
 
 
-def is_baseline(model: str) -> bool:
-    """True if a model has the name of a usual baseline."""
-    return normalise_name(model) in BASELINE_NAMES.split()
-
-
 TREC = {"run": ("user", "item", "rank", "score"), "qrels": ("user", "item", "grade")}
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file that may be a table: format, columns, and columns with a list in each row."""
+    """A file that may be a table.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    format : str
+        Its format.
+    columns : tuple of str
+        Columns as `columns` of params.yaml names them: fields of lists of structs, too.
+    list_columns : tuple of str
+        Columns with a list in each row.
+    struct_column : str
+        The column with lists of structs; empty if there is none.
+    where : mapping of str to str, int or bool
+        Column -> value of the rows that are read.
+    """
 
     path: Path
     format: str
     columns: tuple[str, ...]
     list_columns: tuple[str, ...] = ()
+    struct_column: str = ""
+    where: Mapping[str, Any] = field(default_factory=dict)
 
 
 def inspect_file(path: Path) -> TableFile | None:
@@ -107,12 +116,32 @@ def _read_schema(path: Path, format_: str) -> TableFile:
     else:
         with pa.memory_map(str(path)) as file:
             schema = pa.ipc.open_file(file).schema
-    lists = [f.name for f in schema if pa.types.is_list(f.type) or pa.types.is_large_list(f.type)]
-    return TableFile(path, format_, tuple(schema.names), tuple(lists))
+    types = {each.name: decoded_type(each.type) for each in schema}
+    lists = {name: kind.value_type for name, kind in types.items() if is_list(kind)}
+    fields = {
+        name: [each.name for each in kind] if pa.types.is_struct(kind) else []
+        for name, kind in lists.items()
+    }
+    return _with_fields(TableFile(path, format_, tuple(schema.names)), fields)
+
+
+def _with_fields(file: TableFile, lists: Mapping[str, Sequence[str]]) -> TableFile:
+    """Return the table with the fields of its only lists of structs; other `lists` have none."""
+    structs = [name for name, fields in lists.items() if fields]
+    plain = [name for name in lists if name not in structs]
+    if len(structs) != 1:
+        return replace(file, list_columns=tuple(plain))
+    fields = lists[structs[0]]
+    names = dict.fromkeys([*file.columns, *fields])
+    columns = tuple(name for name in names if name not in structs)
+    return TableFile(file.path, file.format, columns, (*plain, *fields), structs[0])
 
 
 def _read_header(path: Path, format_: str) -> TableFile:
-    (names,) = csv.reader([first_line(path)], delimiter=DELIMITERS[format_])
+    line = first_line(path)
+    if kind := trec_kind(line.rstrip()):
+        return TableFile(path, "trec", TREC[kind])
+    (names,) = csv.reader([line], delimiter=DELIMITERS[format_])
     return TableFile(path, format_, tuple(name.lstrip("\ufeff") for name in names))
 
 
@@ -120,12 +149,18 @@ def _read_keys(path: Path, format_: str) -> TableFile:
     row = json.loads(first_line(path))
     if not isinstance(row, dict):
         return TableFile(path, format_, ())
-    lists = [name for name, value in row.items() if isinstance(value, list | dict)]
-    return TableFile(path, format_, tuple(row), tuple(lists))
+    lists = {name: value for name, value in row.items() if isinstance(value, list)}
+    fields = {
+        name: [*value[0]] if value and isinstance(value[0], dict) else []
+        for name, value in lists.items()
+    }
+    return _with_fields(TableFile(path, format_, tuple(row)), fields)
 
 
 def _trec_columns(path: Path, format_: str) -> TableFile:
-    return TableFile(path, format_, TREC["qrels" if ".qrels" in path.suffixes else "run"])
+    has_four_values = len(first_line(path).split()) == 1 + len(TREC["qrels"])
+    is_qrels = has_four_values or ".qrels" in path.suffixes
+    return TableFile(path, format_, TREC["qrels" if is_qrels else "run"])
 
 
 _TEXT = r'"(?:[^"\\]|\\.)*"'
@@ -164,79 +199,11 @@ _READERS: dict[str, Callable[[Path, str], TableFile]] = {
 }
 
 
-_MAX_BYTES = 1 << 30  # of a table whose rows are read
-_TIME_ROWS = 1_000  # rows whose times are parsed
-
-
-def longest_list(file: TableFile, unit: Sequence[str]) -> int | None:
-    """Return the length of the longest list of a unit; None if the rows are not read."""
-    longest = pl.struct(unit).value_counts().struct[1].max()
-    row = None if file.list_columns else _select_row(file, longest)
-    return int(row[0]) if row and row[0] else None
-
-
-def value_range(file: TableFile, column: str) -> tuple[float, float] | None:
-    """Return the smallest and the largest number of a column; None if the rows are not read."""
-    value = pl.col(column).cast(pl.Float64, strict=False)
-    finite = value.filter(value.is_finite())
-    row = _select_row(file, finite.min().alias("low"), finite.max().alias("high"))
-    return (row[0], row[1]) if row and row[0] is not None else None
-
-
-def has_duplicates(file: TableFile, columns: Sequence[str]) -> bool:
-    """True if two rows are equal in these columns."""
-    row = _select_row(file, pl.len(), pl.struct(columns).n_unique().alias("different"))
-    return row is not None and not file.list_columns and row[1] < row[0]
-
-
-def has_times(file: TableFile, column: str) -> bool:
-    """True if all values are timestamps, numbers, or texts that can be parsed as such."""
-    frame, missing = _scan(file), _select_row(file, pl.col(column).null_count())
-    if frame is None or missing is None or missing[0]:
-        return False
-    head = frame.select(column).head(_TIME_ROWS).collect()[column]
-    if head.dtype != pl.String:
-        return head.dtype.is_numeric() or head.dtype in (pl.Date, pl.Datetime)
-    return file.format in DELIMITERS and all(map(_is_time, head))
-
-
-def _is_time(text: str) -> bool:
-    for parse in (float, datetime.fromisoformat):
-        try:
-            parse(text)
-        except ValueError:
-            continue
-        return "_" not in text
-    return False
-
-
-def _select_row(file: TableFile, *expressions: pl.Expr) -> tuple[Any, ...] | None:
-    frame = _scan(file)
-    try:
-        return frame.select(*expressions).collect().row(0) if frame is not None else None
-    except pl.exceptions.PolarsError:  # `concord validate` reports rows that cannot be read
-        return None
-
-
-def _scan(file: TableFile) -> pl.LazyFrame | None:
-    """Return the rows; None for formats and sizes that would take long."""
-    path = file.path
-    if not path.exists():
-        return None
-    parts = parts_of(path)
-    if sum(part.stat().st_size for part in parts) > _MAX_BYTES:
-        return None
-    if file.format == "parquet":
-        return pl.scan_parquet(parts, glob=False, hive_partitioning=False)
-    if file.format in DELIMITERS and path.suffix != ".gz":
-        return pl.scan_csv(path, separator=DELIMITERS[file.format], infer_schema=False, glob=False)
-    return None
-
-
 Columns = dict[str, str]  # column of Concord -> column of the table
 _Judgements = Literal["truth", "validation", "train", "train judgements"]
-Role = _Judgements | Literal["items", "users", "lists", "validation lists", "unknown"]
-_SPLITS = ("truth", "validation", "train")
+_Lists = Literal["lists", "validation lists", "predictions"]
+Role = _Judgements | _Lists | Literal["items", "users", "unknown"]
+SPLITS = ("truth", "validation", "train")
 ROLE_COLUMNS: Mapping[str, tuple[str, ...]] = {  # columns of Concord that are read in each role
     "truth": ("user", "item", "grade", "time"),
     "validation": ("user", "item", "grade", "time"),
@@ -246,6 +213,7 @@ ROLE_COLUMNS: Mapping[str, tuple[str, ...]] = {  # columns of Concord that are r
     "users": ("user",),
     "lists": ("user", "item", "rank", "score"),
     "validation lists": ("user", "item", "rank", "score"),
+    "predictions": ("user", "item"),
     "unknown": ("user", "item"),
 }
 
@@ -285,19 +253,23 @@ def _interaction_role(file: TableFile, path: str, columns: Columns) -> Role:
     """Return the role of a table of users and items.
 
     A table with rank or score is lists, unless it has grades too, or its file or folder has the
-    name of a split. A table with many items per row is lists, too.
+    name of a split. Grades next to scores are those of held-out pairs. A table with many items per
+    row is lists, too.
     """
-    role = role_in_path(path, (*_SPLITS, "lists"))
-    split = role_in_path("/".join(Path(path).parts[-2:]), _SPLITS)
+    role = role_in_path(path, (*SPLITS, "lists"))
+    split = role_in_path("/".join(Path(path).parts[-2:]), SPLITS)
     if ("rank" in columns or "score" in columns) and "grade" not in columns:
-        is_run = ".run" in file.path.suffixes
+        is_run = ".run" in file.path.suffixes or file.format == "trec"
         role = "lists" if is_run or split is None or role_in_path(path, ("lists",)) else split
+    if role == "lists" and {"score", "grade"} <= {*columns} and "rank" not in columns:
+        return "predictions"
     if role == "lists" and split == "validation":
         return "validation lists"
     if role == "train" and "qrels" in _WORD.findall(path.casefold()):
         return "train judgements"
     has_lists = columns["item"] in file.list_columns
-    return role or ("lists" if has_lists else "unknown")  # type: ignore[return-value]
+    usual = "truth" if file.format == "trec" else "unknown"
+    return role or ("lists" if has_lists else usual)  # type: ignore[return-value]
 
 
 def as_table(file: TableFile, role: Role, names: Mapping[str, str], stage: str = "") -> Table:

@@ -69,10 +69,10 @@ def _stages_in(messages: str) -> list[str]:
     return [name for name in names if name in STAGES]
 
 
-def test_init_without_dvc_writes_params_alone(finished: Path) -> None:
+def test_init_without_dvc_writes_params_and_gitignore(finished: Path) -> None:
     written = {name for name in tree(finished) if not name.startswith("evaluation/results/")}
 
-    assert written == {*USUAL, "evaluation/params.yaml"}
+    assert written == {*USUAL, "evaluation/params.yaml", "evaluation/.gitignore"}
     assert finished.with_name("init.txt").read_text().splitlines()[-1] == (
         "next: cd evaluation && concord validate && concord run"
     )

@@ -11,8 +11,16 @@ import pytest
 from concord.metrics_core.errors import InputError
 from concord.pipeline.init import discovery
 from concord.pipeline.init.choices import run_id_file, tracking_uri
-from concord.pipeline.init.discovery import Discovery, discover, list_outs, name_models
-from concord.pipeline.init.tables import Table, TableFile, as_table, guess_role, inspect_file
+from concord.pipeline.init.discovery import Discovery, discover, list_outs
+from concord.pipeline.init.model_names import name_models
+from concord.pipeline.init.rows import value_range
+from concord.pipeline.init.tables import (
+    Table,
+    TableFile,
+    as_table,
+    guess_role,
+    inspect_file,
+)
 from concord.pipeline.params.checks import is_model_name
 from tests.pipeline.init.repository import (
     ITEMS,
@@ -214,7 +222,7 @@ def test_a_folder_of_parts_is_one_table_and_a_folder_of_tables_several(
         (["out/recs_als_v2.csv", "out/recs_bpr_v2.csv"], ["als", "bpr"]),
         (["als/recs.csv", "bpr/recs.csv"], ["als", "bpr"]),
         (["a/als.csv", "b/als.csv"], ["a", "b"]),
-        (["a/als.csv", "b/als.csv", "c/bpr.csv"], ["als", "b-als", "bpr"]),
+        (["a/als.csv", "b/als.csv", "c/bpr.csv"], ["a-als", "b-als", "bpr"]),
         (["out/als.csv", "out/ALS.parquet"], ["ALS", "als_2"]),
         (["recs/als.csv", "recs/als.tsv"], ["als", "als_2"]),
         (["recommendations.csv"], ["recommendations"]),
@@ -424,6 +432,25 @@ def test_a_row_with_many_items_is_a_list_in_a_file_of_any_name() -> None:
     assert guess_role(observed, "out/ease.jsonl", {}) == "lists"
     assert as_table(observed, "lists", {}).columns == {"user": "customer_id", "item": "products"}
     assert guess_role(observed, "out/test.jsonl", {}) == "truth"
+
+
+def test_fields_of_lists_of_structs_are_columns(tmp_path: Path) -> None:
+    rows = [{"item_id": 1, "rating": 4.5, "timestamp": 7}, {"item_id": 2, "rating": 1.0}]
+    pl.DataFrame({"user_id": [1], "items": [rows]}).write_parquet(tmp_path / "test.parquet")
+    write(tmp_path, {"recs.jsonl": '{"user_id": 1, "list": [{"movieId": 1, "est": 0.5}]}\n'})
+    truth, lists = (inspect_file(tmp_path / name) for name in ("test.parquet", "recs.jsonl"))
+
+    assert truth is not None
+    assert lists is not None
+    columns = {"user": "user_id", "item": "item_id", "grade": "rating", "time": "timestamp"}
+    assert guess_role(truth, "test.parquet", {}) == "truth"
+    assert as_table(truth, "truth", {}).columns == columns
+    assert value_range(truth, "rating") == (1.0, 4.5)
+    assert as_table(lists, "lists", {}).columns == {
+        "user": "user_id",
+        "item": "movieId",
+        "score": "est",
+    }
 
 
 def test_columns_are_read_in_every_format(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """`concord init` in other repositories: files that it writes, keeps and refuses."""
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from concord.pipeline.init.project import init, upgrade
 from concord.pipeline.init.validation import validate
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_files import load_yaml
+from concord.pipeline.running.stage import BROKEN_PIPE
 from tests.pipeline.init.repository import (
     ITEMS,
     LISTS,
@@ -428,6 +431,79 @@ def test_a_dry_run_shows_the_files_and_writes_none(
 
     assert "-  resamples: 500 #" in (output := capsys.readouterr().out)
     assert "+++ evaluation/dvc.yaml" not in output
+
+
+def test_without_dvc_git_ignores_results_and_an_existing_gitignore_stays(root: Path) -> None:
+    run_program(root, "concord", "init", "--no-dvc")
+    ignored = "evaluation/results/summary/als.json evaluation/mlflow.db evaluation/mlruns/1"
+    shown = run_program(root, "git", "check-ignore", *ignored.split())
+    assert shown.split() == ignored.split()
+
+    write(root / "evaluation", {".gitignore": "/own/\n"})
+    run_program(root, "concord", "init", "--no-dvc", "--force")
+    assert (root / "evaluation/.gitignore").read_text() == "/own/\n"
+
+
+def test_files_are_written_before_a_closed_pipe_ends_the_output(root: Path) -> None:
+    program = "import sys; from concord.pipeline.commands.cli import main; main(['init'])"
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, stdout=writer, check=False)
+    os.close(writer)
+
+    assert done.returncode == BROKEN_PIPE
+    assert set(tree(root)) >= NEW
+
+
+def test_other_data_sets_lead_to_evaluations_of_their_own(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "data/test.csv").unlink()
+    write(root, {f"split/{name}/test.csv": TRUTH for name in ("big", "small")})
+    write(root, {f"runs/{name}-als.csv": LISTS for name in ("big", "small")})
+    run(truth="split/small/test.csv")
+
+    assert (
+        "other data sets: `concord init --truth split/big/test.csv --dir evaluation/big`, "
+        "then `concord study` over all\n"
+    ) in capsys.readouterr().out
+
+
+def test_trec_files_of_any_name_are_read_by_their_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "qrels.dev.small.tsv": "q1\t0\td1\t1\nq2\t0\td2\t1\n",
+        "run.dev.small.tsv": "q1\td1\t1\nq1\td3\t2\nq2\td2\t1\n",
+        "runs/bm25.tsv": "q1\tQ0\td1\t1\t2.5\tbm25\nq2\tQ0\td1\t1\t1.5\tbm25\n",
+        "runs/dense.trec": "q1 Q0 d2 1 2.5 dense\nq2 Q0 d1 1 1.5 dense\n",
+        "runs/short.trec": "q1\td2\t1\nq2\td1\t1\n",
+    }
+    monkeypatch.chdir(repository(tmp_path, files))
+    run()
+    params = valid_evaluation(tmp_path / "evaluation")
+
+    assert params.data.truth.model_dump(include={"path", "format"}) == {
+        "path": "../qrels.dev.small.tsv",
+        "format": "trec",
+    }
+    assert {name: entry.format for name, entry in params.models.items()} == {
+        "run": "trec",
+        "bm25": "trec",
+        "dense": None,
+        "short": None,
+    }
+
+
+@pytest.mark.parametrize("name", ["qrels.trec", "judged.trec", "judged.qrels"])
+def test_trec_file_of_judgements_is_the_ground_truth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    files = {name: "q1 0 d1 1\n", "bm25.run": "q1 Q0 d1 1 2.5 bm25\n"}
+    monkeypatch.chdir(repository(tmp_path, files))
+    run()
+
+    assert valid_evaluation(tmp_path / "evaluation").data.truth.path == f"../{name}"
 
 
 def test_outside_of_dvc_the_fix_is_dvc_init(

@@ -1,0 +1,113 @@
+"""Tables with the rows of several models, stages or splits: the filter `where` of each."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import itemgetter
+
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.data.read_source import MAX_VALUES, first_values
+from concord.metrics_core.data.unit_detection import are_session_names, possible_units
+from concord.metrics_core.results.text_format import join_names
+from concord.pipeline.init.choices import as_input
+from concord.pipeline.init.discovery import Discovery
+from concord.pipeline.init.model_names import unused_name
+from concord.pipeline.init.rows import has_duplicates
+from concord.pipeline.init.tables import SPLITS, Table, role_in_path
+from concord.pipeline.running.connections import isolated_connection
+
+_MODEL_NAME = re.compile(
+    "algo|model|method|system|recommender|variant|approach|pipeline|^(run|seed|tag)$", re.IGNORECASE
+)
+_STAGE_NAME = re.compile("stage|phase", re.IGNORECASE)
+# Values of stages, the last stage first.
+_STAGES = ("final", "reranked", "ranked", "scored", "filtered", "candidates", "retrieved")
+
+
+def set_filters(discovery: Discovery) -> None:
+    """Set filters of the ground truth and the models, and sentences on them.
+
+    A table with the lists of several models is one model per value of a column. Of a table with
+    several stages of one list the last stage is a model.
+    """
+    tables, truth = discovery.models, discovery.tables["truth"]
+    models: dict[str, Table] = {}
+    names: dict[str, list[str]] = {}
+    for name, table in tables.items():
+        column, values = _separating_column(table, truth.file.columns)
+        main = _main_value(column, values)
+        text = f"one model per {column} in {table.path.name}"
+        if main:
+            others = ", ".join(value for value in values if value != main)
+            text = f"rows with {column} {main} are read, not {others}"
+        for value in [main] if main else values:
+            label = "-".join(re.findall(r"[A-Za-z0-9.]+", value))
+            if len(tables) > 1 or label.isdecimal():
+                label = f"{name}-{label}"
+            own = unused_name(name if main else label, models)
+            models[own] = _with_rows(table, column, value)
+            names.setdefault(text, []).append(own)
+        models |= {} if values else {name: table}
+    discovery.models = models
+    discovery.assumptions += [
+        f"{text}: {join_names(own)} (models.{own[0]}.where)" for text, own in names.items()
+    ]
+    column, test = _test_rows(truth)
+    if test:
+        discovery.tables["truth"] = _with_rows(truth, column, test)
+        text = f"rows with {column} {test} are the ground truth (data.truth.where)"
+        discovery.assumptions.append(text)
+
+
+def _separating_column(table: Table, truth_columns: Sequence[str]) -> tuple[str, list[str]]:
+    """Return a column that separates the lists of a user, and its values; none if there is none.
+
+    Columns that the ground truth has, too, identify sessions.
+    """
+    read = table.columns.values()
+    user = table.columns["user"]
+    key = [user, table.columns.get("rank", table.columns["item"])]
+    unread = [name for name in table.file.columns if name not in (*read, *truth_columns)]
+    if unread and has_duplicates(table.file, key, users=user):
+        with isolated_connection() as connection:
+            for unit in possible_units(connection, as_input(table), unread):
+                values = _few_values(connection, table, unit[0]) if len(unit) == 1 else []
+                if values and (_main_value(unit[0], values) or not are_session_names(unit)):
+                    return unit[0], values
+    return "", []
+
+
+def _few_values(connection: DuckDBPyConnection, table: Table, column: str) -> list[str]:
+    """Return the values of a column of text or integers; none if one or many."""
+    values = first_values(connection, as_input(table), column)
+    return values if 1 < len(values) < MAX_VALUES else []
+
+
+def _main_value(column: str, values: Sequence[str]) -> str:
+    """Return the value of the rows to evaluate, of stages or splits; empty for others."""
+    if not values or _MODEL_NAME.search(column):
+        return ""
+    stages = [value.casefold() for value in values]
+    if {*stages} <= {*_STAGES} or _STAGE_NAME.search(column):
+        last = next((stage for stage in _STAGES if stage in stages), stages[-1])
+        return values[stages.index(last)]
+    return _test_value(values)
+
+
+def _test_rows(truth: Table) -> tuple[str, str]:
+    """Return the column that names splits, and the value of the test set; empty without one."""
+    unread = [name for name in truth.file.columns if name not in truth.columns.values()]
+    with isolated_connection() as connection:
+        tests = ((name, _test_value(_few_values(connection, truth, name))) for name in unread)
+        return next(filter(itemgetter(1), tests), ("", ""))
+
+
+def _test_value(values: Sequence[str]) -> str:
+    """Return the value that names a test set among names of splits; empty without one."""
+    roles = [role_in_path(value, SPLITS) for value in values]
+    return values[roles.index("truth")] if "truth" in roles and None not in roles else ""
+
+
+def _with_rows(table: Table, column: str, value: str) -> Table:
+    return replace(table, file=replace(table.file, where={column: value}))
