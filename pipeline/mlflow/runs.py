@@ -20,7 +20,7 @@ from concord.pipeline.mlflow.run_content import Artifact, Point, RunContent, Sta
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, Run
+    from mlflow.entities import Run
 
 
 def source_tags(generated: Iterable[str]) -> dict[str, str]:
@@ -178,7 +178,7 @@ def fill(client: MlflowClient, run: Run, content: RunContent) -> None:
         [Param(key, value) for key, value in content.params.items()],
         [RunTag(key, content.tags[key]) for key in sorted(missing)],
     )
-    client.log_inputs(run_id, dataset_inputs(content))
+    log_datasets(client, run_id, content)
     log_artifacts(client, run_id, content.artifacts, content.texts)
 
 
@@ -196,8 +196,8 @@ def log_batch(
     client.log_batch(run_id, metrics, tags=[RunTag(*tag) for tag in tags.items()])
 
 
-def dataset_inputs(content: RunContent) -> list[DatasetInput]:
-    """Return the data sets of a run as MLflow logs them."""
+def log_datasets(client: MlflowClient, run_id: str, content: RunContent) -> None:
+    """Log the data sets of a run, if it has any: servers before MLflow 3 reject an empty list."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     context = [InputTag("mlflow.data.context", "evaluation")]
@@ -207,7 +207,8 @@ def dataset_inputs(content: RunContent) -> list[DatasetInput]:
         store = parse_address(path).store if is_remote(path) else "local"
         dataset = Dataset(name, md5, store, source, *schema_and_profile)
         inputs.append(DatasetInput(dataset, context))
-    return inputs
+    if inputs:
+        client.log_inputs(run_id, inputs)
 
 
 def log_artifacts(
