@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.files import load_json
+from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.mlflow.client import (
+    DELETED,
     LOG_AGAIN,
     Tracking,
     TrackingError,
@@ -38,11 +40,12 @@ from concord.pipeline.mlflow.runs import (
     source_tags,
 )
 from concord.pipeline.mlflow.training_runs import (
+    active_run,
     find_training_runs,
     log_on_training_run,
     log_primary_metrics,
 )
-from concord.pipeline.params.model import Params
+from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.running.messages import LOG, print_line
@@ -194,31 +197,69 @@ def _finish(runs: Runs, run: Run, content: RunContent) -> str:
 
 
 def log_status(params: Params) -> str:
-    """Return whether the results were logged, and how to find them."""
+    """Return how many models were logged, and how to find them."""
+    experiment = params.mlflow.experiment
+    server = f"MLflow at {Tracking(params.mlflow.tracking_uri).safe_uri}"
+    return (
+        f"logged: {len(params.models)} models, experiment {experiment}, {server}\n"
+        f"to find this comparison and its models: {newest_search(experiment)}"
+    )
+
+
+def not_logged_reason(params: Params) -> str | None:
+    """Return why the results are not in MLflow, and what to do; None if they are there.
+
+    Raises
+    ------
+    TrackingError
+        If MLflow cannot be reached.
+    """
     try:
         receipt = load_json(Path(params.results.mlflow) / "receipt.json", LOG_AGAIN)
     except InputError:  # missing, truncated, or with a merge conflict
         receipt = {}
-    if not {"logged", "tracking_uri", "comparison"} <= set(receipt):
-        return f"not logged: run `{rerun_command()}`, or `{LOG_AGAIN}` if it failed there"
-    server = f"MLflow at {receipt['tracking_uri']}"
+    if not {"logged", "tracking_uri", "experiment", "comparison"} <= set(receipt):
+        return f"run `{rerun_command()}`, or `{LOG_AGAIN}` if it failed there"
+    logged_to = {key: receipt[key] for key in ("tracking_uri", "experiment")}
+    if logged_to != (current := _store_content(params)):
+        place = "experiment {experiment}, MLflow at {tracking_uri}".format
+        last, now = place(**logged_to), place(**current)
+        return f"{PARAMS} names {now}; the last results went to {last}; run `{LOG_AGAIN}`"
     if not receipt["logged"]:
-        return f"not logged: {server} {receipt.get('reason', '')}; run `{LOG_AGAIN}`"
-    if receipt["comparison"] != evaluation_runs(params).comparison.fingerprint:
+        return f"MLflow at {current['tracking_uri']} {receipt.get('reason', '')}; run `{LOG_AGAIN}`"
+    evaluation = evaluation_runs(params)
+    if receipt["comparison"] != evaluation.comparison.fingerprint:
         problem = "the results here differ from those that were logged"
-        return f"not logged: {problem}; run `{rerun_command()}`"
+        return f"{problem}; run `{rerun_command()}`"
     database = Tracking(params.mlflow.tracking_uri).database
     if database is not None and not database.exists():
         return (
-            f"not logged: {database.name} has been removed; "
+            f"{database.name} has been removed; "
             f"run `{LOG_AGAIN}`, which creates it again and updates DVC"
         )
-    models = len(receipt["fingerprints"])
-    search = newest_search(receipt["experiment"])
-    return (
-        f"logged: {models} models, experiment {receipt['experiment']}, {server}\n"
-        f"to find this comparison and its models: {search}"
-    )
+    return _missing_in_mlflow(params, evaluation)
+
+
+def _missing_in_mlflow(params: Params, evaluation: EvaluationRuns) -> str | None:
+    """Return which of the logged runs MLflow lacks, and what to do; None if it has all."""
+    tracking, name = Tracking(params.mlflow.tracking_uri), params.mlflow.experiment
+    server = f"MLflow at {tracking.safe_uri}"
+    with open_client(tracking) as client:
+        experiment = client.get_experiment_by_name(name)
+        if experiment is not None and experiment.lifecycle_stage == "deleted":
+            return f"{server} {DELETED.reason} {name!r}; {DELETED.fix}, then `{LOG_AGAIN}`"
+        comparison = experiment and Runs(client, {}).find(
+            evaluation.comparison, RunLocation(experiment.experiment_id)
+        )
+        tags = comparison.data.tags if comparison and is_finished(comparison) else {}
+        run_ids = {model: tags.get(MODEL_RUN_TAG + model) for model in params.models}
+        missing = [
+            model for model, run_id in run_ids.items() if not run_id or not active_run(client, run_id)
+        ]
+    if not missing:
+        return None
+    runs = f"the runs of {join_names(missing)}" if tags else "the run of the comparison"
+    return f"{server} has lost {runs}; run `{LOG_AGAIN}`"
 
 
 def _refuse_stale_results() -> None:

@@ -84,7 +84,7 @@ class Runs:
 
     def begin(self, content: RunContent, location: RunLocation) -> Run:
         """Return the run with this content: a finished, else an unfinished, else a new one."""
-        run = self._find(content, location) or self._create(content, location)
+        run = self.find(content, location) or self._create(content, location)
         if not is_finished(run):
             self._open.append(run.info.run_id)
         return run
@@ -131,7 +131,8 @@ class Runs:
         state = {COMPARISON: comparison_id, STANDING: f"{standing.fingerprint} {timestamp}"}
         log_batch(self.client, run_id, changed, timestamp, {**standing.tags, **state})
 
-    def _find(self, content: RunContent, location: RunLocation) -> Run | None:
+    def find(self, content: RunContent, location: RunLocation) -> Run | None:
+        """Return the run with this content, a finished one if there is any; None without one."""
         query = f"tags.`{FINGERPRINT}` = '{content.fingerprint}'"
         runs = [
             run
@@ -150,7 +151,7 @@ class Runs:
             with disable_retries():
                 return self.client.create_run(location.experiment, run_name=content.name, tags=tags)
         except MlflowException:
-            run = self._find(content, location)
+            run = self.find(content, location)
             if run is None:
                 raise
             return run

@@ -24,8 +24,9 @@ from tests.pipeline.mlflow.stores import assert_logged_once, points, runs_of, st
 from tests.project import attempt
 
 
-def print_status() -> None:
-    log_command.run(Namespace(again=False))
+def print_status() -> int:
+    """Print whether the results are logged; return the exit code."""
+    return log_command.run(Namespace(again=False))
 
 
 def run_content(client: MlflowClient, run: Run) -> tuple[object, ...]:
@@ -109,6 +110,75 @@ def test_a_removed_database_is_reported_and_again_creates_it(
     )
     assert capsys.readouterr().out.startswith("logged: 2 models")
     assert_logged_once(MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        ("experiment", "other", "experiment other, MLflow at sqlite:///mlflow.db"),
+        ("uri", "http://127.0.0.1:1", "experiment demo, MLflow at http://127.0.0.1:1"),
+    ],
+)
+def test_another_place_in_params_is_not_the_one_of_the_receipt(
+    project: Path, capsys: pytest.CaptureFixture[str], key: str, value: str, named: str
+) -> None:
+    log(params_of(project))
+    write_project(project, **{key: value})  # type: ignore[arg-type]
+    capsys.readouterr()
+
+    assert print_status() == 1
+    assert capsys.readouterr().out == (
+        f"not logged: params.yaml names {named}; the last results went to experiment demo, "
+        "MLflow at sqlite:///mlflow.db; run `concord log --again`\n"
+    )
+
+
+@pytest.mark.parametrize("lost", ["als", "comparison"])
+def test_a_deleted_run_is_not_logged_until_again_logs_it(
+    project: Path, client: MlflowClient, capsys: pytest.CaptureFixture[str], lost: str
+) -> None:
+    log(params_of(project))
+    (run,) = runs_of(client)[lost]
+    client.delete_run(run.info.run_id)
+    capsys.readouterr()
+
+    assert print_status() == 1
+    runs = {"als": "the runs of als", "comparison": "the run of the comparison"}
+    assert capsys.readouterr().out == (
+        f"not logged: MLflow at sqlite:///mlflow.db has lost {runs[lost]}; run `concord log "
+        "--again`\n"
+    )
+    log_again()
+    assert print_status() == 0
+
+
+def test_a_deleted_experiment_is_not_logged_until_it_is_restored(
+    project: Path, client: MlflowClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log(params_of(project))
+    experiment = client.get_experiment_by_name("demo")
+    assert experiment is not None
+    client.delete_experiment(experiment.experiment_id)
+    capsys.readouterr()
+
+    assert print_status() == 1
+    out = capsys.readouterr().out
+    assert "has deleted the experiment 'demo'; restore it (`mlflow experiments restore" in out
+    client.restore_experiment(experiment.experiment_id)
+    assert print_status() == 0
+
+
+def test_a_server_that_is_down_is_no_proof_of_logged_results(
+    project: Path, client: MlflowClient
+) -> None:
+    log(params_of(project))
+    address = f"http://127.0.0.1:{free_port()}"
+    receipt = project / "results/mlflow/receipt.json"
+    receipt.write_text(receipt.read_text().replace("sqlite:///mlflow.db", address))
+    write_project(project, uri=address)
+
+    with pytest.raises(TrackingError, match="cannot be reached"):
+        print_status()
 
 
 @pytest.mark.whole
