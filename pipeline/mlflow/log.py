@@ -21,6 +21,7 @@ from concord.pipeline.mlflow.client import (
     Tracking,
     TrackingError,
     experiment_id,
+    ignored_variables,
     open_client,
 )
 from concord.pipeline.mlflow.evaluation_runs import EvaluationRuns, evaluation_runs
@@ -118,6 +119,7 @@ def log_again() -> None:
 def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False) -> None:
     """Log what MLflow lacks, and write run ids and receipt; `refill` finished runs too."""
     tracking = Tracking(params.mlflow.tracking_uri)
+    _note_ignored_variables(params)
     tags = source_tags(["dvc.lock", *vars(params.results).values()])
     with tracking.lock(), open_client(tracking) as client:
         training = find_training_runs(client, evaluation.models, tracking)
@@ -136,6 +138,13 @@ def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False
     ids = {"comparison": comparison, "runs": run_ids}  # they differ by machine: not in DVC
     write_json(Path(params.results.mlflow) / "runs.json", {**_store_content(params), **ids})
     _write_receipt(params, evaluation, None)
+
+
+def _note_ignored_variables(params: Params) -> None:
+    names = ignored_variables(params.mlflow.tracking_uri, params.mlflow.experiment)
+    if names:
+        message = "note: %s of the environment is ignored: mlflow: in %s names the place"
+        LOG.info(message, join_names(names), PARAMS)
 
 
 def _log_runs(
@@ -214,6 +223,7 @@ def not_logged_reason(params: Params) -> str | None:
     TrackingError
         If MLflow cannot be reached.
     """
+    _note_ignored_variables(params)
     try:
         receipt = load_json(Path(params.results.mlflow) / "receipt.json", LOG_AGAIN)
     except InputError:  # missing, truncated, or with a merge conflict

@@ -15,7 +15,7 @@ import numpy as np
 
 from concord.metrics_core.files import is_remote, parse_address
 from concord.pipeline.dvc.git import run_git
-from concord.pipeline.mlflow.client import disable_retries
+from concord.pipeline.mlflow.client import ArtifactStoreError, disable_retries
 from concord.pipeline.mlflow.run_content import Artifact, Point, RunContent, Standing
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ class Runs:
         A value that the run shows already is not logged again, so that one comparison has one point
         even after an interrupted attempt. An invalid point is followed by NaN: MLflow deletes none.
         """
-        data = self.client.get_run(run_id).data
+        run = self.client.get_run(run_id)
+        data = run.data
         tag = data.tags.get(STANDING, "")
         logged = (tag.partition(" ")[0], data.tags.get(COMPARISON))
         if logged == (standing.fingerprint, comparison_id) and not self.refill:
@@ -127,7 +128,7 @@ class Runs:
             if not np.array_equal(data.metrics.get(key, math.nan), value, equal_nan=True)
         ]
         is_training = content.training is not None and content.training.run_id == run_id
-        log_artifacts(self.client, run_id, standing.artifacts, folder=FOLDER if is_training else "")
+        log_artifacts(self.client, run, standing.artifacts, folder=FOLDER if is_training else "")
         state = {COMPARISON: comparison_id, STANDING: f"{standing.fingerprint} {timestamp}"}
         log_batch(self.client, run_id, changed, timestamp, {**standing.tags, **state})
 
@@ -180,7 +181,7 @@ def fill(client: MlflowClient, run: Run, content: RunContent) -> None:
         [RunTag(key, content.tags[key]) for key in sorted(missing)],
     )
     log_datasets(client, run_id, content)
-    log_artifacts(client, run_id, content.artifacts, content.texts)
+    log_artifacts(client, run, content.artifacts, content.texts)
 
 
 def log_batch(
@@ -214,18 +215,29 @@ def log_datasets(client: MlflowClient, run_id: str, content: RunContent) -> None
 
 def log_artifacts(
     client: MlflowClient,
-    run_id: str,
+    run: Run,
     artifacts: Iterable[Artifact],
     texts: Mapping[str, str] | None = None,
     *,
     folder: str = "",
 ) -> None:
-    """Log files and texts below a folder of the run; "" is its root."""
-    for file, subfolder in artifacts:
-        path = "/".join(filter(None, (folder, subfolder)))
-        client.log_artifact(run_id, str(file), path or None)
-    for name, text in (texts or {}).items():
-        client.log_text(run_id, text, "/".join(filter(None, (folder, name))))
+    """Log files and texts below a folder of the run; "" is its root.
+
+    Raises
+    ------
+    ArtifactStoreError
+        If one is not stored.
+    """
+    try:
+        for file, subfolder in artifacts:
+            path = "/".join(filter(None, (folder, subfolder)))
+            client.log_artifact(run.info.run_id, str(file), path or None)
+        for name, text in (texts or {}).items():
+            client.log_text(run.info.run_id, text, "/".join(filter(None, (folder, name))))
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ArtifactStoreError(f"{run.info.artifact_uri}: {error}") from error
 
 
 def next_timestamp(tag: str, fingerprint: str) -> int:

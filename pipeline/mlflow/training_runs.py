@@ -169,7 +169,7 @@ def log_on_training_run(
     client.set_tag(run_id, EVALUATION, f"{content.fingerprint} {timestamp}")
     log_batch(client, run_id, content.points, timestamp, new_tags)
     log_datasets(client, run_id, content)
-    log_artifacts(client, run_id, content.artifacts, content.texts, folder=FOLDER)
+    log_artifacts(client, training, content.artifacts, content.texts, folder=FOLDER)
     client.set_tag(run_id, FINGERPRINT, content.fingerprint)
     return True
 

@@ -1,9 +1,11 @@
 """Ends of the stage `log`, content that `concord log --again` restores, and broken databases."""
 
 import json
+import logging
 import shutil
 import signal
 import sqlite3
+import sys
 from argparse import Namespace
 from collections.abc import Callable
 from contextlib import closing
@@ -326,3 +328,40 @@ def test_error_of_a_deleted_experiment_names_the_key(project: Path, client: Mlfl
     assert "has deleted the experiment: 'demo' with the id 1 (" in message
     assert "or name another as mlflow.experiment in params.yaml" in message
     assert "mlflow.tracking_uri" not in message
+
+
+@pytest.mark.parametrize(
+    ("location", "reason"),
+    [("s3://bucket/runs", "import of boto3"), ("file:///proc/runs", "[Errno 2] No such file")],
+)
+def test_artifacts_that_their_store_does_not_take_are_named_with_it(
+    project: Path, client: MlflowClient, monkeypatch: pytest.MonkeyPatch, location: str, reason: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    client.create_experiment("demo", location)
+    with pytest.raises(TrackingError) as refused:
+        log(params_of(project))
+
+    message = str(refused.value)
+    assert message.startswith(
+        f"MLflow at sqlite:///mlflow.db cannot store artifacts: {location}/"
+    )
+    assert f"/artifacts: {reason}" in message
+    assert "`pip install boto3`" in message
+    assert "MLFLOW_TRACKING_TOKEN" not in message
+
+
+def test_variables_that_name_another_place_are_ignored_with_a_note(
+    project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(logging.getLogger("concord"), "propagate", True)
+    caplog.set_level(logging.INFO)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://ann:s3cret@elsewhere")
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "demo")
+    log(params_of(project))
+
+    assert caplog.messages[0] == (
+        "note: MLFLOW_TRACKING_URI of the environment is ignored: "
+        "mlflow: in params.yaml names the place"
+    )
+    assert_logged_once(MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db"))
