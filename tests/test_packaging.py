@@ -93,6 +93,17 @@ def test_the_hook_of_pre_commit_runs_if_an_evaluation_changes(changed: str, star
     assert hook["pass_filenames"] is False
 
 
+def test_every_uv_trusts_the_certificates_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy may have a certificate of its own, which pip accepts and uv alone does not."""
+    monkeypatch.delenv("UV_SYSTEM_CERTS", raising=False)
+    show = ("make", "--silent", '--eval=show: ; @echo "[$$UV_SYSTEM_CERTS]"', "show")
+    assert attempt(ROOT, *show).stdout == "[1]\n"
+    assert attempt(ROOT, *show, UV_SYSTEM_CERTS="0").stdout == "[0]\n"
+    assert "UV_SYSTEM_CERTS" in attempt(ROOT, "uv", "pip", "install", "--help").stdout
+    scripts = [*(ROOT / ".ci").iterdir(), *(ROOT / ".github/workflows").iterdir()]
+    assert not [path for path in scripts if re.search(r"\buv\b", path.read_text())]
+
+
 @pytest.mark.parametrize("name", WORKFLOWS)
 def test_a_workflow_has_jobs_with_time_limits_and_may_only_read(name: str) -> None:
     workflow = _yaml(f".github/workflows/{name}")
