@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> None:
     except InputError as error:
         raise with_option_names(error, OPTIONS) from None
     warn_if_stale(params)
+    if out is not None:  # before the text: a closed pipe (`| head`) ends the command
+        write_text(out, judging.to_frame().write_csv())
     print_result(judging)
     if out is not None:
-        write_text(out, judging.to_frame().write_csv())
         print_text(f"wrote {out}")

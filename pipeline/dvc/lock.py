@@ -1,7 +1,6 @@
 """dvc.lock: hashes and parameters of each stage."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -45,6 +45,7 @@ from concord.pipeline.running.messages import print_text
 from concord.pipeline.running.outputs import spill_folder
 from concord.pipeline.stages.evaluate import check_grades, check_model_ids, model_data
 from concord.pipeline.stages.load import load, load_background, load_truth
+from concord.reports.text.display_words import DisplayWords
 
 Load = Callable[[DuckDBPyConnection], str]
 _REWRITE_FIX = "run `concord init --upgrade`, which writes dvc.yaml again"
@@ -233,9 +234,10 @@ def _load(params: Params, name: str, load_file: Load) -> Sequence[Problem]:
         return error.problems
     folder = params.results.data if name in params.background else params.results.quality
     quality = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
-    print_text(f"{name}: {summary}")
+    show = DisplayWords(params.data.words).show
+    print_text(f"{name}: {show(summary)}")
     for note in quality.get("notes", []):
-        print_text(f"  {note}")
+        print_text(f"  {show(note)}")
     return ()
 
 
@@ -265,11 +267,13 @@ def _unknown_segments(params: Params) -> Iterator[Problem]:
 def _check_ids(params: Params, model: str) -> None:
     """Raise InputError for ids that do not match; warn about ids that nearly match."""
     matches = check_model_ids(params, model, model_data(params, model))
+    show = DisplayWords(params.data.words).show
     for kind in ("users", "items"):
         listed, known, similar = (matches[kind][name] for name in ("listed", "known", "alike"))
         if similar:
             ids = format_count(similar, kind.removesuffix("s"))
             message = f"{ids} differ from the ground truth only in capitals or leading zeros"
-            print_text(f"{model}: warning: {message}")
+            print_text(f"{model}: warning: {show(message)}")
         if listed and not known:
-            print_text(f"{model}: warning: none of its {kind} occurs in the ground truth")
+            message = show(f"none of its {kind} occurs in the ground truth")
+            print_text(f"{model}: warning: {message}")

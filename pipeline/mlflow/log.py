@@ -264,7 +264,9 @@ def _missing_in_mlflow(params: Params, evaluation: EvaluationRuns) -> str | None
         tags = comparison.data.tags if comparison and is_finished(comparison) else {}
         run_ids = {model: tags.get(MODEL_RUN_TAG + model) for model in params.models}
         missing = [
-            model for model, run_id in run_ids.items() if not run_id or not active_run(client, run_id)
+            model
+            for model, run_id in run_ids.items()
+            if not run_id or not active_run(client, run_id)
         ]
     if not missing:
         return None

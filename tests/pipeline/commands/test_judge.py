@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import attempt, change_params, run
+from tests.project import attempt, change_params, copied_from, run
 
 BM25 = "q1 Q0 a 1 3 x\nq1 Q0 b 2 2 x\nq1 Q0 c 3 1 x\nq2 Q0 x 1 3 x\nq2 Q0 y 2 2 x\n"
 DENSE = "q1 Q0 d 1 3 x\nq1 Q0 b 2 2 x\nq1 Q0 a 3 1 x\nq2 Q0 z 1 3 x\nq2 Q0 x 2 2 x\n"
@@ -49,6 +49,32 @@ def test_a_filled_file_is_additional_ground_truth(project: Path) -> None:
     assert "pool.csv has changed" in attempt(project, "concord", "judge").stderr
     run(project, "concord", "run", "compare")
     assert json.loads((project / "results/quality/truth.json").read_text()) != quality
+
+
+def test_lines_of_validate_and_run_have_the_words_of_a_search(
+    project: Path, tmp_path: Path
+) -> None:
+    search = copied_from(project.parent, tmp_path) / "evaluation"
+    change_params(search, {"data.words": {"user": "query", "item": "document"}})
+    validated = run(search, "concord", "validate").splitlines()
+    stages = attempt(search, "concord", "run", "--force", "compare").stderr.splitlines()
+
+    assert "bm25: 5 rows, 2 queries" in validated
+    assert any(line.startswith("load bm25: 5 rows, 2 queries; ") for line in stages)
+    assert any(line.startswith("evaluate bm25: ") and "for 2 queries; " in line for line in stages)
+    assert "user" not in "".join([*validated, *stages])
+
+
+def test_the_file_is_written_if_nobody_reads_the_text(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr("concord.pipeline.terminal.print_result", stop)
+    attempt(project, "concord", "judge", "--metric", "P@10", "--out", "unread.csv")
+
+    assert (project / "unread.csv").is_file()
 
 
 def test_options_are_named_in_messages(project: Path) -> None:

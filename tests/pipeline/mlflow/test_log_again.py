@@ -343,9 +343,7 @@ def test_artifacts_that_their_store_does_not_take_are_named_with_it(
         log(params_of(project))
 
     message = str(refused.value)
-    assert message.startswith(
-        f"MLflow at sqlite:///mlflow.db cannot store artifacts: {location}/"
-    )
+    assert message.startswith(f"MLflow at sqlite:///mlflow.db cannot store artifacts: {location}/")
     assert f"/artifacts: {reason}" in message
     assert "`pip install boto3`" in message
     assert "MLFLOW_TRACKING_TOKEN" not in message

@@ -21,7 +21,7 @@ def test_an_old_server_gets_all_results_once(
     version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needs = [f"mlflow=={version}.*", "sqlalchemy<2.1", "setuptools<80"]
-    python = packages(f"mlflow-{version}", needs) / "bin/python"
+    python = str(packages(f"mlflow-{version}", needs) / "bin/python")
     monkeypatch.chdir(tmp_path)
     with mlflow_server(tmp_path / "server", python=python) as address:
         params = params_of(write_project(tmp_path, uri=f"http://{address}"))
