@@ -112,6 +112,21 @@ def test_a_workflow_has_jobs_with_time_limits_and_may_only_read(name: str) -> No
     assert all("timeout-minutes" in job for job in workflow["jobs"].values())
 
 
+def test_every_action_is_pinned_by_its_commit() -> None:
+    files = [*(ROOT / ".github").rglob("*.yml"), ROOT / "action.yml"]
+    uses = [name for file in files for name in re.findall(r"uses: (.*)", file.read_text())]
+
+    assert uses
+    assert [each for each in uses if not re.fullmatch(r"\S+@[0-9a-f]{40} # v[\d.]+", each)] == []
+
+
+def test_a_pull_request_runs_all_that_a_change_has_to_pass() -> None:
+    workflow = _yaml(".github/workflows/tests.yml")
+
+    assert "pull_request" in workflow["on"]
+    assert workflow["jobs"]["tests"]["steps"][-1] == {"run": ".ci/run"}
+
+
 def test_only_the_last_job_of_a_release_may_publish_what_was_checked() -> None:
     build, publish = _yaml(".github/workflows/release.yml")["jobs"].values()
 
