@@ -52,9 +52,11 @@ def _run(arguments: argparse.Namespace) -> str:
 
 def run_main(main: Callable[..., str], params: "Params", *argument: str) -> str:
     """Run the function of a stage; return its summary in the words of the project."""
+    from concord.pipeline.params.paths import display_words
     from concord.reports.text.display_words import DisplayWords
 
-    return DisplayWords(params.data.words).show(main(params, *argument))
+    summary = main(params, *argument)
+    return DisplayWords(display_words(params)).show(summary)
 
 
 def _argument(params: "Params", stage: str, argument: str | None) -> tuple[str, ...]:

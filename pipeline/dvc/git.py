@@ -75,8 +75,7 @@ def find_commit(revision: str, folder: Path | None = None) -> str | None:
 
 def _refuse_other_owner(stderr: str) -> None:
     """Raise InputError if git does not trust the owner of the checkout, as in containers."""
-    command = _TRUST.search(stderr)
-    if command is not None:
+    if command := _TRUST.search(stderr):
         problem = stderr.splitlines()[0].removeprefix("fatal: ")
         raise refuse("git", problem, f"run `{command[0]}`")
 

@@ -264,7 +264,9 @@ def unknown_revision(
     if shutil.which("git") is None:
         return refuse(location, f"git is not installed, so {revision!r} is unknown", "install git")
     if is_shallow(folder):
-        problem = f"{revision!r} is not in this checkout, which is shallow: it has the last commits"
+        problem = (
+            f"{revision!r} is not in this checkout, which is shallow: older commits are missing"
+        )
         fix = "`git fetch --unshallow --tags` fetches all commits of this branch"
         if not _RELATIVE_OR_SHORT.search(revision):
             name = revision.removeprefix("origin/").removesuffix("..")

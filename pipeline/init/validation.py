@@ -36,7 +36,13 @@ from concord.pipeline.init.render import NamedFiles, dvc_yaml
 from concord.pipeline.mlflow.training_runs import training_run_ids
 from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.model import PARAMS, Params, Results, RunIdFile
-from concord.pipeline.params.paths import dvc_problems, input_paths, side_data_file, truth_file
+from concord.pipeline.params.paths import (
+    display_words,
+    dvc_problems,
+    input_paths,
+    side_data_file,
+    truth_file,
+)
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import repository, rerun_command
 from concord.pipeline.params.yaml_files import load_yaml
@@ -234,7 +240,7 @@ def _load(params: Params, name: str, load_file: Load) -> Sequence[Problem]:
         return error.problems
     folder = params.results.data if name in params.background else params.results.quality
     quality = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
-    show = DisplayWords(params.data.words).show
+    show = DisplayWords(display_words(params)).show
     print_text(f"{name}: {show(summary)}")
     for note in quality.get("notes", []):
         print_text(f"  {show(note)}")
@@ -267,7 +273,7 @@ def _unknown_segments(params: Params) -> Iterator[Problem]:
 def _check_ids(params: Params, model: str) -> None:
     """Raise InputError for ids that do not match; warn about ids that nearly match."""
     matches = check_model_ids(params, model, model_data(params, model))
-    show = DisplayWords(params.data.words).show
+    show = DisplayWords(display_words(params)).show
     for kind in ("users", "items"):
         listed, known, similar = (matches[kind][name] for name in ("listed", "known", "alike"))
         if similar:

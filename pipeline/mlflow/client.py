@@ -334,12 +334,6 @@ def _raised_in_mlflow(error: Exception) -> bool:
     return any(name.partition(".")[0] == "mlflow" for name in modules)
 
 
-def ignored_variables(uri: str, experiment: str) -> list[str]:
-    """Return the variables of MLflow that name another place than params.yaml, which counts."""
-    places = {"MLFLOW_TRACKING_URI": uri, "MLFLOW_EXPERIMENT_NAME": experiment}
-    return [name for name, place in places.items() if os.environ.get(name, place) != place]
-
-
 @contextmanager
 def disable_retries(seconds: int | None = None) -> Iterator[None]:
     """Send each request once: if the answer is lost, MLflow may still have executed it.

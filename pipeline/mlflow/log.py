@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -21,7 +22,6 @@ from concord.pipeline.mlflow.client import (
     Tracking,
     TrackingError,
     experiment_id,
-    ignored_variables,
     open_client,
 )
 from concord.pipeline.mlflow.evaluation_runs import EvaluationRuns, evaluation_runs
@@ -141,7 +141,10 @@ def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False
 
 
 def _note_ignored_variables(params: Params) -> None:
-    names = ignored_variables(params.mlflow.tracking_uri, params.mlflow.experiment)
+    """Name variables of MLflow that name another place than params.yaml, which counts."""
+    uri, experiment = params.mlflow.tracking_uri, params.mlflow.experiment
+    places = {"MLFLOW_TRACKING_URI": uri, "MLFLOW_EXPERIMENT_NAME": experiment}
+    names = [name for name, place in places.items() if os.environ.get(name, place) != place]
     if names:
         message = "note: %s of the environment is ignored: mlflow: in %s names the place"
         LOG.info(message, join_names(names), PARAMS)
@@ -230,13 +233,13 @@ def not_logged_reason(params: Params) -> str | None:
         receipt = {}
     if not {"logged", "tracking_uri", "experiment", "comparison"} <= set(receipt):
         return f"run `{rerun_command()}`, or `{LOG_AGAIN}` if it failed there"
-    logged_to = {key: receipt[key] for key in ("tracking_uri", "experiment")}
-    if logged_to != (current := _store_content(params)):
-        place = "experiment {experiment}, MLflow at {tracking_uri}".format
-        last, now = place(**logged_to), place(**current)
-        return f"{PARAMS} names {now}; the last results went to {last}; run `{LOG_AGAIN}`"
     if not receipt["logged"]:
-        return f"MLflow at {current['tracking_uri']} {receipt.get('reason', '')}; run `{LOG_AGAIN}`"
+        return f"MLflow at {receipt['tracking_uri']} {receipt.get('reason', '')}; run `{LOG_AGAIN}`"
+    current = _store_content(params)
+    if not current.items() <= receipt.items():
+        at = "experiment {experiment}, MLflow at {tracking_uri}".format_map
+        last = f"the last results went to {at(receipt)}"
+        return f"{PARAMS} names {at(current)}; {last}; run `{LOG_AGAIN}`"
     evaluation = evaluation_runs(params)
     if receipt["comparison"] != evaluation.comparison.fingerprint:
         problem = "the results here differ from those that were logged"
@@ -253,7 +256,7 @@ def not_logged_reason(params: Params) -> str | None:
 def _missing_in_mlflow(params: Params, evaluation: EvaluationRuns) -> str | None:
     """Return which of the logged runs MLflow lacks, and what to do; None if it has all."""
     tracking, name = Tracking(params.mlflow.tracking_uri), params.mlflow.experiment
-    server = f"MLflow at {tracking.safe_uri}"
+    server, again = f"MLflow at {tracking.safe_uri}", f"run `{LOG_AGAIN}`"
     with open_client(tracking) as client:
         experiment = client.get_experiment_by_name(name)
         if experiment is not None and experiment.lifecycle_stage == "deleted":
@@ -261,17 +264,11 @@ def _missing_in_mlflow(params: Params, evaluation: EvaluationRuns) -> str | None
         comparison = experiment and Runs(client, {}).find(
             evaluation.comparison, RunLocation(experiment.experiment_id)
         )
-        tags = comparison.data.tags if comparison and is_finished(comparison) else {}
-        run_ids = {model: tags.get(MODEL_RUN_TAG + model) for model in params.models}
-        missing = [
-            model
-            for model, run_id in run_ids.items()
-            if not run_id or not active_run(client, run_id)
-        ]
-    if not missing:
-        return None
-    runs = f"the runs of {join_names(missing)}" if tags else "the run of the comparison"
-    return f"{server} has lost {runs}; run `{LOG_AGAIN}`"
+        if not comparison or not is_finished(comparison):
+            return f"{server} has lost the run of the comparison; {again}"
+        run_ids = {m: comparison.data.tags.get(MODEL_RUN_TAG + m, "") for m in params.models}
+        missing = [model for model, run_id in run_ids.items() if not active_run(client, run_id)]
+    return f"{server} has lost the runs of {join_names(missing)}; {again}" if missing else None
 
 
 def _refuse_stale_results() -> None:

@@ -203,7 +203,7 @@ def evaluate(params: Params, model: str) -> str:
     conventions = params.resolved_conventions
     panels = build_panels(params.labels, primary, conventions)
     task = build_task(params.labels, conventions, panels, has_users="users" in params.background)
-    users = plural(params.data.words.get("user", "user"))
+    users = plural(truth_quality.get("words", {}).get("user", "user"))
     with (
         Progress(f"evaluate {model}", users, truth_quality.get("users")) as progress,
         ExitStack() as open_files,  # removes unfinished files after an error

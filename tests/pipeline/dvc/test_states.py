@@ -553,7 +553,7 @@ def test_a_revision_that_a_shallow_checkout_lacks_has_the_fetch_that_brings_it(
                 look_up(revision)
             (problem,) = refused.value.problems
             assert problem.message == (
-                f"{revision!r} is not in this checkout, which is shallow: it has the last commits"
+                f"{revision!r} is not in this checkout, which is shallow: older commits are missing"
             )
             assert f"`{fetch}`" in problem.fix
             assert (then in problem.fix) == (then != revision)
