@@ -83,7 +83,7 @@ def print_line(text: str) -> None:
 
 def print_unless_quiet(print_text: Callable[[], None]) -> None:
     """Print unless only errors are printed; a closed pipe (`| head`) does not stop the work."""
-    if not LOG.isEnabledFor(logging.INFO):
+    if not LOG.isEnabledFor(logging.WARNING):
         return
     try:
         print_text()
