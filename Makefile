@@ -13,6 +13,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
+# as pip does: a proxy may have a certificate that only the system knows
+export UV_SYSTEM_CERTS ?= 1
 unexport PYTHONDONTWRITEBYTECODE  # or every process compiles all that it imports
 
 .PHONY: repro test test-all nightly snapshots parity docs site images check ui bench bench-scale simulations demo lock clean

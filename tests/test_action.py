@@ -1,4 +1,4 @@
-"""A pull request that makes a segment worse: `concord comment`, action.yml and GitLab's job.
+"""A pull request that makes a segment worse: `concord comment`, the actions and GitLab's job.
 
 The steps run as GitHub runs those of a composite action, with a `gh` that records its calls.
 """
@@ -123,8 +123,18 @@ def comment(text: str, number: int, login: str = "github-actions[bot]") -> dict[
     }
 
 
-def action() -> dict[str, Any]:
-    content: dict[str, Any] = YAML(typ="safe").load(ROOT / "action.yml")
+EVALUATE, COMMENT = "action.yml", ".github/actions/comment/action.yml"
+
+
+def action(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = YAML(typ="safe").load(ROOT / name)
+    return content
+
+
+def workflow_of_the_page() -> dict[str, Any]:
+    page = (ROOT / "docs/how-to/ci.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```yaml\n# .github/workflows/evaluation.yml\n(.*?)```", page, re.DOTALL)
+    content: dict[str, Any] = YAML(typ="safe").load(text)
     return content
 
 
@@ -135,22 +145,20 @@ def run_action(
     server: Server,
     **context: str,
 ) -> dict[str, Done]:
-    """Run the steps in a workspace; return what each did. `folder` takes the job summary.
+    """Run the steps of both jobs; return what each did. `folder` takes the job summary.
 
     context : such as base="1a2b…", head="3c4d…", number="7"; a job without a pull request has none
     """
-    content = action()
     pull_request = "github.event.pull_request"
     known = {"github.token": TOKEN, "github.action_path": str(ROOT)}
     known |= {f"{pull_request}.base.sha": context.get("base", "")}
     known |= {
         f"{pull_request}.head.sha": context.get("head", ""),
         f"{pull_request}.number": context.get("number", ""),
+        "runner.temp": str(folder),
+        "steps.gate.outputs.comment": "",
     }
-    for name, declaration in content["inputs"].items():
-        known[f"inputs.{name}"] = inputs.get(name, _filled(declaration.get("default", ""), known))
-    known["steps.gate.outputs.comment"] = ""
-    script, outputs = folder / "step.sh", folder / "outputs"
+    script, outputs, artifact = folder / "step.sh", folder / "outputs", folder / "concord"
     runner = {
         "GITHUB_OUTPUT": str(outputs),
         "GITHUB_REPOSITORY": "shop/models",
@@ -158,22 +166,35 @@ def run_action(
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
     }
     done: dict[str, Done] = {}
-    for step in content["runs"]["steps"]:
-        runs_after_failure = "!cancelled()" in step.get("if", "")
-        has_failed = any(each.returncode for each in done.values())
-        if has_failed and not runs_after_failure:
-            continue
-        if "if" in step and not _is_true(step["if"], known):
-            continue
-        script.write_text(step["run"], encoding="utf-8")
-        step_environment = {
-            name: _filled(value, known) for name, value in step.get("env", {}).items()
-        }
-        at = workspace / _filled(step.get("working-directory", "."), known)
-        step_environment["PATH"] = server.path(OWN_PATH)
-        done[step["name"]] = attempt(at, *BASH, str(script), **{**runner, **step_environment})
-        if outputs.exists():
-            known["steps.gate.outputs.comment"] = outputs.read_text().strip().partition("=")[2]
+    for name in (EVALUATE, COMMENT):
+        content = action(name)
+        for key, declaration in content["inputs"].items():
+            known[f"inputs.{key}"] = inputs.get(key, _filled(declaration.get("default", ""), known))
+        has_failed = False
+        for step in content["runs"]["steps"]:
+            runs_after_failure = "!cancelled()" in step.get("if", "")
+            if has_failed and not runs_after_failure:
+                continue
+            if "if" in step and not _is_true(step["if"], known):
+                continue
+            if "uses" in step:  # upload, then download
+                file = Path(known["steps.gate.outputs.comment"])
+                artifact.mkdir(exist_ok=True)
+                if file.is_file():
+                    shutil.copy(file, artifact)
+                continue
+            script.write_text(step["run"], encoding="utf-8")
+            step_environment = {
+                name: _filled(value, known) for name, value in step.get("env", {}).items()
+            }
+            at = workspace / _filled(step.get("working-directory", "."), known)
+            step_environment["PATH"] = server.path(OWN_PATH)
+            ended = attempt(at, *BASH, str(script), **{**runner, **step_environment})
+            done[step["name"]] = ended
+            has_failed = has_failed or ended.returncode != 0
+            if outputs.exists():
+                comment = outputs.read_text().strip().partition("=")[2]
+                known["steps.gate.outputs.comment"] = comment
     return done
 
 
@@ -341,7 +362,7 @@ def test_concord_is_installed_if_asked_and_evaluates_without_dvc(
     inputs = {"install": "true", "evaluate": "concord run report *", "dir": "evaluation"}
     done = run_action(tmp_path, tmp_path, inputs, server)
 
-    assert [*done] == ["install", "evaluate", "gate", "comment"]
+    assert [*done] == ["install", "evaluate", "gate", "summary", "comment"]
     assert done["install"].stdout == f"python -m pip install --quiet .[all] in {ROOT}\n"
     assert done["evaluate"].stdout == f"concord run report * in {tmp_path}/evaluation\n"
 
@@ -349,8 +370,9 @@ def test_concord_is_installed_if_asked_and_evaluates_without_dvc(
 def test_an_empty_command_is_an_error(server: Server, tmp_path: Path) -> None:
     done = run_action(tmp_path, tmp_path, {"evaluate": " "}, server)
 
-    assert [*done] == ["evaluate"]
-    assert done["evaluate"].returncode == 1
+    assert [*done] == ["evaluate", "comment"]
+    assert (done["evaluate"].returncode, done["comment"].returncode) == (1, 0)
+    assert server.calls == []
     assert done["evaluate"].stdout.startswith("::error::evaluate: is empty")
 
 
@@ -365,7 +387,7 @@ def test_the_base_may_lack_the_evaluation_or_be_missing(
     code, text = _text("0" * 40, tmp_path)
     assert code == 2
     assert "## ⚪ Gate: no decision" in text
-    assert "'000000000000' is not a revision of a git repository here" in text.replace("\\", "")
+    assert "'000000000000' is not in this checkout, which is shallow" in text.replace("\\", "")
 
 
 @pytest.mark.whole
@@ -394,8 +416,8 @@ def test_undecided_and_its_option(request_: PullRequest, tmp_path: Path) -> None
 
 
 def _post(server: Server, folder: Path, number: str = "7", text: str = TEXT) -> Done:
-    """Run the last step of the action on a written comment; stderr traces every command."""
-    (step,) = [each for each in action()["runs"]["steps"] if each["name"] == "comment"]
+    """Run the step that comments on a written comment; stderr traces every command."""
+    step = action(COMMENT)["runs"]["steps"][-1]
     file = folder / "comment.md"
     file.write_text(text, encoding="utf-8")
     environment = {
@@ -403,7 +425,6 @@ def _post(server: Server, folder: Path, number: str = "7", text: str = TEXT) -> 
         "GH_TOKEN": TOKEN,
         "GITHUB_REPOSITORY": "shop/models",
         "GITHUB_SERVER_URL": "https://github.com",
-        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
         "NUMBER": number,
         "PATH": server.path(OWN_PATH),
     }
@@ -437,15 +458,12 @@ def test_one_own_comment_of_an_evaluation_is_edited(
     assert done.stdout == "comment: https://github.com/shop/models/pull/7\n"
 
 
-def test_a_pull_request_from_a_fork_has_a_summary_and_a_warning(
-    server: Server, tmp_path: Path
-) -> None:
+def test_a_pull_request_from_a_fork_gets_a_warning(server: Server, tmp_path: Path) -> None:
     server.may_post = False
     done = _post(server, tmp_path)
 
     assert done.stdout.startswith("::warning::no comment was written: gh: Resource not accessible")
     assert len(done.stdout.splitlines()) == 1
-    assert (tmp_path / "summary.md").read_text(encoding="utf-8") == TEXT
 
 
 def test_answer_of_a_server_prints_no_token_and_no_workflow_command(
@@ -460,24 +478,40 @@ def test_answer_of_a_server_prints_no_token_and_no_workflow_command(
     assert not re.search(r"^::", done.stderr, re.MULTILINE)
 
 
-def test_an_error_without_a_comment_posts_nothing(server: Server, tmp_path: Path) -> None:
-    done = _post(server, tmp_path, text="")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", ""), ("<!-- other -->\n", "::warning::no comment was written: the file is none of ")],
+)
+def test_what_is_no_comment_of_concord_is_not_posted(
+    server: Server, tmp_path: Path, text: str, said: str
+) -> None:
+    """Code of the pull request can replace the file; the first line selects whom to edit."""
+    done = _post(server, tmp_path, text=text)
 
-    assert (done.stdout, server.calls) == ("", [])
+    assert done.stdout.startswith(said)
+    assert server.writes == []
 
 
-def test_the_shell_of_the_action_holds_no_expression() -> None:
+@pytest.mark.parametrize("name", [EVALUATE, COMMENT])
+def test_the_shell_of_an_action_holds_no_expression(name: str) -> None:
     """Otherwise a branch name or title from a stranger would be run."""
-    for step in action()["runs"]["steps"]:
-        assert "${{" not in step["run"]
-        subprocess.run(["bash", "-n", "-c", step["run"]], check=True)
+    for step in action(name)["runs"]["steps"]:
+        assert "${{" not in step.get("run", "")
+        subprocess.run(["bash", "-n", "-c", step.get("run", "")], check=True)
 
 
-def test_only_the_step_that_posts_knows_the_token() -> None:
-    """`dvc repro` and a project's metrics are code of the pull request."""
-    secret = [each["name"] for each in action()["runs"]["steps"] if "inputs.token" in str(each)]
+def test_the_job_that_runs_the_pull_request_has_no_token_that_may_write() -> None:
+    """`dvc repro` can change later steps of its job, such as by BASH_ENV in $GITHUB_ENV."""
+    workflow = workflow_of_the_page()
+    evaluate, comment = workflow["jobs"].values()
 
-    assert secret == ["comment"]
+    assert "token" not in str(action(EVALUATE))
+    assert (workflow["permissions"], "permissions" in evaluate) == ({"contents": "read"}, False)
+    assert comment["permissions"] == {"pull-requests": "write"}
+    assert (comment["needs"], comment["if"]) == ("evaluate", "${{ !cancelled() }}")
+    assert [step["uses"].partition("@")[0] for step in comment["steps"]] == [
+        f"concord-eval/concord/{Path(COMMENT).parent}"
+    ]
 
 
 @pytest.mark.parametrize(

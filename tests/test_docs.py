@@ -270,6 +270,20 @@ def test_lists_of_metrics_are_those_of_the_catalogue() -> None:
     assert f"- **{', '.join(CORRECTED_METRICS)}** have" in sampled
 
 
+@pytest.mark.parametrize(
+    ("page", "pattern"),
+    [
+        ("why.md", r"that Concord does not have\*\*, such as (.*?)\. "),
+        ("migrate/ir-measures.md", r"\| measures \| also (.*?) and others \|"),
+    ],
+)
+def test_a_metric_that_a_page_says_is_missing_is_refused(page: str, pattern: str) -> None:
+    (names,) = re.findall(pattern, (ROOT / "docs" / page).read_text(encoding="utf-8"))
+    for name in re.split(", | or ", names):
+        with pytest.raises(concord.InputError, match=f"{name!r} is unknown"):
+            concord.evaluate({"u": ["a"]}, {"u": ["a"]}, metrics=[name])
+
+
 def test_the_cheat_sheet_has_every_library_that_is_compared() -> None:
     headings = re.findall(r"^## (\S+ \S+)\n", "\n".join(cheat_sheet()), re.MULTILINE)
 

@@ -93,12 +93,38 @@ def test_the_hook_of_pre_commit_runs_if_an_evaluation_changes(changed: str, star
     assert hook["pass_filenames"] is False
 
 
+def test_every_uv_trusts_the_certificates_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy may have a certificate of its own, which pip accepts and uv alone does not."""
+    monkeypatch.delenv("UV_SYSTEM_CERTS", raising=False)
+    show = ("make", "--silent", '--eval=show: ; @echo "[$$UV_SYSTEM_CERTS]"', "show")
+    assert attempt(ROOT, *show).stdout == "[1]\n"
+    assert attempt(ROOT, *show, UV_SYSTEM_CERTS="0").stdout == "[0]\n"
+    assert "UV_SYSTEM_CERTS" in attempt(ROOT, "uv", "pip", "install", "--help").stdout
+    scripts = [*(ROOT / ".ci").iterdir(), *(ROOT / ".github/workflows").iterdir()]
+    assert not [path for path in scripts if re.search(r"\buv\b", path.read_text())]
+
+
 @pytest.mark.parametrize("name", WORKFLOWS)
 def test_a_workflow_has_jobs_with_time_limits_and_may_only_read(name: str) -> None:
     workflow = _yaml(f".github/workflows/{name}")
 
     assert workflow["permissions"] == {"contents": "read"}
     assert all("timeout-minutes" in job for job in workflow["jobs"].values())
+
+
+def test_every_action_is_pinned_by_its_commit() -> None:
+    files = [*(ROOT / ".github").rglob("*.yml"), ROOT / "action.yml"]
+    uses = [name for file in files for name in re.findall(r"uses: (.*)", file.read_text())]
+
+    assert uses
+    assert [each for each in uses if not re.fullmatch(r"\S+@[0-9a-f]{40} # v[\d.]+", each)] == []
+
+
+def test_a_pull_request_runs_all_that_a_change_has_to_pass() -> None:
+    workflow = _yaml(".github/workflows/tests.yml")
+
+    assert "pull_request" in workflow["on"]
+    assert workflow["jobs"]["tests"]["steps"][-1] == {"run": ".ci/run"}
 
 
 def test_only_the_last_job_of_a_release_may_publish_what_was_checked() -> None:

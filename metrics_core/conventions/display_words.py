@@ -38,3 +38,10 @@ def refuse_words(words: Any) -> None:
 def changed_words(words: Mapping[str, str] | None) -> dict[str, str] | None:
     """Return the words that differ from user, item and request; None if none does."""
     return {key: word for key, word in (words or {}).items() if word != key} or None
+
+
+def plural(word: str) -> str:
+    """Return the plural of an English word."""
+    if re.search("[^aeiou]y$", word):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if re.search("(s|x|z|ch|sh)$", word) else f"{word}s"

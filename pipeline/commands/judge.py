@@ -54,8 +54,9 @@ def run(arguments: argparse.Namespace) -> None:
     except InputError as error:
         raise with_option_names(error, OPTIONS) from None
     warn_if_stale(params)
-    print_result(judging)
-    if out is not None:
+    if out is not None:  # before the text: a closed pipe (`| head`) ends the command
         table = escape_formulas(judging.to_frame(), ids=("user", "item"))
         write_text(out, table.write_csv())
+    print_result(judging)
+    if out is not None:
         print_text(f"wrote {out}")

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _run_stages(params: "Params", specs: Sequence["StageSpec"], *, force: bool) -> list[str]:
     """Run the stages that have changed, or all; return their names."""
-    from concord.pipeline.commands.stage import import_main
+    from concord.pipeline.commands.stage import import_main, run_main
     from concord.pipeline.running.messages import LOG
     from concord.pipeline.running.outputs import refuse_irregular, remove_background, remove_models
     from concord.pipeline.running.signals import without_garbage_collection
@@ -71,7 +71,7 @@ def _run_stages(params: "Params", specs: Sequence["StageSpec"], *, force: bool) 
         with without_garbage_collection():
             main = import_main(stage)
         with state.record(spec):
-            run_timed(" ".join(spec.words), partial(main, params, *argument))
+            run_timed(" ".join(spec.words), partial(run_main, main, params, *argument))
         changed.append(spec.name)
     return changed
 

@@ -47,7 +47,16 @@ def _run(arguments: argparse.Namespace) -> str:
         main = import_main(name)
         from concord.pipeline.params.read import read_params
     params = read_params()
-    return main(params, *_argument(params, name, argument))
+    return run_main(main, params, *_argument(params, name, argument))
+
+
+def run_main(main: Callable[..., str], params: "Params", *argument: str) -> str:
+    """Run the function of a stage; return its summary in the words of the project."""
+    from concord.pipeline.params.paths import display_words
+    from concord.reports.text.display_words import DisplayWords
+
+    summary = main(params, *argument)
+    return DisplayWords(display_words(params)).show(summary)
 
 
 def _argument(params: "Params", stage: str, argument: str | None) -> tuple[str, ...]:

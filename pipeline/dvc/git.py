@@ -30,6 +30,7 @@ def run_git(
 
 UNREADABLE = "git cannot read it: an object is missing or damaged"
 REPAIR = "find the damage by `git fsck`; `git fetch --refetch` restores objects from a remote"
+_TRUST = re.compile(r"git config --global --add safe\.directory .+")
 _HEADER = re.compile(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)")
 _WITHOUT_NETWORK = {"GIT_ALLOW_PROTOCOL": "none"}
 
@@ -51,6 +52,7 @@ def git(*arguments: str, stdin: str = "") -> str:
         If git fails.
     """
     process = run_git(*arguments, stdin=stdin)
+    _refuse_other_owner(process.stderr)
     if process.returncode:
         problem = f"`git {arguments[0]}` failed: {' '.join(process.stderr.split())}"
         raise refuse("git", problem, REPAIR)
@@ -58,10 +60,29 @@ def git(*arguments: str, stdin: str = "") -> str:
 
 
 def find_commit(revision: str, folder: Path | None = None) -> str | None:
-    """Return the commit of a revision in the repository of a folder; None if it is unknown."""
+    """Return the commit of a revision in the repository of a folder; None if it is unknown.
+
+    Raises
+    ------
+    InputError
+        If git reads no repository of another user.
+    """
     options = ("--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     process = run_git("rev-parse", *options, folder=folder)
+    _refuse_other_owner(process.stderr)
     return None if process.returncode else process.stdout.strip()
+
+
+def _refuse_other_owner(stderr: str) -> None:
+    """Raise InputError if git does not trust the owner of the checkout, as in containers."""
+    if command := _TRUST.search(stderr):
+        problem = stderr.splitlines()[0].removeprefix("fatal: ")
+        raise refuse("git", problem, f"run `{command[0]}`")
+
+
+def is_shallow(folder: Path | None = None) -> bool:
+    """True if the checkout has only the last commits, as in many CI jobs."""
+    return run_git("rev-parse", "--is-shallow-repository", folder=folder).stdout.strip() == "true"
 
 
 def read_files(commits: Sequence[str], path: str, folder: Path | None = None) -> list[FileAtCommit]:

@@ -30,11 +30,11 @@ from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.dvc.cache import DvcCache, FindFile
 from concord.pipeline.dvc.changes import changes, find_mismatch
+from concord.pipeline.dvc.git import is_shallow
 from concord.pipeline.dvc.history_states import (
     State,
     commits_since,
     count_reuse,
-    is_shallow,
     read_states,
 )
 from concord.pipeline.dvc.lock import LOCK

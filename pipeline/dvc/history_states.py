@@ -80,11 +80,6 @@ def commits_since(revision: str) -> set[str]:
     return {*git("rev-list", "--first-parent", "--end-of-options", f"{start}..HEAD", "--").split()}
 
 
-def is_shallow() -> bool:
-    """True if the checkout has only the last commits, as in many CI jobs."""
-    return git("rev-parse", "--is-shallow-repository").strip() == "true"
-
-
 def _tags(commits: Collection[str]) -> dict[str, list[str]]:
     """Return commit -> tags of it and of later commits before the next of `commits`."""
     tags: dict[str, list[str]] = {}

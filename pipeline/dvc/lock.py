@@ -1,7 +1,6 @@
 """dvc.lock: hashes and parameters of each stage."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,13 +14,13 @@ from ruamel.yaml import YAML
 from concord.metrics_core.comparison.config import MAX_MISSING_LISTS
 from concord.metrics_core.comparison.replicate_config import ReplicateNames, match_replicates
 from concord.pipeline.params.model import PARAMS
+from concord.pipeline.params.yaml_files import find_conflict
 
 LOCK = "dvc.lock"
 RESULT_SUFFIXES = {"per_user": ".parquet", "summary": ".json", "lists": ".parquet"}
 # Scalars stay text: a model may be called `no`, and a hash may look like a number.
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _MAX_DEPTH = 100  # of nested mappings and lists
-_CONFLICT = re.compile(r"^(<{7}|>{7})", re.MULTILINE)
 _BACKGROUND = "load-background@"
 _HASHES = ("md5", "etag", "checksum")
 
@@ -91,11 +90,10 @@ class DvcLock:
     @property
     def conflict(self) -> str | None:
         """Sentence on the first merge conflict marker; None if there is none."""
-        marker = _CONFLICT.search(self.text)
-        if marker is None:
+        if (conflict := find_conflict(self.text)) is None:
             return None
-        line = self.text.count("\n", 0, marker.start()) + 1
-        return f"has merge conflict markers: line {line} starts with {marker[0]!r}"
+        line, marker = conflict
+        return f"has merge conflict markers: line {line} starts with {marker!r}"
 
     @cached_property
     def fault(self) -> str | None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os.path
+import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,12 +24,20 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.dvc.cache import DvcCache, hash_in_folder
-from concord.pipeline.dvc.git import REPAIR, UNREADABLE, find_commit, read_blobs, read_files
+from concord.pipeline.dvc.git import (
+    REPAIR,
+    UNREADABLE,
+    find_commit,
+    is_shallow,
+    read_blobs,
+    read_files,
+)
 from concord.pipeline.dvc.lock import LOCK, RESULT_SUFFIXES, DvcLock, as_mapping, replicates_of
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.yaml_files import load_yaml
 
 COMPARISON = "comparison.json"
+_RELATIVE_OR_SHORT = re.compile(r"[~^@:]|^[0-9a-f]{4,39}$")  # no server knows such names
 Entries = Mapping[str, Any]  # of `models` in params.yaml
 
 
@@ -148,7 +157,7 @@ class RevisionFiles:
         self.revision = revision
         commit = find_commit(revision, folder)
         if commit is None:
-            raise unknown_revision(revision, self.location)
+            raise unknown_revision(revision, self.location, folder)
         self._commit, self._copies, self._folder = commit, copies, folder
         self._cache = DvcCache(folder)
 
@@ -253,11 +262,22 @@ def _rerun(revision: str) -> str:
     return f"check out {revision} and run `dvc repro`"
 
 
-def unknown_revision(revision: str, location: str = COMMAND_LINE) -> InputError:
-    """Return the error for a revision that git does not know."""
-    problem = f"{revision!r} is not a revision of a git repository here"
+def unknown_revision(
+    revision: str, location: str = COMMAND_LINE, folder: Path = Path()
+) -> InputError:
+    """Return the error for a revision that git does not know in the repository of a folder."""
     if shutil.which("git") is None:
         return refuse(location, f"git is not installed, so {revision!r} is unknown", "install git")
+    if is_shallow(folder):
+        problem = (
+            f"{revision!r} is not in this checkout, which is shallow: older commits are missing"
+        )
+        fix = "`git fetch --unshallow --tags` fetches all commits of this branch"
+        if not _RELATIVE_OR_SHORT.search(revision):
+            name = revision.removeprefix("origin/").removesuffix("..")
+            fix = f"run `git fetch --depth=1 origin {name}`, and name FETCH_HEAD; {fix}"
+        return refuse(location, problem, fix)
+    problem = f"{revision!r} is not a revision of a git repository here"
     fix = "name a commit, a branch or a tag: `git log --oneline`, `git tag`"
     return refuse(location, problem, fix)
 

@@ -34,7 +34,13 @@ from concord.pipeline.init.discovery import list_outs, stage_of
 from concord.pipeline.init.render import NamedFiles, dvc_yaml
 from concord.pipeline.mlflow.training_runs import training_run_ids
 from concord.pipeline.params.model import PARAMS, Params, Results, RunIdFile
-from concord.pipeline.params.paths import dvc_problems, input_paths, side_data_file, truth_file
+from concord.pipeline.params.paths import (
+    display_words,
+    dvc_problems,
+    input_paths,
+    side_data_file,
+    truth_file,
+)
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import repository, rerun_command
 from concord.pipeline.params.yaml_files import load_yaml
@@ -43,6 +49,7 @@ from concord.pipeline.running.messages import print_text
 from concord.pipeline.running.outputs import spill_folder
 from concord.pipeline.stages.evaluate import check_grades, check_model_ids, model_data
 from concord.pipeline.stages.load import load, load_background, load_truth
+from concord.reports.text.display_words import DisplayWords
 
 Load = Callable[[DuckDBPyConnection], str]
 _REWRITE_FIX = "run `concord init --upgrade`, which writes dvc.yaml again"
@@ -219,9 +226,10 @@ def _load(params: Params, name: str, load_file: Load) -> Sequence[Problem]:
         return error.problems
     folder = params.results.data if name in params.background else params.results.quality
     quality = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
-    print_text(f"{name}: {summary}")
+    show = DisplayWords(display_words(params)).show
+    print_text(f"{name}: {show(summary)}")
     for note in quality.get("notes", []):
-        print_text(f"  {note}")
+        print_text(f"  {show(note)}")
     return ()
 
 
@@ -251,11 +259,13 @@ def _unknown_segments(params: Params) -> Iterator[Problem]:
 def _check_ids(params: Params, model: str) -> None:
     """Raise InputError for ids that do not match; warn about ids that nearly match."""
     matches = check_model_ids(params, model, model_data(params, model))
+    show = DisplayWords(display_words(params)).show
     for kind in ("users", "items"):
         listed, known, similar = (matches[kind][name] for name in ("listed", "known", "alike"))
         if similar:
             ids = format_count(similar, kind.removesuffix("s"))
             message = f"{ids} differ from the ground truth only in capitals or leading zeros"
-            print_text(f"{model}: warning: {message}")
+            print_text(f"{model}: warning: {show(message)}")
         if listed and not known:
-            print_text(f"{model}: warning: none of its {kind} occurs in the ground truth")
+            message = show(f"none of its {kind} occurs in the ground truth")
+            print_text(f"{model}: warning: {message}")

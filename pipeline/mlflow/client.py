@@ -58,7 +58,18 @@ DELETED = Failure(
     "restore it (`mlflow experiments restore --experiment-id …`), "
     f"or name another as mlflow.experiment in {PARAMS}",
 )
+NOT_FOUND = Failure(
+    "does not have the address of a request",
+    f"add the server's path prefix (--static-prefix) to mlflow.tracking_uri in {PARAMS}, "
+    "or use a server of MLflow 2.14 or newer",
+)
+ARTIFACTS = Failure(
+    "cannot store artifacts",
+    "make that store writable from here (s3:// needs `pip install boto3`), or start the server "
+    f"with --artifacts-destination, and name a new mlflow.experiment in {PARAMS}",
+)
 _DENIED_STATUSES = {401, 403}
+_NOT_FOUND_STATUS = 404
 _BUSY_STATUSES = {429, 500, 502, 503, 504}
 
 
@@ -81,6 +92,8 @@ def _server_failure(causes: list[BaseException]) -> tuple[Failure, BaseException
     status = getattr(causes[0], "get_http_status_code", int)()
     # MLflow gives errors of its own client the status 500 too.
     is_answer = isinstance(causes[0], RestException) or status in _DENIED_STATUSES
+    if status == _NOT_FOUND_STATUS and not is_answer:
+        return NOT_FOUND, causes[0]
     return _kind_of_status(status) if is_answer else FAILED, causes[0]
 
 
@@ -112,6 +125,10 @@ class TrackingError(ConnectionError):
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class ArtifactStoreError(OSError):
+    """Artifacts of a run were not stored; the message begins with the address of their store."""
 
 
 @dataclass(frozen=True)
@@ -185,11 +202,13 @@ class Tracking:
 
     def error(self, error: BaseException) -> TrackingError:
         """Return an error of one line: the address, what went wrong and what to do."""
-        causes = _causes(error)
+        causes = _causes(error)[isinstance(error, ArtifactStoreError) :]
         is_busy = getattr(causes[-1], "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
         failure, cause = IN_USE if is_busy else UNUSABLE, causes[-1]
         if self.is_server:
             failure, cause = _server_failure(causes)
+        if isinstance(error, ArtifactStoreError) and failure in {FAILED, UNUSABLE}:
+            failure, cause = ARTIFACTS, error
         return self.failed(failure, str(cause) or type(cause).__name__)
 
     def failed(self, failure: Failure, details: str) -> TrackingError:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.files import load_json
+from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.mlflow.client import (
+    DELETED,
     LOG_AGAIN,
     Tracking,
     TrackingError,
@@ -38,11 +41,12 @@ from concord.pipeline.mlflow.runs import (
     source_tags,
 )
 from concord.pipeline.mlflow.training_runs import (
+    active_run,
     find_training_runs,
     log_on_training_run,
     log_primary_metrics,
 )
-from concord.pipeline.params.model import Params
+from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.running.messages import LOG, print_line
@@ -115,6 +119,7 @@ def log_again() -> None:
 def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False) -> None:
     """Log what MLflow lacks, and write run ids and receipt; `refill` finished runs too."""
     tracking = Tracking(params.mlflow.tracking_uri)
+    _note_ignored_variables(params)
     tags = source_tags(["dvc.lock", *vars(params.results).values()])
     with tracking.lock(), open_client(tracking) as client:
         training = find_training_runs(client, evaluation.models, tracking)
@@ -133,6 +138,16 @@ def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False
     ids = {"comparison": comparison, "runs": run_ids}  # they differ by machine: not in DVC
     write_json(Path(params.results.mlflow) / "runs.json", {**_store_content(params), **ids})
     _write_receipt(params, evaluation, None)
+
+
+def _note_ignored_variables(params: Params) -> None:
+    """Name variables of MLflow that name another place than params.yaml, which counts."""
+    uri, experiment = params.mlflow.tracking_uri, params.mlflow.experiment
+    places = {"MLFLOW_TRACKING_URI": uri, "MLFLOW_EXPERIMENT_NAME": experiment}
+    names = [name for name, place in places.items() if os.environ.get(name, place) != place]
+    if names:
+        message = "note: %s of the environment is ignored: mlflow: in %s names the place"
+        LOG.info(message, join_names(names), PARAMS)
 
 
 def _log_runs(
@@ -194,31 +209,66 @@ def _finish(runs: Runs, run: Run, content: RunContent) -> str:
 
 
 def log_status(params: Params) -> str:
-    """Return whether the results were logged, and how to find them."""
+    """Return how many models were logged, and how to find them."""
+    experiment = params.mlflow.experiment
+    server = f"MLflow at {Tracking(params.mlflow.tracking_uri).safe_uri}"
+    return (
+        f"logged: {len(params.models)} models, experiment {experiment}, {server}\n"
+        f"to find this comparison and its models: {newest_search(experiment)}"
+    )
+
+
+def not_logged_reason(params: Params) -> str | None:
+    """Return why the results are not in MLflow, and what to do; None if they are there.
+
+    Raises
+    ------
+    TrackingError
+        If MLflow cannot be reached.
+    """
+    _note_ignored_variables(params)
     try:
         receipt = load_json(Path(params.results.mlflow) / "receipt.json", LOG_AGAIN)
     except InputError:  # missing, truncated, or with a merge conflict
         receipt = {}
-    if not {"logged", "tracking_uri", "comparison"} <= set(receipt):
-        return f"not logged: run `{rerun_command()}`, or `{LOG_AGAIN}` if it failed there"
-    server = f"MLflow at {receipt['tracking_uri']}"
+    if not {"logged", "tracking_uri", "experiment", "comparison"} <= set(receipt):
+        return f"run `{rerun_command()}`, or `{LOG_AGAIN}` if it failed there"
     if not receipt["logged"]:
-        return f"not logged: {server} {receipt.get('reason', '')}; run `{LOG_AGAIN}`"
-    if receipt["comparison"] != evaluation_runs(params).comparison.fingerprint:
+        return f"MLflow at {receipt['tracking_uri']} {receipt.get('reason', '')}; run `{LOG_AGAIN}`"
+    current = _store_content(params)
+    if not current.items() <= receipt.items():
+        at = "experiment {experiment}, MLflow at {tracking_uri}".format_map
+        last = f"the last results went to {at(receipt)}"
+        return f"{PARAMS} names {at(current)}; {last}; run `{LOG_AGAIN}`"
+    evaluation = evaluation_runs(params)
+    if receipt["comparison"] != evaluation.comparison.fingerprint:
         problem = "the results here differ from those that were logged"
-        return f"not logged: {problem}; run `{rerun_command()}`"
+        return f"{problem}; run `{rerun_command()}`"
     database = Tracking(params.mlflow.tracking_uri).database
     if database is not None and not database.exists():
         return (
-            f"not logged: {database.name} has been removed; "
+            f"{database.name} has been removed; "
             f"run `{LOG_AGAIN}`, which creates it again and updates DVC"
         )
-    models = len(receipt["fingerprints"])
-    search = newest_search(receipt["experiment"])
-    return (
-        f"logged: {models} models, experiment {receipt['experiment']}, {server}\n"
-        f"to find this comparison and its models: {search}"
-    )
+    return _missing_in_mlflow(params, evaluation)
+
+
+def _missing_in_mlflow(params: Params, evaluation: EvaluationRuns) -> str | None:
+    """Return which of the logged runs MLflow lacks, and what to do; None if it has all."""
+    tracking, name = Tracking(params.mlflow.tracking_uri), params.mlflow.experiment
+    server, again = f"MLflow at {tracking.safe_uri}", f"run `{LOG_AGAIN}`"
+    with open_client(tracking) as client:
+        experiment = client.get_experiment_by_name(name)
+        if experiment is not None and experiment.lifecycle_stage == "deleted":
+            return f"{server} {DELETED.reason} {name!r}; {DELETED.fix}, then `{LOG_AGAIN}`"
+        comparison = experiment and Runs(client, {}).find(
+            evaluation.comparison, RunLocation(experiment.experiment_id)
+        )
+        if not comparison or not is_finished(comparison):
+            return f"{server} has lost the run of the comparison; {again}"
+        run_ids = {m: comparison.data.tags.get(MODEL_RUN_TAG + m, "") for m in params.models}
+        missing = [model for model, run_id in run_ids.items() if not active_run(client, run_id)]
+    return f"{server} has lost the runs of {join_names(missing)}; {again}" if missing else None
 
 
 def _refuse_stale_results() -> None:

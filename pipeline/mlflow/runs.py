@@ -15,12 +15,12 @@ import numpy as np
 
 from concord.metrics_core.files import is_remote, parse_address
 from concord.pipeline.dvc.git import run_git
-from concord.pipeline.mlflow.client import disable_retries
+from concord.pipeline.mlflow.client import ArtifactStoreError, disable_retries
 from concord.pipeline.mlflow.run_content import Artifact, Point, RunContent, Standing
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, Run
+    from mlflow.entities import Run
 
 
 def source_tags(generated: Iterable[str]) -> dict[str, str]:
@@ -84,7 +84,7 @@ class Runs:
 
     def begin(self, content: RunContent, location: RunLocation) -> Run:
         """Return the run with this content: a finished, else an unfinished, else a new one."""
-        run = self._find(content, location) or self._create(content, location)
+        run = self.find(content, location) or self._create(content, location)
         if not is_finished(run):
             self._open.append(run.info.run_id)
         return run
@@ -115,7 +115,8 @@ class Runs:
         A value that the run shows already is not logged again, so that one comparison has one point
         even after an interrupted attempt. An invalid point is followed by NaN: MLflow deletes none.
         """
-        data = self.client.get_run(run_id).data
+        run = self.client.get_run(run_id)
+        data = run.data
         tag = data.tags.get(STANDING, "")
         logged = (tag.partition(" ")[0], data.tags.get(COMPARISON))
         if logged == (standing.fingerprint, comparison_id) and not self.refill:
@@ -127,11 +128,12 @@ class Runs:
             if not np.array_equal(data.metrics.get(key, math.nan), value, equal_nan=True)
         ]
         is_training = content.training is not None and content.training.run_id == run_id
-        log_artifacts(self.client, run_id, standing.artifacts, folder=FOLDER if is_training else "")
+        log_artifacts(self.client, run, standing.artifacts, folder=FOLDER if is_training else "")
         state = {COMPARISON: comparison_id, STANDING: f"{standing.fingerprint} {timestamp}"}
         log_batch(self.client, run_id, changed, timestamp, {**standing.tags, **state})
 
-    def _find(self, content: RunContent, location: RunLocation) -> Run | None:
+    def find(self, content: RunContent, location: RunLocation) -> Run | None:
+        """Return the run with this content, a finished one if there is any; None without one."""
         query = f"tags.`{FINGERPRINT}` = '{content.fingerprint}'"
         runs = [
             run
@@ -150,7 +152,7 @@ class Runs:
             with disable_retries():
                 return self.client.create_run(location.experiment, run_name=content.name, tags=tags)
         except MlflowException:
-            run = self._find(content, location)
+            run = self.find(content, location)
             if run is None:
                 raise
             return run
@@ -178,8 +180,8 @@ def fill(client: MlflowClient, run: Run, content: RunContent) -> None:
         [Param(key, value) for key, value in content.params.items()],
         [RunTag(key, content.tags[key]) for key in sorted(missing)],
     )
-    client.log_inputs(run_id, dataset_inputs(content))
-    log_artifacts(client, run_id, content.artifacts, content.texts)
+    log_datasets(client, run_id, content)
+    log_artifacts(client, run, content.artifacts, content.texts)
 
 
 def log_batch(
@@ -196,8 +198,8 @@ def log_batch(
     client.log_batch(run_id, metrics, tags=[RunTag(*tag) for tag in tags.items()])
 
 
-def dataset_inputs(content: RunContent) -> list[DatasetInput]:
-    """Return the data sets of a run as MLflow logs them."""
+def log_datasets(client: MlflowClient, run_id: str, content: RunContent) -> None:
+    """Log the data sets of a run, if it has any: servers before MLflow 3 reject an empty list."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     context = [InputTag("mlflow.data.context", "evaluation")]
@@ -207,23 +209,35 @@ def dataset_inputs(content: RunContent) -> list[DatasetInput]:
         store = parse_address(path).store if is_remote(path) else "local"
         dataset = Dataset(name, md5, store, source, *schema_and_profile)
         inputs.append(DatasetInput(dataset, context))
-    return inputs
+    if inputs:
+        client.log_inputs(run_id, inputs)
 
 
 def log_artifacts(
     client: MlflowClient,
-    run_id: str,
+    run: Run,
     artifacts: Iterable[Artifact],
     texts: Mapping[str, str] | None = None,
     *,
     folder: str = "",
 ) -> None:
-    """Log files and texts below a folder of the run; "" is its root."""
-    for file, subfolder in artifacts:
-        path = "/".join(filter(None, (folder, subfolder)))
-        client.log_artifact(run_id, str(file), path or None)
-    for name, text in (texts or {}).items():
-        client.log_text(run_id, text, "/".join(filter(None, (folder, name))))
+    """Log files and texts below a folder of the run; "" is its root.
+
+    Raises
+    ------
+    ArtifactStoreError
+        If one is not stored.
+    """
+    try:
+        for file, subfolder in artifacts:
+            path = "/".join(filter(None, (folder, subfolder)))
+            client.log_artifact(run.info.run_id, str(file), path or None)
+        for name, text in (texts or {}).items():
+            client.log_text(run.info.run_id, text, "/".join(filter(None, (folder, name))))
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise ArtifactStoreError(f"{run.info.artifact_uri}: {error}") from error
 
 
 def next_timestamp(tag: str, fingerprint: str) -> int:

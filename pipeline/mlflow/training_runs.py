@@ -16,9 +16,9 @@ from concord.pipeline.mlflow.run_content import RunContent
 from concord.pipeline.mlflow.runs import (
     FINGERPRINT,
     FOLDER,
-    dataset_inputs,
     log_artifacts,
     log_batch,
+    log_datasets,
     next_timestamp,
 )
 from concord.pipeline.params.checks import shared_run_problems
@@ -168,8 +168,8 @@ def log_on_training_run(
     }
     client.set_tag(run_id, EVALUATION, f"{content.fingerprint} {timestamp}")
     log_batch(client, run_id, content.points, timestamp, new_tags)
-    client.log_inputs(run_id, dataset_inputs(content))
-    log_artifacts(client, run_id, content.artifacts, content.texts, folder=FOLDER)
+    log_datasets(client, run_id, content)
+    log_artifacts(client, training, content.artifacts, content.texts, folder=FOLDER)
     client.set_tag(run_id, FINGERPRINT, content.fingerprint)
     return True
 

@@ -444,6 +444,14 @@ class MLflow(Section):
     required: bool
     attach: Literal["both", "child", "metrics"]
 
+    @field_validator("tracking_uri")
+    @classmethod
+    def _refuse_variable(cls, tracking_uri: str) -> str:
+        if tracking_uri.startswith("$"):
+            msg = "variables are not expanded; write the address itself"
+            raise ValueError(msg)
+        return tracking_uri
+
 
 class Results(Section):
     """Folders of generated files; dvc.yaml reads the same keys."""

@@ -1,13 +1,13 @@
 """Paths of a project: checks of those that params.yaml names, and files that stages write."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
-from concord.metrics_core.files import is_address, is_remote, parse_address
+from concord.metrics_core.files import is_address, is_remote, load_json, parse_address
 from concord.pipeline.params.model import Params, Results
 from concord.pipeline.params.repository import PARAMS, original_repository, repository
 
@@ -264,6 +264,16 @@ def truth_file(params: Params, fold: str | None = None) -> Path:
 def truth_quality_file(params: Params) -> Path:
     """Return the file of the ground truth's data quality."""
     return Path(params.results.quality) / "truth.json"
+
+
+def display_words(params: Params) -> Mapping[str, str]:
+    """Return the words to show for user, item and request; the ground truth may suggest them."""
+    try:
+        quality = load_json(truth_quality_file(params), "")
+    except InputError:  # not loaded yet
+        return params.data.words
+    folds = (quality, *quality.get("folds", {}).values())
+    return next((fold["words"] for fold in folds if "words" in fold), {})
 
 
 def side_data_file(params: Params, role: str) -> Path | None:

@@ -16,6 +16,7 @@ from concord.pipeline.params.repository import run_hint
 
 FILL_IN = "FILL_IN"  # a value that `concord init` cannot know
 MAX_BYTES = 1_000_000
+_CONFLICT = re.compile(r"^(<{7}|>{7})", re.MULTILINE)
 
 
 def load_yaml(text: str, source: str) -> Any:
@@ -44,6 +45,11 @@ def load_yaml(text: str, source: str) -> Any:
         location = f"{source}: line {error.problem_mark.line + 1}"
         raise refuse(location, problem, "keep one of them") from None
     except MarkedYAMLError as error:
+        if conflict := find_conflict(text):
+            line, marker = conflict
+            problem = f"a merge conflict begins here ({marker!r})"
+            fix = "keep one side of it, and remove the markers"
+            raise refuse(f"{source}: line {line}", problem, fix) from None
         position = error.problem_mark or error.context_mark
         location = f"{source}: line {position.line + 1}" if position else source
         problem = f"is not valid YAML: {_message(error)}"
@@ -56,6 +62,12 @@ def load_yaml(text: str, source: str) -> Any:
     except (YAMLError, ValueError) as error:  # a number of a million digits is a ValueError
         problem = f"is not valid YAML: {' '.join(str(error).split())[:300]}"
         raise refuse(source, problem, "correct it") from None
+
+
+def find_conflict(text: str) -> tuple[int, str] | None:
+    """Return line and text of the first merge conflict marker; None if there is none."""
+    marker = _CONFLICT.search(text)
+    return None if marker is None else (text.count("\n", 0, marker.start()) + 1, marker[0])
 
 
 def _message(error: MarkedYAMLError) -> str:

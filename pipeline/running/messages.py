@@ -77,17 +77,14 @@ def print_text(text: str) -> None:
 
 
 def print_line(text: str) -> None:
-    """Print a text on stdout; a closed pipe (`| head`) does not stop the work."""
-    _print_or_discard(lambda: print_text(text))
+    """Print a text on stdout as `print_unless_quiet` does."""
+    print_unless_quiet(lambda: print_text(text))
 
 
 def print_unless_quiet(print_text: Callable[[], None]) -> None:
-    """Print unless only errors are printed; a closed pipe does not stop the work."""
-    if LOG.isEnabledFor(logging.INFO):
-        _print_or_discard(print_text)
-
-
-def _print_or_discard(print_text: Callable[[], None]) -> None:
+    """Print unless only errors are printed; a closed pipe (`| head`) does not stop the work."""
+    if not LOG.isEnabledFor(logging.WARNING):
+        return
     try:
         print_text()
         sys.stdout.flush()

@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.conventions.display_words import plural
 from concord.metrics_core.data.id_matching import IdMatchContext
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.relations import connect
@@ -202,8 +203,9 @@ def evaluate(params: Params, model: str) -> str:
     conventions = params.resolved_conventions
     panels = build_panels(params.labels, primary, conventions)
     task = build_task(params.labels, conventions, panels, has_users="users" in params.background)
+    users = plural(truth_quality.get("words", {}).get("user", "user"))
     with (
-        Progress(f"evaluate {model}", "users", truth_quality.get("users")) as progress,
+        Progress(f"evaluate {model}", users, truth_quality.get("users")) as progress,
         ExitStack() as open_files,  # removes unfinished files after an error
     ):
         store = _ValueFiles(files, task, pinned_content(model, conventions), progress, open_files)

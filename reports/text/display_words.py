@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from concord.metrics_core.conventions.display_words import word_problems
+from concord.metrics_core.conventions.display_words import plural, word_problems
 
 Form = Literal["text", "html", "markdown"]
 _JOINED = r"[\w\-/=@\\]"  # next to a word: it is a part of a name
@@ -70,7 +70,7 @@ class DisplayWords:
         word = self.words.get((match["word"] or "").lower())
         if word is None:
             return text
-        shown = _like(match["word"], _plural(word) if match["plural"] else word)
+        shown = _like(match["word"], plural(word) if match["plural"] else word)
         if match["article"] is None:
             return shown
         return _like(match["article"], _article(word)) + match["space"] + shown
@@ -110,12 +110,6 @@ def _spelling(name: str) -> str:
 def _like(original: str, word: str) -> str:
     """Return the word, with a capital if the original has one."""
     return word[:1].upper() + word[1:] if original[0].isupper() else word
-
-
-def _plural(word: str) -> str:
-    if re.search("[^aeiou]y$", word):
-        return f"{word[:-1]}ies"
-    return f"{word}es" if re.search("(s|x|z|ch|sh)$", word) else f"{word}s"
 
 
 def _article(word: str) -> str:

@@ -80,5 +80,5 @@ def test_damaged_receipt_counts_as_missing(project: Path, content: bytes) -> Non
     receipt.write_bytes(content)
     ended = run_command("log")
 
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, ended.err) == (1, "")
     assert ended.out.startswith("not logged: run `concord run`")

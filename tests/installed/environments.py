@@ -49,22 +49,31 @@ def environment(
 
     resolution : LOCKED (versions of the lock), or uv's HIGHEST or LOWEST within the wheel's ranges
     """
-    needs = "\n".join([*_needed(wheel, extras), *more])
-    marker = hashlib.sha256(f"{python}{needs}{resolution}{LOCK.read_text()}".encode())
+    needs = [*_needed(wheel, extras), *more]
+    how = ("--constraint", str(LOCK)) if resolution == LOCKED else ("--resolution", resolution)
+    folder = packages(name, needs, *how, python=python)
+    command = ["uv", "pip", "install", "--quiet", "--no-deps", "--reinstall"]
+    run(*command, "--python", str(folder), str(wheel))
+    return folder / "bin"
+
+
+def packages(
+    name: str, needs: list[str], *options: str, python: str | Path = sys.executable
+) -> Path:
+    """Return the folder of an environment with packages, made anew when they change."""
+    text = "\n".join(needs)
+    marker = hashlib.sha256(f"{python}{text}{options}{LOCK.read_text()}".encode())
     folder = INHERITED_VARIABLES / f"{name}-{marker.hexdigest()[:12]}"
     if not (folder / "made").exists():
         for old in INHERITED_VARIABLES.glob(f"{name}-{'[0-9a-f]' * 12}"):
             shutil.rmtree(old)
         run("uv", "venv", "--quiet", "--python", str(python), str(folder))
         requirements = folder / "needs.txt"
-        requirements.write_text(needs)
-        how = ("--constraint", str(LOCK)) if resolution == LOCKED else ("--resolution", resolution)
+        requirements.write_text(text)
         command = ["uv", "pip", "install", "--quiet", "--python", str(folder)]
-        run(*command, "--requirement", str(requirements), *how)
+        run(*command, "--requirement", str(requirements), *options)
         (folder / "made").touch()
-    command = ["uv", "pip", "install", "--quiet", "--no-deps", "--reinstall"]
-    run(*command, "--python", str(folder), str(wheel))
-    return folder / "bin"
+    return folder
 
 
 def _needed(wheel: Path, extras: str) -> list[str]:

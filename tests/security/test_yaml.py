@@ -19,6 +19,10 @@ HOSTILE = {
     "two documents": ("a: 1\n---\nb: 2\n", "is not valid YAML"),
     "a key twice": ("a: 1\na: 2\n", "line 2: key 'a' occurs more than once"),
     "a tab": ("a:\n\tb: 1\n", "indent with spaces, not tabs"),
+    "a merge conflict": (
+        "a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> main\n",
+        "line 2: a merge conflict begins here ('<<<<<<<')",
+    ),
     "no text": ("a: \x00", "is not valid YAML"),
     "no UTF-8": ("a: \udcff\n", "byte 3 is not UTF-8"),
 }

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import attempt, change_params, run
+from concord.pipeline.running.messages import Progress
+from tests.project import attempt, change_params, copied_from, run
 
 BM25 = "q1 Q0 a 1 3 x\nq1 Q0 b 2 2 x\nq1 Q0 c 3 1 x\nq2 Q0 x 1 3 x\nq2 Q0 y 2 2 x\n"
 DENSE = "q1 Q0 d 1 3 x\nq1 Q0 b 2 2 x\nq1 Q0 a 3 1 x\nq2 Q0 z 1 3 x\nq2 Q0 x 2 2 x\n"
@@ -49,6 +50,38 @@ def test_a_filled_file_is_additional_ground_truth(project: Path) -> None:
     assert "pool.csv has changed" in attempt(project, "concord", "judge").stderr
     run(project, "concord", "run", "compare")
     assert json.loads((project / "results/quality/truth.json").read_text()) != quality
+
+
+def test_lines_of_validate_and_run_have_the_words_of_a_search(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Recorded(Progress):
+        def __exit__(self, *_: object) -> None:
+            lines.append(self.line())
+
+    lines: list[str] = []
+    monkeypatch.setattr("concord.pipeline.stages.evaluate.Progress", Recorded)
+    search = copied_from(project.parent, tmp_path) / "evaluation"
+    validated = run(search, "concord", "validate").splitlines()
+    stages = attempt(search, "concord", "run", "--force", "compare").stderr.splitlines()
+
+    assert "bm25: 5 rows, 2 queries" in validated
+    assert lines[0].startswith("evaluate bm25: 2 of 2 queries, ")
+    assert any(line.startswith("load bm25: 5 rows, 2 queries; ") for line in stages)
+    assert any(line.startswith("evaluate bm25: ") and "for 2 queries; " in line for line in stages)
+    assert "user" not in "".join([*validated, *stages])
+
+
+def test_the_file_is_written_if_nobody_reads_the_text(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr("concord.pipeline.terminal.print_result", stop)
+    attempt(project, "concord", "judge", "--metric", "P@10", "--out", "unread.csv")
+
+    assert (project / "unread.csv").is_file()
 
 
 def test_options_are_named_in_messages(project: Path) -> None:

@@ -226,6 +226,12 @@ def test_another_version_of_concord_is_named_and_runs_every_stage(
     assert stages_run(project) == UP_TO_COMPARE
 
 
+def test_quiet_prints_no_results(project: Path) -> None:
+    done = attempt(project, "concord", "-q", "run", "--force", "report")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_stale_results_are_not_logged(project: Path) -> None:
     _other_cutoff(project)
     changed = attempt(project, "concord", "log", "--again")

@@ -19,17 +19,23 @@ from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.results.history import History, InputChange, Setting
 from concord.metrics_core.results.stored import SCHEMA, from_content
-from concord.pipeline.dvc.git import FileAtCommit, read_blobs, read_files
+from concord.pipeline.dvc.git import (
+    FileAtCommit,
+    find_commit,
+    is_shallow,
+    read_blobs,
+    read_files,
+)
 from concord.pipeline.dvc.history import compare_states, history, input_changes
 from concord.pipeline.dvc.history_states import (
     State,
     commits_since,
     count_reuse,
-    is_shallow,
     list_commits,
     read_states,
 )
 from concord.pipeline.dvc.lock import ComparisonParams, DvcLock
+from concord.pipeline.dvc.revision import RevisionFiles
 from concord.reports.text.history import decimals
 from tests.metrics_core.defined import defined
 from tests.pipeline.dvc.revisions import commit, git
@@ -524,6 +530,49 @@ def test_a_shallow_checkout_is_detected(repository: Path, tmp_path: Path) -> Non
         assert is_shallow()
     with chdir(repository):
         assert not is_shallow()
+
+
+@pytest.mark.parametrize(
+    ("revision", "fetch", "then"),
+    [
+        ("other", "git fetch --depth=1 origin other", "FETCH_HEAD"),
+        ("origin/other", "git fetch --depth=1 origin other", "FETCH_HEAD"),
+        ("after-one", "git fetch --depth=1 origin after-one", "FETCH_HEAD"),
+        ("HEAD~1", "git fetch --unshallow --tags", "HEAD~1"),
+    ],
+)
+def test_a_revision_that_a_shallow_checkout_lacks_has_the_fetch_that_brings_it(
+    repository: Path, tmp_path: Path, revision: str, fetch: str, then: str
+) -> None:
+    source = repository.parent
+    git(source, "branch", "-f", "other", "after-one")
+    run(tmp_path, "git", "clone", "-q", "--depth=1", f"file://{source}", "copy")
+    with chdir(tmp_path / "copy"):
+        for look_up in (commits_since, lambda name: RevisionFiles(name, tmp_path)):
+            with pytest.raises(InputError) as refused:
+                look_up(revision)
+            (problem,) = refused.value.problems
+            assert problem.message == (
+                f"{revision!r} is not in this checkout, which is shallow: older commits are missing"
+            )
+            assert f"`{fetch}`" in problem.fix
+            assert (then in problem.fix) == (then != revision)
+        run(Path(), *fetch.split())
+        assert find_commit(then)
+
+
+def test_a_checkout_of_another_user_is_refused_with_the_reason_of_git(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    with chdir(repository):
+        for look_up in (list_commits, partial(commits_since, "after-one")):
+            with pytest.raises(InputError) as refused:
+                look_up()
+            (problem,) = refused.value.problems
+            top = repository.parent
+            assert problem.message == f"detected dubious ownership in repository at '{top}'"
+            assert problem.fix == f"run `git config --global --add safe.directory {top}`"
 
 
 def test_without_a_commit_there_is_no_history(tmp_path: Path) -> None:

@@ -21,15 +21,17 @@ BATCH = "/runs/log-batch"
 
 
 @contextmanager
-def mlflow_server(folder: Path, *options: str, **variables: str) -> Iterator[str]:
-    """Yield host and port."""
+def mlflow_server(
+    folder: Path, *options: str, python: str = sys.executable, **variables: str
+) -> Iterator[str]:
+    """Yield host and port of the MLflow that a Python has."""
     address = f"127.0.0.1:{free_port()}"
     host, port = address.split(":")
     folder.mkdir(parents=True, exist_ok=True)
     stores = ["--backend-store-uri", "sqlite:///srv.db", "--artifacts-destination", "./artifacts"]
     where = ["--host", host, "--port", port, "--workers", "1"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "mlflow", "server", *where, *stores, *options],
+        [python, "-m", "mlflow", "server", *where, *stores, *options],
         cwd=folder,
         env={**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", **variables},
         stdout=subprocess.DEVNULL,

@@ -45,6 +45,17 @@ def test_a_run_holds_metrics_curves_params_inputs_and_files(logged_twice: Logged
     assert stored == {"metrics", "conventions.yaml", "inputs.json"}
 
 
+def test_no_request_has_an_empty_list_of_data_sets(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Servers before MLflow 3 reject it; the comparison has no data set of its own."""
+    logged = []
+    monkeypatch.setattr(MlflowClient, "log_inputs", lambda *arguments: logged.append(arguments[2]))
+    log(params_of(project))
+
+    assert [len(inputs) for inputs in logged] == [2, 2]
+
+
 def test_logging_twice_leaves_one_run_for_each_model_named_in_runs_json(
     logged_twice: Logged,
 ) -> None:

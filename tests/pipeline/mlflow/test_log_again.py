@@ -1,9 +1,11 @@
 """Ends of the stage `log`, content that `concord log --again` restores, and broken databases."""
 
 import json
+import logging
 import shutil
 import signal
 import sqlite3
+import sys
 from argparse import Namespace
 from collections.abc import Callable
 from contextlib import closing
@@ -24,8 +26,9 @@ from tests.pipeline.mlflow.stores import assert_logged_once, points, runs_of, st
 from tests.project import attempt
 
 
-def print_status() -> None:
-    log_command.run(Namespace(again=False))
+def print_status() -> int:
+    """Print whether the results are logged; return the exit code."""
+    return log_command.run(Namespace(again=False))
 
 
 def run_content(client: MlflowClient, run: Run) -> tuple[object, ...]:
@@ -109,6 +112,75 @@ def test_a_removed_database_is_reported_and_again_creates_it(
     )
     assert capsys.readouterr().out.startswith("logged: 2 models")
     assert_logged_once(MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        ("experiment", "other", "experiment other, MLflow at sqlite:///mlflow.db"),
+        ("uri", "http://127.0.0.1:1", "experiment demo, MLflow at http://127.0.0.1:1"),
+    ],
+)
+def test_another_place_in_params_is_not_the_one_of_the_receipt(
+    project: Path, capsys: pytest.CaptureFixture[str], key: str, value: str, named: str
+) -> None:
+    log(params_of(project))
+    write_project(project, **{key: value})  # type: ignore[arg-type]
+    capsys.readouterr()
+
+    assert print_status() == 1
+    assert capsys.readouterr().out == (
+        f"not logged: params.yaml names {named}; the last results went to experiment demo, "
+        "MLflow at sqlite:///mlflow.db; run `concord log --again`\n"
+    )
+
+
+@pytest.mark.parametrize("lost", ["als", "comparison"])
+def test_a_deleted_run_is_not_logged_until_again_logs_it(
+    project: Path, client: MlflowClient, capsys: pytest.CaptureFixture[str], lost: str
+) -> None:
+    log(params_of(project))
+    (run,) = runs_of(client)[lost]
+    client.delete_run(run.info.run_id)
+    capsys.readouterr()
+
+    assert print_status() == 1
+    runs = {"als": "the runs of als", "comparison": "the run of the comparison"}
+    assert capsys.readouterr().out == (
+        f"not logged: MLflow at sqlite:///mlflow.db has lost {runs[lost]}; run `concord log "
+        "--again`\n"
+    )
+    log_again()
+    assert print_status() == 0
+
+
+def test_a_deleted_experiment_is_not_logged_until_it_is_restored(
+    project: Path, client: MlflowClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log(params_of(project))
+    experiment = client.get_experiment_by_name("demo")
+    assert experiment is not None
+    client.delete_experiment(experiment.experiment_id)
+    capsys.readouterr()
+
+    assert print_status() == 1
+    out = capsys.readouterr().out
+    assert "has deleted the experiment 'demo'; restore it (`mlflow experiments restore" in out
+    client.restore_experiment(experiment.experiment_id)
+    assert print_status() == 0
+
+
+def test_a_server_that_is_down_is_no_proof_of_logged_results(
+    project: Path, client: MlflowClient
+) -> None:
+    log(params_of(project))
+    address = f"http://127.0.0.1:{free_port()}"
+    receipt = project / "results/mlflow/receipt.json"
+    receipt.write_text(receipt.read_text().replace("sqlite:///mlflow.db", address))
+    write_project(project, uri=address)
+
+    with pytest.raises(TrackingError, match="cannot be reached"):
+        print_status()
 
 
 @pytest.mark.whole
@@ -256,3 +328,38 @@ def test_error_of_a_deleted_experiment_names_the_key(project: Path, client: Mlfl
     assert "has deleted the experiment: 'demo' with the id 1 (" in message
     assert "or name another as mlflow.experiment in params.yaml" in message
     assert "mlflow.tracking_uri" not in message
+
+
+@pytest.mark.parametrize(
+    ("location", "reason"),
+    [("s3://bucket/runs", "import of boto3"), ("file:///proc/runs", "[Errno 2] No such file")],
+)
+def test_artifacts_that_their_store_does_not_take_are_named_with_it(
+    project: Path, client: MlflowClient, monkeypatch: pytest.MonkeyPatch, location: str, reason: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    client.create_experiment("demo", location)
+    with pytest.raises(TrackingError) as refused:
+        log(params_of(project))
+
+    message = str(refused.value)
+    assert message.startswith(f"MLflow at sqlite:///mlflow.db cannot store artifacts: {location}/")
+    assert f"/artifacts: {reason}" in message
+    assert "`pip install boto3`" in message
+    assert "MLFLOW_TRACKING_TOKEN" not in message
+
+
+def test_variables_that_name_another_place_are_ignored_with_a_note(
+    project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(logging.getLogger("concord"), "propagate", True)
+    caplog.set_level(logging.INFO)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://ann:s3cret@elsewhere")
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "demo")
+    log(params_of(project))
+
+    assert caplog.messages[0] == (
+        "note: MLFLOW_TRACKING_URI of the environment is ignored: "
+        "mlflow: in params.yaml names the place"
+    )
+    assert_logged_once(MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db"))

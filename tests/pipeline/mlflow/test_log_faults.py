@@ -130,6 +130,19 @@ def test_a_lost_answer_is_requested_again(project: Path, proxy: FaultyProxy, pat
     assert_logged_once(_client(proxy), params.mlflow.experiment)
 
 
+def test_a_missing_path_prefix_is_no_question_of_credentials(
+    project: Path, proxy: FaultyProxy
+) -> None:
+    proxy.set_fault(Fault(status=404, body=b"<!doctype html>", headers=()))
+    with pytest.raises(TrackingError) as refused:
+        log(params_of(project))
+
+    message = str(refused.value)
+    assert "does not have the address of a request: API request to endpoint" in message
+    assert "add the server's path prefix (--static-prefix) to mlflow.tracking_uri" in message
+    assert LOG_IN not in message
+
+
 def test_invalid_limit_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TIMEOUT, "10s")
     with pytest.raises(TrackingError, match=f"Failed to convert '10s' for {TIMEOUT}"):

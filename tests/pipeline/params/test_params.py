@@ -193,6 +193,11 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
             "acknowledge.short_list: is not the code of a warning | did you mean 'short_lists'?",
         ),
         (
+            "tracking_uri: sqlite:///mlflow.db",
+            "tracking_uri: ${MLFLOW_TRACKING_URI}",
+            "is '${MLFLOW_TRACKING_URI}' | variables are not expanded; write the address itself",
+        ),
+        (
             "primary: [nDCG@10,",
             "primary: [nDCG@10, ndcg_cut_10,",
             "comparison.primary: names nDCG@10 more than once | name each label once",
