@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from duckdb import DuckDBPyConnection
-
-from concord.metrics_core.data.read_source import MAX_VALUES, first_values
+from concord.metrics_core.data.read_source import column_values
+from concord.metrics_core.data.row_filter import MAX_VALUES
 from concord.metrics_core.data.unit_detection import are_session_names, possible_units
+from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.choices import as_input
 from concord.pipeline.init.discovery import Discovery
@@ -72,16 +72,19 @@ def _separating_column(table: Table, truth_columns: Sequence[str]) -> tuple[str,
     if unread and has_duplicates(table.file, key, users=user):
         with isolated_connection() as connection:
             for unit in possible_units(connection, as_input(table), unread):
-                values = _few_values(connection, table, unit[0]) if len(unit) == 1 else []
+                values = _few_values(table, unit[0]) if len(unit) == 1 else []
                 if values and (_main_value(unit[0], values) or not are_session_names(unit)):
                     return unit[0], values
     return "", []
 
 
-def _few_values(connection: DuckDBPyConnection, table: Table, column: str) -> list[str]:
-    """Return the values of a column of text or integers; none if one or many."""
-    values = first_values(connection, as_input(table), column)
-    return values if 1 < len(values) < MAX_VALUES else []
+def _few_values(table: Table, column: str) -> list[str]:
+    """Return the values of a column if they are few, and each row has one; else none."""
+    try:
+        values = column_values(as_input(table), column)
+    except InputError:  # a column of lists, or a damaged table
+        return []
+    return values if 1 < len(values) <= MAX_VALUES and values[0] else []
 
 
 def _main_value(column: str, values: Sequence[str]) -> str:
@@ -98,9 +101,8 @@ def _main_value(column: str, values: Sequence[str]) -> str:
 def _test_rows(truth: Table) -> tuple[str, str]:
     """Return the column that names splits, and the value of the test set; empty without one."""
     unread = [name for name in truth.file.columns if name not in truth.columns.values()]
-    with isolated_connection() as connection:
-        tests = ((name, _test_value(_few_values(connection, truth, name))) for name in unread)
-        return next(filter(itemgetter(1), tests), ("", ""))
+    tests = ((name, _test_value(_few_values(truth, name))) for name in unread)
+    return next(filter(itemgetter(1), tests), ("", ""))
 
 
 def _test_value(values: Sequence[str]) -> str:
