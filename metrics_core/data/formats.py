@@ -96,12 +96,13 @@ def check_path(path: AnyPath, settings: SettingNames) -> None:
     refuse_special(path, f"write its content to a file, and {settings.path_fix}")
     if path.is_file() and path.stat().st_size == 0:
         raise _empty_file_error(path)
-    if path.is_file() and _is_lfs_pointer(path):
+    if path.is_file() and is_lfs_pointer(path):
         fix = "run `git lfs pull`; in CI, check out with `lfs: true`"
         raise refuse(str(path), "is a pointer of Git LFS, not the data", fix)
 
 
-def _is_lfs_pointer(path: Path) -> bool:
+def is_lfs_pointer(path: Path) -> bool:
+    """True if a file is a pointer of Git LFS, which stands for data that were not fetched."""
     with suppress(OSError), path.open("rb") as file:  # the reader names what cannot be opened
         return file.read(len(_LFS_POINTER)) == _LFS_POINTER
     return False

@@ -151,6 +151,7 @@ _SKIPPED_ROLES: Mapping[Role, str] = {
     "validation lists": "lists for validation",
     "train judgements": "judgements for training",
     "predictions": "has grades next to scores: predictions, not lists",
+    "pointer": "a pointer of Git LFS, not the data; run `git lfs pull`",
     "unknown": "users and items, but neither test nor train in its path",
 }
 

@@ -20,7 +20,7 @@ from concord.metrics_core.data.column_names import (
     is_beir,
     normalise_name,
 )
-from concord.metrics_core.data.formats import DELIMITERS, ENDINGS, format_by_name
+from concord.metrics_core.data.formats import DELIMITERS, ENDINGS, format_by_name, is_lfs_pointer
 from concord.metrics_core.data.json_files import FORM
 from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.text_files import first_line, open_unpacked, trec_kind
@@ -60,6 +60,7 @@ def role_in_path(path: str, roles: Iterable[str]) -> str | None:
     return roles_in_path[-1] if roles_in_path else None
 
 
+POINTER = "pointer"  # format of a file whose data Git LFS has not fetched
 TREC = {"run": ("user", "item", "rank", "score"), "qrels": ("user", "item", "grade")}
 
 
@@ -96,9 +97,10 @@ def inspect_file(path: Path) -> TableFile | None:
     format_ = format_by_name(path)
     if format_ is None:
         return None
-    read = _READERS[format_]
     try:
-        return read(path, format_)
+        if path.is_file() and is_lfs_pointer(path):
+            return TableFile(path, POINTER, ())
+        return _READERS[format_](path, format_)
     except (OSError, ValueError, LookupError, RecursionError, csv.Error, pa.ArrowException):
         return None
 
@@ -202,7 +204,7 @@ _READERS: dict[str, Callable[[Path, str], TableFile]] = {
 Columns = dict[str, str]  # column of Concord -> column of the table
 _Judgements = Literal["truth", "validation", "train", "train judgements"]
 _Lists = Literal["lists", "validation lists", "predictions"]
-Role = _Judgements | _Lists | Literal["items", "users", "unknown"]
+Role = _Judgements | _Lists | Literal["items", "users", "unknown", "pointer"]
 SPLITS = ("truth", "validation", "train")
 ROLE_COLUMNS: Mapping[str, tuple[str, ...]] = {  # columns of Concord that are read in each role
     "truth": ("user", "item", "grade", "time"),
@@ -215,6 +217,7 @@ ROLE_COLUMNS: Mapping[str, tuple[str, ...]] = {  # columns of Concord that are r
     "validation lists": ("user", "item", "rank", "score"),
     "predictions": ("user", "item"),
     "unknown": ("user", "item"),
+    "pointer": (),
 }
 
 
@@ -237,6 +240,8 @@ def guess_role(file: TableFile, path: str, names: Mapping[str, str]) -> Role | N
 
     `names` are the columns that the command line names for all tables.
     """
+    if file.format == POINTER:
+        return "pointer"
     columns = _columns(file, names)
     if {"user", "item"} <= set(columns):
         interaction_role = _interaction_role(file, path, columns)

@@ -104,6 +104,7 @@ OTHERS = {  # another evaluation, another repository, an environment, results
 }
 HIDDEN = {".work/als.csv": LISTS, ".work/bpr.csv": LISTS, "mlruns/ease.csv": LISTS}
 BEIR = "query-id\tcorpus-id\tscore\nq\td\t2\n"
+LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
 RUN = '{"q": {"d": 0.5, "e": 0.25}}'
 DISCOVERIES: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[str]]] = {
     "files of other projects": (OTHERS, {}, []),
@@ -161,6 +162,14 @@ DISCOVERIES: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[st
             "dense": ("runs/dense.json", ""),
         },
         ["qrels/dev.tsv: for validation", "qrels/train.tsv: judgements for training"],
+    ),
+    "pointers of Git LFS": (
+        {"test.csv": TRUTH, "als.csv": LISTS, "bpr.csv": LFS, "ease.parquet": LFS},
+        {"truth": ("test.csv", ""), "als": ("als.csv", "")},
+        [
+            f"{name}: a pointer of Git LFS, not the data; run `git lfs pull`"
+            for name in ("bpr.csv", "ease.parquet")
+        ],
     ),
     "an item in two rows of a catalogue": (
         {"a/movies.csv": ITEMS + "a,One,x\n", "b/movies.csv": ITEMS},
