@@ -7,7 +7,11 @@ from operator import itemgetter
 
 from concord.metrics_core.data.read_source import column_values
 from concord.metrics_core.data.row_filter import MAX_VALUES
-from concord.metrics_core.data.unit_detection import are_session_names, possible_units
+from concord.metrics_core.data.unit_detection import (
+    are_session_names,
+    is_list_name,
+    possible_units,
+)
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.choices import as_input
@@ -17,9 +21,6 @@ from concord.pipeline.init.rows import has_duplicates
 from concord.pipeline.init.tables import SPLITS, Table, role_in_path
 from concord.pipeline.running.connections import isolated_connection
 
-_MODEL_NAME = re.compile(
-    "algo|model|method|system|recommender|variant|approach|pipeline|^(run|seed|tag)$", re.IGNORECASE
-)
 _STAGE_NAME = re.compile("stage|phase", re.IGNORECASE)
 # Values of stages, the last stage first.
 _STAGES = ("final", "reranked", "ranked", "scored", "filtered", "candidates", "retrieved")
@@ -89,13 +90,11 @@ def _few_values(table: Table, column: str) -> list[str]:
 
 def _main_value(column: str, values: Sequence[str]) -> str:
     """Return the value of the rows to evaluate, of stages or splits; empty for others."""
-    if not values or _MODEL_NAME.search(column):
-        return ""
     stages = [value.casefold() for value in values]
-    if {*stages} <= {*_STAGES} or _STAGE_NAME.search(column):
+    if values and ({*stages} <= {*_STAGES} or _STAGE_NAME.search(column)):
         last = next((stage for stage in _STAGES if stage in stages), stages[-1])
         return values[stages.index(last)]
-    return _test_value(values)
+    return "" if is_list_name(column) else _test_value(values)
 
 
 def _test_rows(truth: Table) -> tuple[str, str]:

@@ -143,7 +143,7 @@ def test_init_finds_the_lists_that_a_training_stage_writes_as_one_more_output(
     run(tmp_path, "git", "init", "-q")
     run(tmp_path, "dvc", "init", "-q")
     (tmp_path / "dvc.yaml").write_text(stages)
-    run(tmp_path, "dvc", "repro", "-q")
+    run_process(tmp_path, "dvc", "repro", "-q")
 
     output = run(tmp_path, "concord", "init")
     found = output.partition("assumed")[0]
