@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import chain, count, pairwise
+from itertools import chain, count
 from pathlib import Path
 
 from concord.pipeline.init.tables import Table, role_in_path
@@ -63,10 +63,9 @@ def baseline_of(models: Collection[str]) -> str:
 
 
 def _distance_from_baselines(model: str) -> int:
-    """Return 0 for the name of a usual baseline, 1 behind a prefix, 2 before a suffix, else 3."""
-    words, known = re.findall("[a-z0-9]+", model.casefold()), {*BASELINE_NAMES.split()}
-    if "".join(words) in known:
-        return 0
-    if words and words[-1] in known:
-        return 1
-    return 3 if known.isdisjoint([*words, *map("".join, pairwise(words))]) else 2
+    """Return 0 for the name of a usual baseline, 1 for one behind a prefix, else 2."""
+    words = re.findall("[a-z0-9]+", model.casefold())
+    endings = ["".join(words), *words[-1:], "".join(words[-2:])]
+    return min(
+        (min(n, 1) for n, each in enumerate(endings) if each in BASELINE_NAMES.split()), default=2
+    )

@@ -48,17 +48,23 @@ DATA_SETS: dict[str, tuple[dict[str, str], str, dict[str, str], set[str]]] = {
             "runs/mini-popular/recs.csv",
         },
     ),
-    "folders of models alone, and a shared catalogue": (
+    "a shared catalogue and model": (
         {
-            "truth/web-1.csv": TRUTH,
+            **{f"truth/{each}.csv": TRUTH for each in ("web-1", "app")},
             "out/web-1/als/final.csv": LISTS,
+            "out/web-1/app-like/final.csv": LISTS,
             "out/app/als/final.csv": LISTS,
-            "out/app/ease/final.csv": LISTS,
+            "out/popular.csv": LISTS,
             "items.csv": ITEMS,
         },
         "truth/web-1.csv",
-        {"final": "out/web-1/als/final.csv", "items": "items.csv"},
-        {"out/app/als/final.csv", "out/app/ease/final.csv"},
+        {
+            "web-1-als-final": "out/web-1/als/final.csv",
+            "web-1-app-like-final": "out/web-1/app-like/final.csv",
+            "popular": "out/popular.csv",
+            "items": "items.csv",
+        },
+        {"truth/app.csv", "out/app/als/final.csv"},
     ),
     "the name of one is the start of another's": (
         {
@@ -78,6 +84,12 @@ DATA_SETS: dict[str, tuple[dict[str, str], str, dict[str, str], set[str]]] = {
         "fold2/test.csv",
         {"als": "fold2/recs/als.csv", "bpr": "fold2/recs/bpr.csv", "train": "fold2/train.csv"},
         {"fold1/test.csv", "fold1/train.csv", "fold1/recs/als.csv", "fold1/recs/bpr.csv"},
+    ),
+    "lists alone": (
+        {**MATRIX, "data/tiny/test.csv": TRUTH},
+        "data/tiny/test.csv",
+        {"als": "runs/tiny-als/recs.csv", "popular": "runs/tiny-popular/recs.csv"},
+        {"runs/mini-als/recs.csv", "runs/mini-popular/recs.csv"},
     ),
     "one data set": (
         {
@@ -110,14 +122,26 @@ def test_tables_of_other_data_sets_than_the_ground_truths_are_not_used(
     assert skipped == dict.fromkeys(others, "another data set")
 
 
-def test_the_only_ground_truth_chooses_its_data_set_too(tmp_path: Path) -> None:
-    root = repository(tmp_path, {**MATRIX, "data/tiny/test.csv": TRUTH})
+@pytest.mark.parametrize(
+    "files",
+    [
+        ["experiments/baseline/test", "experiments/baseline/recs", "experiments/bert/recs"],
+        ["als/test", "als/recs", "ease/recs"],
+        ["data/v1/test", "recs/als-v1", "recs/als-v2"],
+        ["movie/test", "movie-als", "graph-als"],
+        ["2024/test", "als-2025", "als-2024"],
+        ["data/test", "data/valid", "recs/test/als", "recs/test/bpr"],
+    ],
+)
+def test_a_folder_of_the_only_ground_truth_names_no_data_set(
+    tmp_path: Path, files: list[str]
+) -> None:
+    truth, *others = files
+    tables = {f"{name}.csv": TRUTH if name == "data/valid" else LISTS for name in others}
+    root = repository(tmp_path, {f"{truth}.csv": TRUTH, **tables})
     models = discover(root, root / "evaluation/results").models
 
-    assert {str(table.path.relative_to(root)) for table in models.values()} == {
-        "runs/tiny-als/recs.csv",
-        "runs/tiny-popular/recs.csv",
-    }
+    assert len(models) == 2
 
 
 @pytest.mark.parametrize(
@@ -127,6 +151,11 @@ def test_the_only_ground_truth_chooses_its_data_set_too(tmp_path: Path) -> None:
             {"out/als/recs-eval.csv": LISTS, "out/als/pred-eval.csv": SCORED},
             {"eval": "out/als/recs-eval.csv"},
             {"out/als/pred-eval.csv": "has grades next to scores: predictions, not lists"},
+        ),
+        (
+            {"recs/als-recs.csv": LISTS, "recs/als-pred.csv": LISTS},
+            {"als": "recs/als-recs.csv"},
+            {"recs/als-pred.csv": "predictions next to recommendations"},
         ),
         (
             {f"{kind}/{name}.csv": LISTS for kind in ("recs", "preds") for name in ("als", "b")},
@@ -152,11 +181,12 @@ def test_predictions_for_held_out_pairs_are_no_model(
     ("models", "baseline"),
     [
         ("als mini-popular", "mini-popular"),
-        ("als most_popular_v2", "most_popular_v2"),
+        ("als random_forest ease", "als"),
         ("random-forest tiny-random", "tiny-random"),
         ("popularity-als popularity", "popularity"),
         ("als popart", "als"),
+        ("sasrec baseline_als", "sasrec"),
     ],
 )
-def test_a_baseline_is_recognised_behind_a_prefix_or_suffix(models: str, baseline: str) -> None:
+def test_a_baseline_is_recognised_behind_a_prefix(models: str, baseline: str) -> None:
     assert baseline_of(models.split()) == baseline
