@@ -19,6 +19,7 @@ from ruamel.yaml import YAML
 
 from concord.pipeline.commands import comment as comment_command
 from concord.pipeline.commands.cli import build_parser
+from concord.reports.comment import marker as render_marker
 from tests.pipeline.dvc.revisions import commit, git, scored_lists, worsen_for_active_users
 from tests.project import ROOT, attempt, change_params, copied, run, run_stages
 
@@ -415,13 +416,16 @@ def test_undecided_and_its_option(request_: PullRequest, tmp_path: Path) -> None
     assert "Gate:" not in text
 
 
-def _post(server: Server, folder: Path, number: str = "7", text: str = TEXT) -> Done:
+def _post(
+    server: Server, folder: Path, number: str = "7", text: str = TEXT, evaluation: str = "."
+) -> Done:
     """Run the step that comments on a written comment; stderr traces every command."""
     step = action(COMMENT)["runs"]["steps"][-1]
     file = folder / "comment.md"
     file.write_text(text, encoding="utf-8")
     environment = {
         "COMMENT": str(file),
+        "FOLDER": evaluation,
         "GH_TOKEN": TOKEN,
         "GITHUB_REPOSITORY": "shop/models",
         "GITHUB_SERVER_URL": "https://github.com",
@@ -456,6 +460,28 @@ def test_one_own_comment_of_an_evaluation_is_edited(
     assert server.writes == [(*call, TEXT)]
     assert {each["host"] for each in server.calls} == {"github.com"}
     assert done.stdout == "comment: https://github.com/shop/models/pull/7\n"
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "marker"), [("evaluation", "."), (".", "other"), ("a b/c/", "a b/c")]
+)
+def test_only_the_comment_of_the_own_evaluation_is_posted(
+    server: Server, tmp_path: Path, evaluation: str, marker: str
+) -> None:
+    text = TEXT.replace(MARKER, f"<!-- concord: {marker} -->")
+    done = _post(server, tmp_path, text=text, evaluation=evaluation)
+
+    assert not server.writes
+    assert done.stdout.startswith("::warning::no comment was written: the file is not the comment")
+
+
+def test_the_folder_of_an_evaluation_is_quoted_as_in_its_comment(
+    server: Server, tmp_path: Path
+) -> None:
+    text = TEXT.replace(MARKER, render_marker("a b/é"))
+    _post(server, tmp_path, text=text, evaluation="./a b/é/")
+
+    assert server.writes == [("POST", POST, text)]
 
 
 def test_a_pull_request_from_a_fork_gets_a_warning(server: Server, tmp_path: Path) -> None:

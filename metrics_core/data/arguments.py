@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from concord.metrics_core.conventions.data_conventions import ExcludedPairs
 from concord.metrics_core.data import frames
+from concord.metrics_core.data.column_names import normalise_name
 from concord.metrics_core.data.formats import UNNAMED, check_path, detect_format
 from concord.metrics_core.data.frames import table_from_frame
 from concord.metrics_core.data.input_table import (
@@ -38,6 +39,8 @@ from concord.metrics_core.files import is_remote
 
 Columns = Mapping[str, Mapping[str, str | None]]  # argument -> our name -> original name
 ALL_TABLES = ""  # key of the names that hold for all tables, unless a table has its own
+# Names of a table that is none of a call; others may be models.
+_TABLE_WORDS = ("recs", "lists", "train", "items", "users", "test", "qrels", "groundtruth", "pairs")
 _SHARED = ("user", "item", "rank", "score", "grade", "time")  # have one meaning in all tables
 
 _FROM_DICT: Mapping[str, Callable[[Mapping[Any, Any], str], pa.Table]] = {
@@ -175,9 +178,9 @@ def _unknown_table_problems(
     Names of another model are none: a notebook may keep those of all its models in one dict.
     """
     similar = difflib.get_close_matches(str(name), ROLES.keys() & roles, n=1, cutoff=0.8)
-    has_models = any(role == "recs" != table for table, role in roles.items())
-    has_problems = any(_column_name_problems(name, "recs", names))
-    if similar or name in ROLES or not has_models or has_problems:
+    similar += [each for each in roles if normalise_name(each) == normalise_name(str(name))]
+    is_table = similar or normalise_name(str(name)) in _TABLE_WORDS or roles.keys() <= ROLES.keys()
+    if is_table or any(_column_name_problems(name, "recs", names)):
         hint = f"did you mean {similar[0]!r}? Else " if similar else ""
         fix = f"{hint}choose {', '.join(roles)}"
         yield Problem(f"columns: {name!r}", "is not a table of this call", fix)

@@ -10,7 +10,8 @@ import numpy as np
 
 from concord.metrics_core.data.argument_types import Value
 from concord.metrics_core.data.arguments import ROLES, open_table
-from concord.metrics_core.data.read_source import column_values
+from concord.metrics_core.data.read_source import column_names, column_values
+from concord.metrics_core.data.unit_detection import is_list_name
 from concord.metrics_core.errors import Problem, SettingNames, raise_problems, refuse
 
 
@@ -72,15 +73,16 @@ def split_models(models: Any, column: str | None, where: Any) -> tuple[Any, Any]
     is_table = isinstance(models, str | Path) or any(
         hasattr(models, name) for name in ("columns", "__arrow_c_stream__")
     )
-    if column is None and is_table:
-        fix = "name the column of its models, such as `model='algorithm'`, or write {name: table}"
-        raise refuse("models", "is one table", fix)
-    if column is None:
+    if column is None and not is_table:
         return models, where
-    if not is_table:
-        fix = "give one frame or path, or leave out `model`"
-        raise refuse("models", "is not a table, and `model` names a column", fix)
+    if not is_table or not isinstance(column, str | None):
+        fix = "give one frame or path and the name of its column, or leave out `model`"
+        raise refuse("models", "is not a table, or `model` is not the name of a column", fix)
     table = open_table("models", models, {}, role="recs")
+    if column is None:
+        known = next(filter(is_list_name, column_names(table)), "algorithm")
+        fix = f"name the column of its models, such as `model={known!r}`, or write {{name: table}}"
+        raise refuse("models", "is one table", fix)
     settings = SettingNames(("arguments", "model"), lambda *_: "`model`")
     names = column_values(replace(table, settings=settings), column)
     if "" in names:

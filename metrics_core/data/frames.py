@@ -58,7 +58,9 @@ def refuse_index(data: Any, name: str, columns: Mapping[str, str]) -> None:
         Our names and original names of the columns that the frame must have.
     """
     index = [str(each) for each in getattr(getattr(data, "index", None), "names", ())]
+    known = guess_columns(map(str, getattr(data, "columns", ()))) if index else {}
     missing = {our: column for our, column in columns.items() if index and column not in data}
+    missing = {our: column for our, column in missing.items() if our not in known}
     held = [
         each for each in index if each in missing.values() or {*missing} & {*guess_columns([each])}
     ]

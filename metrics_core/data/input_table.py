@@ -238,13 +238,17 @@ def _possible_columns(column: str, names: Sequence[str]) -> list[str]:
 
 
 def without_absent(file: InputTable, names: Sequence[str]) -> InputTable:
-    """Return the table without a shared score or rank that it lacks, if it has the other one."""
+    """Return the table without a shared score or rank that it lacks, if it has the other one.
+
+    A name that resembles a column may be misspelled, and stays.
+    """
     absent = {
         name
         for name, other in _EITHER.items()
         if name in file.shared
         and file.original_name(name) not in names
         and file.original_name(other) in names
+        and not _similar_names(file, name, names)
     }
     columns = {name: column for name, column in file.columns.items() if name not in absent}
     optional = tuple(name for name in file.optional if name not in absent)

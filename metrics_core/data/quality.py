@@ -16,6 +16,7 @@ from concord.metrics_core.data.list_batches import ListStatistics
 from concord.metrics_core.data.policies import PolicyChanges, policy_notes
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row
+from concord.metrics_core.data.unit_detection import split_filter
 from concord.metrics_core.errors import format_count
 
 MAX_COUNTED_GRADES = 20  # distinct grades whose rows are counted
@@ -138,13 +139,14 @@ def describe_truth(
     if n_empty:
         notes.append(f"{format_count(n_empty, 'empty list')}; users without a row are left out")
     counts = {repr(grade).removesuffix(".0"): count for grade, count in grades}
-    words = words_of_table(source.file)
+    words, splits = words_of_table(source.file), split_filter(source)
     return {
         **describe_ids(source, statistics.n_users, statistics.n_items),
         **_common_hashes([source.file, *additional]),
         "grades": counts if len(grades) <= MAX_COUNTED_GRADES else None,
         "notes": [*source_notes(source), *notes, *policy_notes(changes)],
         **({"words": words} if words else {}),
+        **({"several_splits": dict([splits])} if splits else {}),
         **({"empty_lists": n_empty} if n_empty else {}),
         **changes,
     }

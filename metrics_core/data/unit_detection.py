@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.column_names import normalise_name
+from concord.metrics_core.data.formats import UNNAMED
 from concord.metrics_core.data.input_table import UNIT_PREFIX, InputTable
 from concord.metrics_core.data.ranking import DUPLICATE_ITEM, DUPLICATE_RANK
 from concord.metrics_core.data.read_source import (
@@ -28,13 +30,15 @@ _MAX_CANDIDATES = 5  # columns; the table is read again for each
 _SESSION_NAME = re.compile(
     "session|visit|request|query|search|basket|cart|order|trip|impression|slate|step", re.IGNORECASE
 )
-# Names of columns of models or stages, without case and separators.
+# Names of columns of models or stages, and of splits, without case and separators.
 _LIST_NAMES = (
     "algo algorithm algorithmid algorithmname approach experiment method methodname model modelid "
-    "modelname modelversion phase pipeline ranker recommender recommenderid recommendername run "
-    "runid runname seed stage stagename system systemid systemname tag variant"
+    "modelname modelversion pipeline ranker recommender recommenderid recommendername run runid "
+    "runname seed searchsystem stage stagename"
 )
-_TIME_NAME = re.compile(r"time|stamp|created|(^|_)(date|day|ts)($|_)", re.IGNORECASE)
+_SPLIT_NAMES = "split splits splitname set subset partition usage istest"
+_TESTS = ("test", "testing", "holdout", "heldout", "true")  # of `is_test`
+_OTHER_SPLITS = ("train", "training", "valid", "validation", "val", "dev", "false")
 
 
 def possible_units(
@@ -44,7 +48,7 @@ def possible_units(
 
     The empty set comes first if they are valid already. A list is valid if its ranks have no gap
     and no duplicate or, without ranks, if no item is duplicate. Ground truth must have no duplicate
-    item; a column of times is not a candidate, as it separates nearly all rows.
+    item, and only columns with the name of a session or of splits are candidates.
 
     Parameters
     ----------
@@ -53,7 +57,7 @@ def possible_units(
     """
     allowed = [name for name in columns if not [*unit_problems(["user", name])]]
     if "rank" not in file.optional:
-        allowed = [name for name in allowed if not _TIME_NAME.search(name)]
+        allowed = [name for name in allowed if are_session_names([name]) or is_list_name(name)]
     sessions = [name for name in allowed if _SESSION_NAME.search(name)]
     others = [name for name in allowed if name not in sessions]
     others.sort(key=lambda name: not is_list_name(name))
@@ -70,7 +74,25 @@ def are_session_names(columns: Sequence[str]) -> bool:
 
 def is_list_name(column: str) -> bool:
     """True if a column has the name of models, stages or similar, each with a list of its own."""
-    return normalise_name(column) in _LIST_NAMES.split()
+    return normalise_name(column) in [*_LIST_NAMES.split(), *_SPLIT_NAMES.split()]
+
+
+def test_value(values: Sequence[str]) -> str:
+    """Return the value of a test set among names of splits; empty without one."""
+    names = [value.casefold() for value in values]
+    if len(names) < 2 or not {*names} <= {*_TESTS, *_OTHER_SPLITS}:  # noqa: PLR2004 - one split
+        return ""
+    return next((value for value in values if value.casefold() in _TESTS), "")
+
+
+def split_filter(source: Source) -> tuple[str, str] | None:
+    """Return an unread column that names splits, and its value of the test set; None without."""
+    for name in source.raw.unread_columns:
+        if normalise_name(name) in _SPLIT_NAMES.split() and source.file.format not in UNNAMED:
+            with suppress(InputError):  # a column of lists
+                if value := test_value(column_values(source.file, name)):
+                    return name, value
+    return None
 
 
 @dataclass(frozen=True)
@@ -107,11 +129,11 @@ class ListColumns:
 
     def _filter_hint(self, file: InputTable) -> str:
         name, own = self.names[0], file.settings.table[-1]
-        value = own if own in self.values else self.values[0]
+        value = own if own in self.values else test_value(self.values) or self.values[0]
         where = file.settings.of_table("where", value={**file.where, name: value})
         values = some_values(self.values)
         read_one = f"read one ({values}): {where}, or filter the table before"
-        return f"if {name!r} names models or stages, {read_one}"
+        return f"if {name!r} names models, stages or splits, {read_one}"
 
     def _unit_hint(self, file: InputTable) -> str:
         names = " and ".join(map(repr, self.names))
@@ -146,15 +168,13 @@ def find_list_columns(
 
 
 def _separates_lists(connection: DuckDBPyConnection, file: InputTable, name: str) -> bool:
-    """True if users have several of a few values of a column, which is not one of items."""
-    first, column = f"{UNIT_PREFIX}0", f"{UNIT_PREFIX}1"
+    """True if users have several of a few values of a column."""
     try:
         if not 1 < len(column_values(file, name)) <= MAX_VALUES:
             return False
         with separate_schema(connection) as other:
             read_source(other, file.with_unit(["user", name]))
-            query = f"""SELECT count(DISTINCT user) > count(DISTINCT {first})
-                AND count(DISTINCT (item, {column})) > count(DISTINCT item) FROM source"""
+            query = f"SELECT count(DISTINCT user) > count(DISTINCT {UNIT_PREFIX}0) FROM source"
             return bool(only_row(other, query)[0])
     except InputError:  # a column without ids
         return False

@@ -24,7 +24,7 @@ from concord.pipeline.dvc.changes import (
 )
 from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
 from concord.pipeline.dvc.gate import decide_gate
-from concord.pipeline.dvc.git import run_git
+from concord.pipeline.dvc.git import refuse_other_owner, run_git
 from concord.pipeline.dvc.revision import RevisionResults, load_revision
 from concord.pipeline.dvc.training import (
     Settings,
@@ -59,7 +59,9 @@ def comment_content(params: Params, revision: str | None, undecided: str | None)
         except InputError as error:  # a reviewer sees only the comment
             reasons = _reasons(error)
             revision_changes = RevisionChanges(revision, reasons, (), (), (), False, (), ())
-    folder = run_git("rev-parse", "--show-prefix").stdout.strip().rstrip("/")  # empty at the root
+    process = run_git("rev-parse", "--show-prefix")
+    refuse_other_owner(process.stderr)  # the folder would be another evaluation's
+    folder = process.stdout.strip().rstrip("/")  # empty at the root
     content = Comment(folder, comparison, None, since=revision_changes, stale=stale)
     if params.gate is None:
         return content

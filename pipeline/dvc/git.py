@@ -52,7 +52,7 @@ def git(*arguments: str, stdin: str = "") -> str:
         If git fails.
     """
     process = run_git(*arguments, stdin=stdin)
-    _refuse_other_owner(process.stderr)
+    refuse_other_owner(process.stderr)
     if process.returncode:
         problem = f"`git {arguments[0]}` failed: {' '.join(process.stderr.split())}"
         raise refuse("git", problem, REPAIR)
@@ -69,11 +69,11 @@ def find_commit(revision: str, folder: Path | None = None) -> str | None:
     """
     options = ("--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     process = run_git("rev-parse", *options, folder=folder)
-    _refuse_other_owner(process.stderr)
+    refuse_other_owner(process.stderr)
     return None if process.returncode else process.stdout.strip()
 
 
-def _refuse_other_owner(stderr: str) -> None:
+def refuse_other_owner(stderr: str) -> None:
     """Raise InputError if git does not trust the owner of the checkout, as in containers."""
     if command := _TRUST.search(stderr):
         problem = stderr.splitlines()[0].removeprefix("fatal: ")

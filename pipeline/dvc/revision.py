@@ -3,6 +3,7 @@
 import hashlib
 import os.path
 import re
+import shlex
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -275,7 +276,9 @@ def unknown_revision(
         fix = "`git fetch --unshallow --tags` fetches all commits of this branch"
         if not _RELATIVE_OR_SHORT.search(revision):
             name = revision.removeprefix("origin/").removesuffix("..")
-            fix = f"run `git fetch --depth=1 origin {name}`, and name FETCH_HEAD; {fix}"
+            fix = (
+                f"run `git fetch --depth=1 origin {shlex.quote(name)}`, and name FETCH_HEAD; {fix}"
+            )
         return refuse(location, problem, fix)
     problem = f"{revision!r} is not a revision of a git repository here"
     fix = "name a commit, a branch or a tag: `git log --oneline`, `git tag`"

@@ -9,8 +9,8 @@ from concord.metrics_core.data.read_source import column_values
 from concord.metrics_core.data.row_filter import MAX_VALUES
 from concord.metrics_core.data.unit_detection import (
     are_session_names,
-    is_list_name,
     possible_units,
+    test_value,
 )
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.text_format import join_names
@@ -18,7 +18,7 @@ from concord.pipeline.init.choices import as_input
 from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.model_names import unused_name
 from concord.pipeline.init.rows import has_duplicates
-from concord.pipeline.init.tables import SPLITS, Table, role_in_path
+from concord.pipeline.init.tables import Table
 from concord.pipeline.running.connections import isolated_connection
 
 _STAGE_NAME = re.compile("stage|phase", re.IGNORECASE)
@@ -94,20 +94,14 @@ def _main_value(column: str, values: Sequence[str]) -> str:
     if values and ({*stages} <= {*_STAGES} or _STAGE_NAME.search(column)):
         last = next((stage for stage in _STAGES if stage in stages), stages[-1])
         return values[stages.index(last)]
-    return "" if is_list_name(column) else _test_value(values)
+    return test_value(values)
 
 
 def _test_rows(truth: Table) -> tuple[str, str]:
     """Return the column that names splits, and the value of the test set; empty without one."""
     unread = [name for name in truth.file.columns if name not in truth.columns.values()]
-    tests = ((name, _test_value(_few_values(truth, name))) for name in unread)
+    tests = ((name, test_value(_few_values(truth, name))) for name in unread)
     return next(filter(itemgetter(1), tests), ("", ""))
-
-
-def _test_value(values: Sequence[str]) -> str:
-    """Return the value that names a test set among names of splits; empty without one."""
-    roles = [role_in_path(value, SPLITS) for value in values]
-    return values[roles.index("truth")] if "truth" in roles and None not in roles else ""
 
 
 def _with_rows(table: Table, column: str, value: str) -> Table:

@@ -1,7 +1,6 @@
 """Detection of tables: role and columns of a file, by its columns, rows and path."""
 
 import csv
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,10 +20,12 @@ from concord.metrics_core.data.column_names import (
     normalise_name,
 )
 from concord.metrics_core.data.formats import DELIMITERS, ENDINGS, format_by_name, is_lfs_pointer
+from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.json_files import FORM
+from concord.metrics_core.data.jsonl import first_object
 from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.text_files import first_line, open_unpacked, trec_kind
-from concord.metrics_core.errors import refuse
+from concord.metrics_core.errors import params_keys, refuse
 from concord.metrics_core.files import refuse_special
 from concord.pipeline.params.yaml_files import FILL_IN
 
@@ -148,9 +149,7 @@ def _read_header(path: Path, format_: str) -> TableFile:
 
 
 def _read_keys(path: Path, format_: str) -> TableFile:
-    row = json.loads(first_line(path))
-    if not isinstance(row, dict):
-        return TableFile(path, format_, ())
+    row = first_object(InputTable(str(path), format_, (), (), {}, params_keys("models")))
     lists = {name: value for name, value in row.items() if isinstance(value, list)}
     fields = {
         name: [*value[0]] if value and isinstance(value[0], dict) else []
@@ -315,6 +314,8 @@ def named_table(path: Path, role: Role, names: Mapping[str, str]) -> Table:
     file = inspect_file(path)
     if file is not None and file.format == "json":  # whatever its name
         file, fix = json_by_query(path, "run" if role == "lists" else "qrels"), FORM
+    if file is not None and file.format == POINTER:
+        raise refuse(location, "is a pointer of Git LFS, not the data", "run `git lfs pull`")
     if file is None or not file.columns:
         raise refuse(location, "cannot be read as a table", fix)
     return as_table(file, role, names)

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, NamedTuple, TextIO
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from concord.pipeline.params.repository import PARAMS, original_project
 from concord.pipeline.running.failures import without_credentials
@@ -202,7 +202,9 @@ class Tracking:
 
     def error(self, error: BaseException) -> TrackingError:
         """Return an error of one line: the address, what went wrong and what to do."""
-        causes = _causes(error)[isinstance(error, ArtifactStoreError) :]
+        causes = _causes(error)
+        if isinstance(error, ArtifactStoreError):
+            causes = causes[1:]
         is_busy = getattr(causes[-1], "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
         failure, cause = IN_USE if is_busy else UNUSABLE, causes[-1]
         if self.is_server:
@@ -216,22 +218,8 @@ class Tracking:
         first_line = next(iter(self.redact(details).strip().splitlines()), "")
         return TrackingError(
             f"MLflow at {self.safe_uri} {failure.reason}: {first_line[:_MAX_DETAILS]} "
-            f"(the results are on disk; {failure.fix}{self._proxy_fix}, then `{LOG_AGAIN}`)",
+            f"(the results are on disk; {failure.fix}, then `{LOG_AGAIN}`)",
             failure.reason,
-        )
-
-    @property
-    def _proxy_fix(self) -> str:
-        """Return the end of a fix; empty if no proxy of the environment is between."""
-        from requests.utils import get_environ_proxies, select_proxy
-
-        proxy = self.is_server and select_proxy(self.uri, get_environ_proxies(self.uri))
-        if not proxy:
-            return ""
-        host = urlsplit(self.safe_uri).hostname
-        return (
-            f"; look at the proxy {without_credentials(proxy)}, "
-            f"or set NO_PROXY={host} to reach it directly"
         )
 
     @contextmanager

@@ -447,7 +447,7 @@ class MLflow(Section):
     @field_validator("tracking_uri")
     @classmethod
     def _refuse_variable(cls, tracking_uri: str) -> str:
-        if tracking_uri.startswith("$"):
+        if tracking_uri.startswith("$") or "${" in tracking_uri:
             msg = "variables are not expanded; write the address itself"
             raise ValueError(msg)
         return tracking_uri

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
+from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems
 from concord.metrics_core.files import SIDE_TABLES, load_json
 from concord.pipeline.params.model import MODEL_NAME, Params, Results
 from concord.pipeline.params.paths import ModelFiles
@@ -225,23 +225,10 @@ _FORMULA_START = r"^[=+\-@\t\r]"
 def escape_formulas(table: "pl.DataFrame", ids: Sequence[str] = ()) -> "pl.DataFrame":
     """Return the table with a quote before texts that start like a formula, for CSV.
 
-    Parameters
-    ----------
-    ids : sequence of str
-        Columns that are read again, so that their texts cannot change.
-
-    Raises
-    ------
-    InputError
-        If an id starts like a formula; negative integers are none.
+    Columns of `ids` are read again, and stay.
     """
     import polars as pl  # slow: most commands write no table
 
-    for name in ids:
-        formulas = table[name].filter(table[name].str.contains(_FORMULA_START))
-        if unsafe := [text for text in formulas if not re.fullmatch(r"-\d+", text)]:
-            fix = "rename it in all tables, or read the table in Python, where ids stay as they are"
-            raise refuse(f"{name} {unsafe[0]!r}", "is a formula for a spreadsheet", fix)
     texts = [
         pl.when(column.str.contains(_FORMULA_START))
         .then("'" + column)

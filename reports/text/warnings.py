@@ -202,8 +202,8 @@ def _same_file(details: Details) -> Texts:
 
 def _padding_item(details: Details) -> Texts:
     return (
-        f"Lists of {join_names(details['models'])} hold the item {details['item']}, and no other "
-        "table has a negative id. If it fills short lists, it counts as an item that nobody wants.",
+        f"Lists of {join_names(details['models'])} hold the item {details['item']}, and the ground "
+        "truth has no such id. If it fills short lists, it counts as an item that nobody wants.",
         "leave its rows out where the lists are made",
     )
 
@@ -214,6 +214,14 @@ def _several_lists(details: Details) -> Texts:
         f"{columns} may separate several lists of a user ({details['model']}), which are read as "
         "one list.",
         details["setting"],
+    )
+
+
+def _several_splits(details: Details) -> Texts:
+    return (
+        f"The ground truth has rows of several splits, which {details['column']!r} names, and all "
+        "of them count.",
+        f"read one: {details['setting']}",
     )
 
 
@@ -519,6 +527,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "sampled_corrected": _sampled_corrected,
     "sampled_unfit": _sampled_unfit,
     "several_lists": _several_lists,
+    "several_splits": _several_splits,
     "short_lists": _short_lists,
     "spelled_otherwise": _spelled_otherwise,
     "split_not_by_time": _split_not_by_time,

@@ -69,6 +69,7 @@ _WITHOUT_EXTENT = {
     "sampled_corrected",
     "sampled_unfit",
     "several_lists",
+    "several_splits",
     "swapped_tables",
     "unobserved_users",
     "unrelated_train",

@@ -305,6 +305,16 @@ def empty_truth_warnings(data: EvaluationData) -> Iterator[DataWarning]:
         yield DataWarning("empty_truth", "notice", (), {"lists": n_lists})
 
 
+def split_warnings(data: EvaluationData, settings: SettingNames) -> Iterator[DataWarning]:
+    """Yield a warning if the ground truth has rows of other splits than the test set."""
+    found = (quality.get("several_splits") for quality in data.truth_qualities.values())
+    if where := next(filter(None, found), None):
+        setting = settings.name("data", "truth", "where", value=where)
+        (column,) = where
+        details = {"column": column, "setting": setting}
+        yield DataWarning("several_splits", "serious", (), details)
+
+
 def rewritten_id_warnings(models: Models, data: EvaluationData) -> Iterator[DataWarning]:
     """Yield a warning if ids that end in `.0` were read as whole numbers."""
     tables = [

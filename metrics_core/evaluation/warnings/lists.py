@@ -27,6 +27,7 @@ from concord.metrics_core.evaluation.warnings.data import (
     rewritten_id_warnings,
     severity_of_rows,
     split_warning,
+    split_warnings,
     swapped_tables_warnings,
     time_signs,
     train_warnings,
@@ -55,6 +56,7 @@ def evaluation_warnings(
     in_place = {m: each for m, each in models.items() if all(m not in w.models for w in swapped)}
     warnings = [
         *_several_lists(models),
+        *split_warnings(data, config.settings),
         *_counted_duplicates(config, models),
         *_sampled_candidates(config, models, data),
         *_train_items(config, models),

@@ -74,6 +74,14 @@ def test_missing_score_may_be_none_if_there_is_another_order(
     assert str(refused.value).endswith(fix)
 
 
+@pytest.mark.parametrize("name", ["score", "rank"])
+def test_a_misspelt_common_name_is_not_skipped(name: str) -> None:
+    lists = ALS.rename({"pred": "score"}).with_columns(rank=pl.int_range(pl.len()) + 1)
+    names: Any = {**IDS, name: f"{name}s"}
+    with pytest.raises(cc.InputError, match=f"did you mean '{name}'"):
+        cc.evaluate(lists, TRUTH, metrics=["RR"], columns=names)
+
+
 def test_time_is_a_common_name() -> None:
     train = TRUTH.with_columns(iid=pl.lit("z"), when=9)  # after the ground truth
     names: Any = {**IDS, "score": "pred", "time": "when"}
@@ -107,6 +115,8 @@ def test_names_of_models_that_are_not_compared_are_surplus() -> None:
         ({"trth": {"user": "uid"}}, "did you mean 'truth'? Else choose als, pop, truth"),
         ({"knn": {"score": 1}}, "choose als, pop, truth"),
         ({"labels": {"grade": "rating"}}, "choose als, pop, truth"),
+        ({"ALS": {"score": "logit"}}, "did you mean 'als'? Else choose als, pop, truth"),
+        ({"test": {"item": "asin"}}, "choose als, pop, truth"),
     ],
 )
 def test_misspelt_table_is_not_surplus(surplus: Any, fix: str) -> None:

@@ -16,7 +16,7 @@ USERS = [f"u{n}" for n in range(12)]
 TRUTH = {user: ["a"] for user in USERS}
 REQUESTS = "identifies the requests of a user, "
 UNIT = "set `data.unit: [user, "
-READ_ONE = "names models or stages, read one ("
+READ_ONE = "names models, stages or splits, read one ("
 
 
 def _rows(column: str, values: list[str]) -> pl.DataFrame:

@@ -314,7 +314,8 @@ def test_where_of_all_lists_and_of_other_tables() -> None:
     [
         (ROWS, None, r"models: is one table\n.*`model='algorithm'`"),
         (ROWS, "algo", r"models: column 'algo': is missing.*\n.*in `model`"),
-        ({"als": ROWS}, "algorithm", "models: is not a table, and `model` names a column"),
+        ({"als": ROWS}, "algorithm", "models: is not a table, or `model` is not the name"),
+        (ROWS, ["algorithm", "seed"], "`model` is not the name of a column"),
         (
             ROWS.with_columns(algorithm=pl.lit(None, pl.String)),
             "algorithm",

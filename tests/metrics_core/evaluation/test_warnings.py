@@ -55,6 +55,11 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         TRUTH,
         {"conventions": cc.preset("standard", duplicates="keep")},
     ),
+    "several_splits": (
+        LISTS,
+        pl.concat([rows(TRUTH, split="Test"), rows({u: ["other"] for u in USERS}, split="train")]),
+        {},
+    ),
     "padding_item": (
         {u: [int(i[1:]) for i in items[:10]] + [-1] for u, items in LISTS.items()},
         {u: {int(i[1:]): 1 for i in items} for u, items in TRUTH.items()},

@@ -101,4 +101,5 @@ def test_titles_are_no_formulas_in_a_spreadsheet(project: Path) -> None:
 
     lines = (project / "titles.csv").read_text().splitlines()
     assert lines[0] == "user,item,grade,weight,ranks,title"
-    assert {line.rpartition(",")[2] for line in lines[1:]} == {"'=1+1", "'@SUM(1)"}
+    assert {"'=1+1", "'@SUM(1)"} <= {line.rpartition(",")[2] for line in lines[1:]}
+    assert not any(",=" in line or ",@" in line for line in lines)

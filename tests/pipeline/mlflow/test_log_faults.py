@@ -164,38 +164,6 @@ def test_a_server_that_is_down_is_named(project: Path, monkeypatch: pytest.Monke
     assert refused.value.reason == "cannot be reached"
 
 
-def test_the_proxy_of_the_environment_is_named(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    address = f"127.0.0.1:{free_port()}"
-    monkeypatch.setenv("http_proxy", f"http://ann:s3cret@{address}")
-    monkeypatch.setenv("no_proxy", "")
-    monkeypatch.setenv("NO_PROXY", "")
-    params = params_of(write_project(project, uri="http://mlflow.example:5000"))
-    with pytest.raises(TrackingError) as refused:
-        log(params)
-    monkeypatch.setenv("no_proxy", "mlflow.example")
-    with pytest.raises(TrackingError) as direct:
-        log(params)
-
-    fix = f"look at the proxy http://{address}, or set NO_PROXY=mlflow.example to reach it directly"
-    assert fix in str(refused.value)
-    assert "s3cret" not in str(refused.value)
-    assert "proxy" not in str(direct.value)
-
-
-PASSWORD = "a pass: word/@1"
-LOGIN = {"MLFLOW_TRACKING_USERNAME": "admin", "MLFLOW_TRACKING_PASSWORD": PASSWORD}
-AUTH = """
-[mlflow]
-default_permission = READ
-database_uri = sqlite:///auth.db
-admin_username = admin
-authorization_function = mlflow.server.auth:authenticate_request_basic_auth
-auth_cache_ttl_seconds = 60
-"""  # the cache saves half a second per request
-
-
 @dataclass(frozen=True)
 class Server:
     address: str
