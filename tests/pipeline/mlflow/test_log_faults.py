@@ -164,6 +164,18 @@ def test_a_server_that_is_down_is_named(project: Path, monkeypatch: pytest.Monke
     assert refused.value.reason == "cannot be reached"
 
 
+PASSWORD = "a pass: word/@1"
+LOGIN = {"MLFLOW_TRACKING_USERNAME": "admin", "MLFLOW_TRACKING_PASSWORD": PASSWORD}
+AUTH = """
+[mlflow]
+default_permission = READ
+database_uri = sqlite:///auth.db
+admin_username = admin
+authorization_function = mlflow.server.auth:authenticate_request_basic_auth
+auth_cache_ttl_seconds = 60
+"""  # the cache saves half a second per request
+
+
 @dataclass(frozen=True)
 class Server:
     address: str
