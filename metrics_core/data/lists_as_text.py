@@ -1,5 +1,6 @@
 """Refuse lists that are no lists: several items in one text, or in numbered columns."""
 
+import ast
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -8,9 +9,12 @@ from concord.metrics_core.data.column_names import guess_columns
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.errors import refuse
 
-_LITERAL = re.compile(r"\s*\[.*[,'\"].*\]\s*", re.DOTALL)  # as `to_csv` writes a list, or JSON
-_IDS = re.compile(r"\s*\S*\d\S*(\s+\S*\d\S*)+\s*")  # each with a digit, unlike words of a title
+_VALUE = r"(-?[0-9.]+|'[^']*'|\"[^\"]*\")"
+_ARRAY = re.compile(rf"\[\s*{_VALUE}(\s+{_VALUE})+\s*\]")  # as NumPy prints one
+_IDS = re.compile(r"\S*\d\S*(\s+\S*\d\S*)+")  # each with a digit, unlike words of a title
+_SEPARATED = re.compile(r"[^\s,|;]+([,|;])[^\s,|;]+(\1[^\s,|;]+)+")
 _NUMBERED = re.compile(r".*\D\d+")
+_ROWS = "write one row per item"
 
 
 def refuse_lists_as_text(
@@ -18,7 +22,8 @@ def refuse_lists_as_text(
 ) -> None:
     """Raise an InputError if the first row of a table holds several items, but not as a list.
 
-    Ids between blanks may be one id, if columns are missing neither for items nor for their order.
+    A text beside a rank or score is one item. Ids between blanks or separators may be one id, if
+    columns are missing neither for items nor for their order.
 
     Parameters
     ----------
@@ -27,18 +32,17 @@ def refuse_lists_as_text(
     columns : mapping of str to str, optional
         Our name -> column, of those that are read; None if one is missing.
     """
-    forms = {".map(ast.literal_eval)": _LITERAL}
-    needs_order = "score" in file.optional and file.order is None
-    if columns is None or (needs_order and not {"rank", "score"} & {*columns}):
-        forms[".str.split()"] = _IDS
+    has_order = bool({"rank", "score"} & {*(columns or ())})
+    is_incomplete = columns is None or ("score" in file.optional and file.order is None)
     item = (columns or {}).get("item", file.original_name("item"))
     has_lists = any(isinstance(value, list) for value in row.values())
     has_item = columns is not None or item in row or has_lists
-    for name in [item] if has_item else row:
-        for convert, form in forms.items():
-            if isinstance(row.get(name), str) and form.fullmatch(row[name]):
-                message = f"column {name!r} holds lists as text: {row[name][:60]!r}"
-                raise refuse(file.name, message, _fix(f"frame[{name!r}]{convert}"))
+    for name in [item] if has_item and not has_order else () if has_order else row:
+        text = row.get(name)
+        fix = _fix_of_text(name, text.strip(), is_incomplete) if isinstance(text, str) else None
+        if fix is not None:
+            message = f"column {name!r} holds lists as text: {str(text)[:60]!r}"
+            raise refuse(file.name, message, fix)
     by_stem: dict[str, list[str]] = {}
     for name in filter(_NUMBERED.fullmatch, () if has_item else row):
         by_stem.setdefault(name.rstrip("0123456789"), []).append(name)
@@ -48,5 +52,25 @@ def refuse_lists_as_text(
         raise refuse(file.name, message, _fix(f"frame[{numbered}].values.tolist()"))
 
 
+def _fix_of_text(name: str, text: str, is_incomplete: bool) -> str | None:
+    """Return how to convert a column of such texts; None if the text is one item."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        value = [] if text[:2] in ("[{", "{'") else None
+    if _ARRAY.fullmatch(text):
+        value = []  # Python would join its texts
+    if isinstance(value, list) and value and all(isinstance(each, str | int) for each in value):
+        return _fix(f"frame.pop({name!r}).map(ast.literal_eval)")
+    if isinstance(value, list | dict):
+        fix = "or parquet or JSON lines with lists, where the lists are made"
+        return f"{_ROWS}, {fix}; in Python also {{user: {{item: score}}}}"
+    if is_incomplete and _IDS.fullmatch(text):
+        return _fix(f"frame.pop({name!r}).str.split()")
+    if is_incomplete and (separated := _SEPARATED.fullmatch(text)):
+        return _fix(f"frame.pop({name!r}).str.split({separated[1]!r})")
+    return None
+
+
 def _fix(lists: str) -> str:
-    return f"write one row per item; or `frame['items'] = {lists}`, and JSON lines or parquet"
+    return f"{_ROWS}; or `frame['items'] = {lists}`, and JSON lines or parquet"

@@ -202,7 +202,7 @@ COLUMNS = [
              "column 'user': is missing; the columns are: 196, 242, 3, 881250949", None,
              file="a.tsv"),
     *(Bad(f"lists_as_text_{name}", content, f"column {column!r} holds lists as text: {text!r}",
-          f"write one row per item; or `frame['items'] = frame[{column!r}]{convert}`, "
+          f"write one row per item; or `frame['items'] = frame.pop({column!r}){convert}`, "
           "and JSON lines or parquet", settings={"columns": names})
       for name, content, column, text, convert, names in (
           ("of_kaggle", "customer_id,prediction\n00f,0568601043 0751471001\n", "prediction",
@@ -211,9 +211,19 @@ COLUMNS = [
            ".str.split()", {"user": "customer_id", "item": "prediction"}),
           ("of_to_csv", "user,items\nu,\"['a', 'b']\"\n", "items", "['a', 'b']",
            ".map(ast.literal_eval)", {}),
+          ("of_commas", "user,items\nu,\"a,b,c\"\n", "items", "a,b,c", ".str.split(',')", {}),
+          ("of_bars", "user,items\nu,a|b|c\n", "items", "a|b|c", ".str.split('|')", {}),
           ("of_one_item", "user,item\nu,['a']\n", "item", "['a']", ".map(ast.literal_eval)", {}),
           ("of_json", 'user,items,scores\nu,"[""a"", ""b""]","[2, 1]"\n', "items", '["a", "b"]',
            ".map(ast.literal_eval)", {}))),
+    *(Bad(f"lists_as_text_of_{name}", f'user,items\nu,"{text}"\n',
+          f"column 'items' holds lists as text: {text!r}",
+          "write one row per item, or parquet or JSON lines with lists, where the lists are made; "
+          "in Python also {user: {item: score}}", settings={"order": order})
+      for order in (None, "file")
+      for name, text in ((f"numbers_{order}", "[154 283]"), (f"texts_{order}", "['a' 'b']"),
+                         (f"dicts_{order}", "{'a': 4.1}"),
+                         (f"structs_{order}", "[{'i': 1} {'i': 2}]"))),
     BadTruth("lists_as_text_in_truth", "user,item\nu,\"['a', 'b']\"\n",
              "column 'item' holds lists as text: \"['a', 'b']\"", None),
     *(type_("one_column_for_each_item", content, "has a column for each item of a list: id_1, id_2",
