@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from concord.metrics_core.metrics.label import to_result_spelling
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers, tables
 from concord.reports.text.display_words import display_words
@@ -43,9 +44,11 @@ def render_latex(comparison: Comparison, metrics: Sequence[str] | None = None) -
         known = dict.fromkeys([*main_labels(comparison), *comparison.labels])
         labels = [*known][: max(_MAX_COLUMNS, len(comparison.primary))]
     else:
-        labels = [comparison.metric(label).label for label in metrics]
+        texts = [metrics] if isinstance(metrics, str) else metrics
+        names = (to_result_spelling(text, comparison.labels) for text in texts)
+        labels = [comparison.metric(name).label for name in names]
     marks = {label: tables.marks(comparison, label) for label in labels}
-    letters = _letters(comparison)
+    letters = {} if {*labels}.isdisjoint(comparison.primary) else _letters(comparison)
     name_letters = {} if _has_many_models(comparison) else letters
     rows = [
         _row(
@@ -129,7 +132,7 @@ def _caption(comparison: Comparison, labels: Sequence[str]) -> str:
     if meanings := tables.legend(comparison, labels).values():
         bold = " or ".join(meaning.partition(":")[0] for meaning in meanings)
         sentences.append(f"Bold means are {bold}.")
-    if rows:
+    if shown := [label for label in comparison.primary if rows and label in labels]:
         users = f"{'' if len(counts) == 1 else 'up to '}{numbers.count(counts[-1])} users"
         meaning = (
             "A dagger marks a mean that is significantly better than that of "
@@ -138,7 +141,7 @@ def _caption(comparison: Comparison, labels: Sequence[str]) -> str:
             else "Letters at a mean name the models that it is significantly better than,"
         )
         sentences.append(
-            f"{meaning} on {', '.join(comparison.primary)} ({_tests(comparison)}, "
+            f"{meaning} on {', '.join(shown)} ({_tests(comparison)}, "
             f"{adjustment_name(comparison)}, {confidence(comparison)} confidence, {users})."
         )
     if comparison.has_lists:

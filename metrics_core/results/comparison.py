@@ -162,9 +162,13 @@ class Comparison(BaseResult):
         """
         return write_document(render_document(self, "latex", metrics=metrics), path)
 
-    def to_markdown(self) -> str:
-        """Return the short report as Markdown, as in `report.md`."""
-        return render_document(self, "markdown")
+    @overload
+    def to_markdown(self, path: None = None) -> str: ...
+    @overload
+    def to_markdown(self, path: str | Path) -> Path: ...
+    def to_markdown(self, path: str | Path | None = None) -> str | Path:
+        """Return the short report as Markdown, as in `report.md`, or write it to `path`."""
+        return write_document(render_document(self, "markdown"), path)
 
     def to_frame(self) -> "pl.DataFrame":
         """Return the leaderboard: one row per metric and model, columns as fields of `Score`."""

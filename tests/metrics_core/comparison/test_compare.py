@@ -254,14 +254,29 @@ def test_labels_come_in_report_order_whatever_the_order_of_the_argument() -> Non
 def test_documents_are_written_to_a_path_which_is_returned(
     comparison: cc.Comparison, tmp_path: Path
 ) -> None:
-    page, table = comparison.to_html(), comparison.to_latex()
-    paths = comparison.to_html(tmp_path / "a.html"), comparison.to_latex(str(tmp_path / "a.tex"))
+    page, table, text = comparison.to_html(), comparison.to_latex(), comparison.to_markdown()
+    paths = [
+        comparison.to_html(tmp_path / "a.html"),
+        comparison.to_latex(str(tmp_path / "a.tex")),
+        comparison.to_markdown(tmp_path / "a.md"),
+    ]
 
-    assert paths == (tmp_path / "a.html", tmp_path / "a.tex")
-    assert [path.read_text(encoding="utf-8") for path in paths] == [page, table]
+    assert paths == [tmp_path / "a.html", tmp_path / "a.tex", tmp_path / "a.md"]
+    assert [path.read_text(encoding="utf-8") for path in paths] == [page, table, text]
     assert page.startswith("<!doctype html>")
     assert "held in memory" in page
     assert r"\toprule" in table
+
+
+def test_latex_table_names_metrics_as_arguments_do_and_has_letters_of_its_columns() -> None:
+    comparison = cc.compare(MODELS, TRUTH, **{**ARGUMENTS, "metrics": ["nDCG@5", "R@3"]})
+    primary, other = comparison.to_latex(metrics="nDCG@5"), comparison.to_latex(metrics=["recall_3"])
+
+    assert _columns(primary) == {"nDCG@5"}
+    assert "Letters" in primary
+    assert _columns(other) == {"R@3"}
+    assert "Letters" not in other
+    assert "$^{" not in other
 
 
 def test_latex_table_has_the_metrics_that_were_asked_for() -> None:
