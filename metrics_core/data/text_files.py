@@ -281,8 +281,8 @@ def _rows(path: AnyPath, delimiter: str) -> Iterator[tuple[list[str], int]]:
 
 
 _RUN_LINE = ("user", "Q0", "item", "rank", "score", "tag")
-_SHORT_RUN_LINE = ("user", "item", "rank")  # of MS MARCO, with tabs
-_SHORT_RUN = re.compile(r"[^\t]+\t[^\t]+\t\d+")
+_SHORT_RUN_LINE = ("user", "item", "rank")  # of MS MARCO
+_SHORT_RUN = re.compile(r"\s*\S+\s+\S+\s+\d+\s*")
 # First lines of TREC files with tabs in a file that should have column names.
 _FIRST_OF_RUN = re.compile(r"[^\t]+\t[^\t]+\t([01]|[^\t]+\t\d+\t-?\d[^\t]*\t[^\t]+)")
 _FIRST_OF_QRELS = re.compile(r"[^\t]+\tQ?0\t[^\t]+\t-?\d+")

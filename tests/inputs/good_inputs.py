@@ -100,6 +100,7 @@ TEXT = [
     Good("byte_order_mark_and_windows_line_ends", "\ufeffuser,item,rank\r\nu,a,1\r\nu,b,2\r\n", AB,
          page=12, behaviour="ignored"),
     GoodRun("byte_order_mark_in_trec", "\ufeffu Q0 a 1 2.5 x\r\nu Q0 b 2 1.5 x\r\n\r\n", SCORED_AB),
+    GoodRun("trec_of_three_columns_with_blanks", "u a  1\nu b 2\n", AB),
     GoodRun("trec_aligned_with_blanks", "u   Q0\ta 1 2.5 x\n  u Q0 b  2 1.5 x \n", SCORED_AB),
     Good("quoted_values", f'{LISTS}"a,b","say ""hi""",1\n', [("a,b", 'say "hi"', 1)]),
     Good("other_columns_are_ignored", "when,uid,sku,pos,user\n1,u,a,1,x\n2,u,b,2,x\n", AB,
