@@ -8,7 +8,8 @@ from collections.abc import Set as AbstractSet
 from itertools import chain, count
 from pathlib import Path
 
-from concord.pipeline.init.tables import Table, role_in_path
+from concord.metrics_core.data.formats import ENDINGS
+from concord.pipeline.init.tables import ROLE_WORDS, Table, role_in_path
 from concord.pipeline.params.checks import is_model_name
 
 _MAX_NAME = 90  # characters, which leaves room for a number
@@ -18,8 +19,14 @@ BASELINE_NAMES = (
 
 
 def path_words(path: Path) -> list[str]:
-    """Return the words of a path, without file endings and accents."""
-    parts = [*path.parts[:-1], path.name.partition(".")[0]]
+    """Return the words of a path, without file endings and accents.
+
+    Behind a word of lists, as in `run.als.dev.tsv`, stand the words of the name.
+    """
+    first, *others = path.name.split(".")
+    others = [part for part in others if f".{part.lower()}" not in {*ENDINGS, ".gz"}]
+    is_of_lists = first.lower() in ("run", *ROLE_WORDS["lists"].split())
+    parts = [*path.parts[:-1], " ".join(others) if others and is_of_lists else first]
     plain = [unicodedata.normalize("NFKD", p).encode("ascii", "ignore").decode() for p in parts]
     return [word for part in plain for word in re.split(r"[^A-Za-z0-9]+", part) if word]
 
