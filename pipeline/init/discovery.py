@@ -176,6 +176,8 @@ class Discovery:
         Recommendations by model.
     skipped : list of SkippedTable
         Tables that are not used.
+    unknown : list of Table
+        Tables of users and items whose role no path names; skipped, too.
     missing : list of Path
         Outs that do not exist yet.
     truth_candidates : list of Path
@@ -193,6 +195,7 @@ class Discovery:
     tables: dict[str, Table] = field(default_factory=dict)
     models: dict[str, Table] = field(default_factory=dict)
     skipped: list[SkippedTable] = field(default_factory=list)
+    unknown: list[Table] = field(default_factory=list)
     missing: list[Path] = field(default_factory=list)
     truth_candidates: list[Path] = field(default_factory=list)
     data_sets: dict[str, Path] = field(default_factory=dict)
@@ -274,6 +277,7 @@ def discover(
         result.skipped += _choose(result.tables, role, sorted(tables.get(role, []), key=_priority))
     for role, reason in _SKIPPED_ROLES.items():
         result.skipped += [SkippedTable(table.path, reason) for table in tables.get(role, [])]
+    result.unknown = tables.get("unknown", [])
     result.models = name_models(tables.get("lists", []), folder)
     return result
 

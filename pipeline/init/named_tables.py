@@ -12,7 +12,7 @@ from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.init.choices import with_user_column
 from concord.pipeline.init.discovery import MAX_FILES, Discovery, discover, stage_of
-from concord.pipeline.init.row_filters import set_filters
+from concord.pipeline.init.row_filters import set_filters, use_splits
 from concord.pipeline.init.tables import ROLE_COLUMNS, Role, Table, TableFile, named_table
 from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.repository import (
@@ -72,6 +72,7 @@ def find_tables(
     discovery = discover(current, project / "results", files, names, named_truth)
     if truth is not None:
         discovery.tables["truth"] = _table(files[-1], "truth", names, discovery)
+    use_splits(discovery, names)
     if lists:
         discovery.models = {
             name: _table(file, "lists", names, discovery) for name, file in lists.items()

@@ -1,7 +1,7 @@
 """Tables with the rows of several models, stages or splits: the filter `where` of each."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
@@ -18,12 +18,33 @@ from concord.pipeline.init.choices import as_input
 from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.model_names import unused_name
 from concord.pipeline.init.rows import has_duplicates
-from concord.pipeline.init.tables import Table
+from concord.pipeline.init.tables import Table, as_table
 from concord.pipeline.running.connections import isolated_connection
 
 _STAGE_NAME = re.compile("stage|phase", re.IGNORECASE)
+_TRAIN = ("train", "training")
 # Values of stages, the last stage first.
 _STAGES = ("final", "reranked", "ranked", "scored", "filtered", "candidates", "retrieved")
+
+
+def use_splits(discovery: Discovery, names: Mapping[str, str]) -> None:
+    """Use the only table that names splits as ground truth and train, if no other is the truth.
+
+    `names` are the columns that the command line names for all tables.
+    """
+    if "truth" in discovery.tables or discovery.truth_candidates:
+        return
+    splits = [table for table in discovery.unknown if _test_rows(table)[1]]
+    if len(splits) != 1:
+        return
+    (table,) = splits
+    discovery.tables["truth"] = as_table(table.file, "truth", names, table.stage)
+    discovery.skipped = [each for each in discovery.skipped if each.path != table.path]
+    column, _ = _test_rows(table)
+    train = [value for value in _few_values(table, column) if value.casefold() in _TRAIN]
+    if train and "train" not in discovery.tables:
+        side = as_table(table.file, "train", names, table.stage)
+        discovery.tables["train"] = _with_rows(side, column, train[0])
 
 
 def set_filters(discovery: Discovery) -> None:

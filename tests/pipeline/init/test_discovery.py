@@ -94,19 +94,6 @@ def test_file_names_of_ms_marco_name_models(tmp_path: Path) -> None:
     assert [*name_models(tables[2:], tmp_path)] == ["run"]
 
 
-def test_table_with_splits_is_the_ground_truth_if_there_is_no_other(tmp_path: Path) -> None:
-    splits = "user_id,item_id,split\nu1,a,train\nu1,b,valid\nu1,c,test\n"
-    root = repository(tmp_path, {"ratings.csv": splits, "als.csv": LISTS})
-
-    assert paths(discovered(root), root)["truth"] == ("ratings.csv", "")
-    write(root, {"other.csv": "user_id,item_id,split\nu1,a,one\nu1,b,two\n"})
-    assert paths(discovered(root), root)["truth"] == ("ratings.csv", "")
-    write(root, {"more.csv": splits})
-    assert "truth" not in discovered(root).tables
-    write(root, {"test.csv": TRUTH})
-    assert paths(discovered(root), root)["truth"] == ("test.csv", "")
-
-
 def test_missing_outs_are_reported(tmp_path: Path) -> None:
     root = repository(tmp_path, {"dvc.yaml": STAGES, "out/als.csv": LISTS, "data/test.csv": TRUTH})
     names = ("data/prepared", "out/bpr.csv", "out/ease_large.csv", "out/ease_small.csv")

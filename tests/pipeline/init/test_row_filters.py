@@ -110,3 +110,19 @@ def test_ground_truth_is_the_test_split_of_its_table(
     output = capsys.readouterr().out
     assert "\n  rows with split test are the ground truth (data.truth.where)\n" in output
     assert "truth: 2 rows" in output
+
+
+def test_the_only_table_with_splits_is_ground_truth_and_train(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "user_id,item_id,split\nu1,a,test\nu1,b,train\nu2,c,valid\nu2,a,test\n"
+    params = initialised(tmp_path, {"ratings.csv": text, "als.csv": LISTS}, monkeypatch)
+
+    assert params.data.truth.path == "../ratings.csv"
+    assert params.data.truth.where == {"split": "test"}
+    assert params.background["train"].where == {"split": "train"}
+    assert "not used" not in capsys.readouterr().out
+    more = {"more.csv": text, "ratings.csv": text, "als.csv": LISTS}
+    monkeypatch.chdir(repository(tmp_path / "more", more))
+    init(None, None, (), dry_run=False, force=False)
+    assert "\nnot used\n  more.csv: users and items" in capsys.readouterr().out
