@@ -183,7 +183,7 @@ def compare(
     )
     config = parsed.config(
         ComparisonOptions(
-            baseline=baseline or "",
+            baseline="" if baseline is None else baseline,
             primary=primary,
             min_effect=min_effect,
             title=title,

@@ -164,7 +164,7 @@ def compare_values(
     except InputError as error:
         problems += error.problems
     options = ComparisonOptions(
-        baseline=baseline or "",
+        baseline="" if baseline is None else baseline,
         primary=tables.metrics[:1] if primary is None else primary,
         min_effect=min_effect,
         title=title,

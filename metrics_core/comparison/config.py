@@ -273,7 +273,8 @@ def baseline_problems(
 ) -> Iterator[Problem]:
     """Yield what is wrong with the name of a model."""
     if not isinstance(baseline, str):
-        yield Problem(location, f"is {format_value(baseline)}", "write the name of a model")
+        fix = f"write {str(baseline)!r}" if str(baseline) in models else "write the name of a model"
+        yield Problem(location, f"is {format_value(baseline)}", fix)
     elif models and baseline not in models:
         names = [name for name in models if isinstance(name, str)]
         near = difflib.get_close_matches(baseline, names, n=1)

@@ -23,6 +23,7 @@ from concord.metrics_core.errors import InputError, refuse
 
 BATCH_ROWS = 131_072
 CHUNK = 1 << 22  # characters that are read at a time
+JSON_LINES = "write JSON lines: `frame.to_json('….jsonl', orient='records', lines=True)`"
 FORM = "write {query: {document: number}}, or {query: [document, …]} with the best first"
 _MTEB = "mteb_model_meta"  # the first key of MTEB's predictions
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -169,8 +170,7 @@ def _queries(file: InputTable) -> Iterator[Query]:
     with open_unpacked(file.path) as packed:
         text = _Text(file, io.TextIOWrapper(packed, encoding="utf-8-sig"))
         if text.peek() == "[" and _RECORDS.match(text.text, text.index):
-            fix = "write JSON lines: `frame.to_json('….jsonl', orient='records', lines=True)`"
-            raise refuse(file.name, "is a list of rows", f"{fix}; or {FORM}")
+            raise refuse(file.name, "is a list of rows", f"{JSON_LINES}; or {FORM}")
         members = _members(text)
         first = next(members, None)
         if first == _MTEB:

@@ -364,6 +364,8 @@ def _duplicate_problems(lists: ListTable, duplicates: Count) -> Iterator[Problem
     options = "drop or first, as for chunks of one document, or keep"
     policy = lists.source.file.settings.convention_fix("duplicates", options)
     fix = f"list each item once where the table is made, or {policy}"
+    if str(item) == "-1":
+        fix = "remove the padding, -1, where the table is made"
     affected = AffectedRows(
         DUPLICATE_ITEM, (user, item), duplicates.rows, duplicates.users, message
     )

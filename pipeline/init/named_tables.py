@@ -109,7 +109,8 @@ def _missing_tables(discovery: Discovery, current: Path) -> list[Problem]:
             "no table has columns of users, items and a rank or a score "
             "(`user_id`, `item_id`, `score` …)"
         )
-        fix = f"{elsewhere}name each: `--model als=out/als.csv`"
+        page = "docs/how-to/from-a-model-to-lists.md"
+        fix = f"{elsewhere}name each: `--model als=out/als.csv`; {page} shows how to write them"
         problems.append(Problem("recommendations", problem, fix))
     return problems
 

@@ -35,16 +35,14 @@ def use_splits(discovery: Discovery, names: Mapping[str, str]) -> None:
     if "truth" in discovery.tables or discovery.truth_candidates:
         return
     splits = [table for table in discovery.unknown if _test_rows(table)[1]]
-    if len(splits) != 1:
-        return
-    (table,) = splits
-    discovery.tables["truth"] = as_table(table.file, "truth", names, table.stage)
-    discovery.skipped = [each for each in discovery.skipped if each.path != table.path]
-    column, _ = _test_rows(table)
-    train = [value for value in _few_values(table, column) if value.casefold() in _TRAIN]
-    if train and "train" not in discovery.tables:
-        side = as_table(table.file, "train", names, table.stage)
-        discovery.tables["train"] = _with_rows(side, column, train[0])
+    for table in splits if len(splits) == 1 else ():
+        discovery.tables["truth"] = as_table(table.file, "truth", names, table.stage)
+        discovery.skipped = [each for each in discovery.skipped if each.path != table.path]
+        column, _ = _test_rows(table)
+        train = [value for value in _few_values(table, column) if value.casefold() in _TRAIN]
+        if train:
+            side = as_table(table.file, "train", names, table.stage)
+            discovery.tables.setdefault("train", _with_rows(side, column, train[0]))
 
 
 def set_filters(discovery: Discovery) -> None:

@@ -21,7 +21,7 @@ from concord.metrics_core.data.column_names import (
 )
 from concord.metrics_core.data.formats import DELIMITERS, ENDINGS, format_by_name, is_lfs_pointer
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.data.json_files import FORM
+from concord.metrics_core.data.json_files import FORM, JSON_LINES
 from concord.metrics_core.data.jsonl import first_object
 from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.text_files import first_line, open_unpacked, trec_kind
@@ -313,7 +313,8 @@ def named_table(path: Path, role: Role, names: Mapping[str, str]) -> Table:
     refuse_special(path, fix)
     file = inspect_file(path)
     if file is not None and file.format == "json":  # whatever its name
-        file, fix = json_by_query(path, "run" if role == "lists" else "qrels"), FORM
+        file = json_by_query(path, "run" if role == "lists" else "qrels")
+        fix = f"{FORM}; of rows, {JSON_LINES}"
     if file is not None and file.format == POINTER:
         raise refuse(location, "is a pointer of Git LFS, not the data", "run `git lfs pull`")
     if file is None or not file.columns:

@@ -498,6 +498,9 @@ RANKS = [
     Bad("item_twice_in_list", f"{LISTS}u,a,1\nu,b,2\nu,a,3\n",
         "line 2 and line 4 (user 'u', item 'a'): the item occurs more than once in the list;"
         " 1 row of 1 user affected", ONCE, page=14),
+    Bad("padding", f"{LISTS}u,a,1\nu,-1,2\nu,-1,3\n",
+        "line 3 and line 4 (user 'u', item '-1'): the item occurs more than once in the list;"
+        " 1 row of 1 user affected", "remove the padding, -1, where the table is made"),
     Bad("rank_twice_in_list", f"{LISTS}u,a,1\nu,b,1\n",
         "line 2 and line 3, column 'rank' (user 'u'): rank 1 occurs twice in the list;"
         " 1 user affected",

@@ -206,6 +206,8 @@ def test_columns_are_named_by_model_and_by_table() -> None:
         ({"title": 3}, "title: is 3"),
         ({"panel": "no"}, "panel: is 'no'\n  fix: write True or False"),
         ({"baseline": 3}, "baseline: is 3"),
+        ({"baseline": 0, "models": {"0": MODELS["near"], "1": MODELS["far"]}},
+         "baseline: is 0\n  fix: write '0'"),
         ({"primary": [3]}, "primary: is [3]"),
         ({"min_effect": {3: 0.1, "default": 0.0}}, "min_effect: has the key 3"),
         ({"metrics": pl.Series(["nDCG@5"])}, "is not a list"),
@@ -270,7 +272,8 @@ def test_documents_are_written_to_a_path_which_is_returned(
 
 def test_latex_table_names_metrics_as_arguments_do_and_has_letters_of_its_columns() -> None:
     comparison = cc.compare(MODELS, TRUTH, **{**ARGUMENTS, "metrics": ["nDCG@5", "R@3"]})
-    primary, other = comparison.to_latex(metrics="nDCG@5"), comparison.to_latex(metrics=["recall_3"])
+    primary = comparison.to_latex(metrics="nDCG@5")
+    other = comparison.to_latex(metrics=["recall_3"])
 
     assert _columns(primary) == {"nDCG@5"}
     assert "Letters" in primary

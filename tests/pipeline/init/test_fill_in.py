@@ -136,6 +136,10 @@ def test_named_json_is_read_by_its_content(root: Path, capsys: pytest.CaptureFix
     assert "no column 'key' in bm25\n  fix: known: item, score, user" in (
         refusal_of(lambda: places("bm25.item=key", models=models, truth=truth))
     )
+    write(root, {"rows.json": '[{"user": "q", "item": "a", "score": 1}]'})
+    assert "write JSON lines: `frame.to_json(" in (
+        refusal_of(lambda: places(models="bm25=rows.json", truth=truth))
+    )
     assert "x.json: cannot be read as a table\n  fix: write {query: {document: number}}" in (
         refusal_of(lambda: places(models="bm25=x.json", truth=truth))
     )

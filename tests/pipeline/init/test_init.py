@@ -488,7 +488,7 @@ def test_trec_files_of_any_name_are_read_by_their_lines(
         "format": "trec",
     }
     assert {name: entry.format for name, entry in params.models.items()} == {
-        "run": "trec",
+        "dev-small": "trec",
         "bm25": "trec",
         "dense": None,
         "short": None,
