@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.data.column_names import guess_columns
@@ -22,8 +22,8 @@ def refuse_lists_as_text(
 ) -> None:
     """Raise an InputError if the first row of a table holds several items, but not as a list.
 
-    A text beside a rank or score is one item. Ids between blanks or separators may be one id, if
-    columns are missing neither for items nor for their order.
+    A text beside a rank or score is one item. Ids between blanks may be one id, if columns are
+    missing neither for items nor for their order; in ground truth ids between commas, too.
 
     Parameters
     ----------
@@ -33,13 +33,15 @@ def refuse_lists_as_text(
         Our name -> column, of those that are read; None if one is missing.
     """
     has_order = bool({"rank", "score"} & {*(columns or ())})
-    is_incomplete = columns is None or ("score" in file.optional and file.order is None)
+    are_lists = columns is None or "score" in file.optional
+    has_forms = {_IDS: are_lists and file.order is None, _SEPARATED: are_lists}
+    forms = [form for form, is_expected in has_forms.items() if is_expected]
     item = (columns or {}).get("item", file.original_name("item"))
     has_lists = any(isinstance(value, list) for value in row.values())
     has_item = columns is not None or item in row or has_lists
     for name in [item] if has_item and not has_order else () if has_order else row:
         text = row.get(name)
-        fix = _fix_of_text(name, text.strip(), is_incomplete) if isinstance(text, str) else None
+        fix = _fix_of_text(name, text.strip(), forms) if isinstance(text, str) else None
         if fix is not None:
             message = f"column {name!r} holds lists as text: {str(text)[:60]!r}"
             raise refuse(file.name, message, fix)
@@ -52,10 +54,10 @@ def refuse_lists_as_text(
         raise refuse(file.name, message, _fix(f"frame[{numbered}].values.tolist()"))
 
 
-def _fix_of_text(name: str, text: str, is_incomplete: bool) -> str | None:
+def _fix_of_text(name: str, text: str, forms: Sequence[re.Pattern[str]]) -> str | None:
     """Return how to convert a column of such texts; None if the text is one item."""
     try:
-        value = ast.literal_eval(text)
+        value = ast.literal_eval(text) if text[:1] in ("[", "{") else None
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = [] if text[:2] in ("[{", "{'") else None
     if _ARRAY.fullmatch(text):
@@ -65,11 +67,12 @@ def _fix_of_text(name: str, text: str, is_incomplete: bool) -> str | None:
     if isinstance(value, list | dict):
         fix = "or parquet or JSON lines with lists, where the lists are made"
         return f"{_ROWS}, {fix}; in Python also {{user: {{item: score}}}}"
-    if is_incomplete and _IDS.fullmatch(text):
-        return _fix(f"frame.pop({name!r}).str.split()")
-    if is_incomplete and (separated := _SEPARATED.fullmatch(text)):
-        return _fix(f"frame.pop({name!r}).str.split({separated[1]!r})")
-    return None
+    matched = next(filter(None, (form.fullmatch(text) for form in forms)), None)
+    if matched is None:
+        return None
+    separator = repr(matched[1]) if matched.re is _SEPARATED else ""
+    fix = _fix(f"frame.pop({name!r}).str.split({separator})")
+    return f"{fix}; if it is one id, add its rank"
 
 
 def _fix(lists: str) -> str:

@@ -203,7 +203,8 @@ COLUMNS = [
              file="a.tsv"),
     *(Bad(f"lists_as_text_{name}", content, f"column {column!r} holds lists as text: {text!r}",
           f"write one row per item; or `frame['items'] = frame.pop({column!r}){convert}`, "
-          "and JSON lines or parquet", settings={"columns": names})
+          "and JSON lines or parquet" + "; if it is one id, add its rank" * ("split" in convert),
+          settings={"columns": names})
       for name, content, column, text, convert, names in (
           ("of_kaggle", "customer_id,prediction\n00f,0568601043 0751471001\n", "prediction",
            "0568601043 0751471001", ".str.split()", {}),
@@ -212,6 +213,7 @@ COLUMNS = [
           ("of_to_csv", "user,items\nu,\"['a', 'b']\"\n", "items", "['a', 'b']",
            ".map(ast.literal_eval)", {}),
           ("of_commas", "user,items\nu,\"a,b,c\"\n", "items", "a,b,c", ".str.split(',')", {}),
+          ("of_numbers", "user,items\nu,\"1,2,3\"\n", "items", "1,2,3", ".str.split(',')", {}),
           ("of_bars", "user,items\nu,a|b|c\n", "items", "a|b|c", ".str.split('|')", {}),
           ("of_one_item", "user,item\nu,['a']\n", "item", "['a']", ".map(ast.literal_eval)", {}),
           ("of_json", 'user,items,scores\nu,"[""a"", ""b""]","[2, 1]"\n', "items", '["a", "b"]',
@@ -224,6 +226,10 @@ COLUMNS = [
       for name, text in ((f"numbers_{order}", "[154 283]"), (f"texts_{order}", "['a' 'b']"),
                          (f"dicts_{order}", "{'a': 4.1}"),
                          (f"structs_{order}", "[{'i': 1} {'i': 2}]"))),
+    Bad("lists_as_text_in_file_order", "user,item\nu,a|b|c\n",
+        "column 'item' holds lists as text: 'a|b|c'",
+        "write one row per item; or `frame['items'] = frame.pop('item').str.split('|')`, "
+        "and JSON lines or parquet; if it is one id, add its rank", settings={"order": "file"}),
     BadTruth("lists_as_text_in_truth", "user,item\nu,\"['a', 'b']\"\n",
              "column 'item' holds lists as text: \"['a', 'b']\"", None),
     *(type_("one_column_for_each_item", content, "has a column for each item of a list: id_1, id_2",
