@@ -506,7 +506,7 @@ def test_answer_of_a_server_prints_no_token_and_no_workflow_command(
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", ""), ("<!-- other -->\n", "::warning::no comment was written: the file is none of ")],
+    [("", ""), ("<!-- other -->\n", "::warning::no comment was written: the file is not the ")],
 )
 def test_what_is_no_comment_of_concord_is_not_posted(
     server: Server, tmp_path: Path, text: str, said: str
