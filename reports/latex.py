@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from concord.metrics_core.metrics.label import to_result_spelling
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers, tables
 from concord.reports.text.display_words import display_words
@@ -45,8 +44,7 @@ def render_latex(comparison: Comparison, metrics: Sequence[str] | None = None) -
         labels = [*known][: max(_MAX_COLUMNS, len(comparison.primary))]
     else:
         texts = [metrics] if isinstance(metrics, str) else metrics
-        names = (to_result_spelling(text, comparison.labels) for text in texts)
-        labels = [comparison.metric(name).label for name in names]
+        labels = [comparison.metric(text).label for text in texts]
     marks = {label: tables.marks(comparison, label) for label in labels}
     letters = {} if {*labels}.isdisjoint(comparison.primary) else _letters(comparison)
     name_letters = {} if _has_many_models(comparison) else letters
