@@ -29,17 +29,12 @@ from concord.metrics_core.data.paths import RemotePath, parse_path
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.relations import registered_only
 from concord.metrics_core.data.side_data import read_excluded_pairs
-from concord.metrics_core.errors import (
-    Problem,
-    argument_names,
-    raise_problems,
-    refuse,
-)
+from concord.metrics_core.errors import Problem, argument_names, raise_problems, refuse
 from concord.metrics_core.files import is_remote
 
 Columns = Mapping[str, Mapping[str, str | None]]  # argument -> our name -> original name
 ALL_TABLES = ""  # key of the names that hold for all tables, unless a table has its own
-# Names of a table that is none of a call; others may be models.
+# Words for tables, which a call without such a table rejects; other names may be models.
 _TABLE_WORDS = ("recs", "lists", "train", "items", "users", "test", "qrels", "groundtruth", "pairs")
 _SHARED = ("user", "item", "rank", "score", "grade", "time")  # have one meaning in all tables
 
@@ -175,7 +170,7 @@ def _unknown_table_problems(
 ) -> Iterator[Problem]:
     """Yield the problem of names of a table that the call does not have.
 
-    Names of another model are none: a notebook may keep those of all its models in one dict.
+    Names of another model are allowed: a notebook may keep those of all its models in one dict.
     """
     similar = difflib.get_close_matches(str(name), ROLES.keys() & roles, n=1, cutoff=0.8)
     similar += [each for each in roles if normalise_name(each) == normalise_name(str(name))]

@@ -1,4 +1,4 @@
-"""Refuse lists that are no lists: several items in one text, or in numbered columns."""
+"""Reject several items in one text or in numbered columns, which are not lists."""
 
 import ast
 import re

@@ -77,7 +77,7 @@ def is_list_name(column: str) -> bool:
     return normalise_name(column) in [*_LIST_NAMES.split(), *_SPLIT_NAMES.split()]
 
 
-def test_value(values: Sequence[str]) -> str:
+def held_out_value(values: Sequence[str]) -> str:
     """Return the value of a test set among names of splits; empty without one."""
     names = [value.casefold() for value in values]
     if len(names) < 2 or not {*names} <= {*_TESTS, *_OTHER_SPLITS}:  # noqa: PLR2004 - one split
@@ -90,7 +90,7 @@ def split_filter(source: Source) -> tuple[str, str] | None:
     for name in source.raw.unread_columns:
         if normalise_name(name) in _SPLIT_NAMES.split() and source.file.format not in UNNAMED:
             with suppress(InputError):  # a column of lists
-                if value := test_value(column_values(source.file, name)):
+                if value := held_out_value(column_values(source.file, name)):
                     return name, value
     return None
 
@@ -129,7 +129,7 @@ class ListColumns:
 
     def _filter_hint(self, file: InputTable) -> str:
         name, own = self.names[0], file.settings.table[-1]
-        value = own if own in self.values else test_value(self.values) or self.values[0]
+        value = own if own in self.values else held_out_value(self.values) or self.values[0]
         where = file.settings.of_table("where", value={**file.where, name: value})
         values = some_values(self.values)
         read_one = f"read one ({values}): {where}, or filter the table before"

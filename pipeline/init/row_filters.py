@@ -9,8 +9,8 @@ from concord.metrics_core.data.read_source import column_values
 from concord.metrics_core.data.row_filter import MAX_VALUES
 from concord.metrics_core.data.unit_detection import (
     are_session_names,
+    held_out_value,
     possible_units,
-    test_value,
 )
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.text_format import join_names
@@ -113,13 +113,13 @@ def _main_value(column: str, values: Sequence[str]) -> str:
     if values and ({*stages} <= {*_STAGES} or _STAGE_NAME.search(column)):
         last = next((stage for stage in _STAGES if stage in stages), stages[-1])
         return values[stages.index(last)]
-    return test_value(values)
+    return held_out_value(values)
 
 
 def _test_rows(truth: Table) -> tuple[str, str]:
     """Return the column that names splits, and the value of the test set; empty without one."""
     unread = [name for name in truth.file.columns if name not in truth.columns.values()]
-    tests = ((name, test_value(_few_values(truth, name))) for name in unread)
+    tests = ((name, held_out_value(_few_values(truth, name))) for name in unread)
     return next(filter(itemgetter(1), tests), ("", ""))
 
 
