@@ -9,8 +9,8 @@ from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.compute import build_comparison
 from concord.metrics_core.comparison.config import (
     MAX_MISSING_LISTS,
-    Adjustment,
     ComparisonOptions,
+    Family,
 )
 from concord.metrics_core.comparison.gate_inputs import gate_models
 from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models
@@ -44,7 +44,8 @@ def compare(
     input: PolicyOptions | None = None,
     title: str = "Comparison",
     confidence: float = 0.95,
-    adjustment: Adjustment = "holm",
+    family: Family = "baseline",
+    tried: int | None = None,
     wilcoxon: bool = False,
     resamples: int = 2000,
     seed: int = 1,
@@ -78,7 +79,7 @@ def compare(
         The name of a preset, `concord.preset(name)`, or a dict.
     primary : sequence of str, optional
         The labels that decide, the most important first; by default the first of `metrics`.
-        Their p-values are adjusted together, over all pairs of models.
+        Their intervals hold together, see `family`.
     min_effect : float, str or dict, default=0
         Minimum relevant difference: a number, a share of the baseline's mean such as "2%",
         or one per label, with `default` for the others.
@@ -117,13 +118,16 @@ def compare(
     title : str
         Title of the report.
     confidence : float, default=0.95
-        Confidence level of all intervals and tests.
-    adjustment : {"holm", "max_t"}
-        Adjustment of the primary p-values; "max_t" uses joint sign flips.
+        Confidence level of intervals; jointly for those of a family.
+    family : {"baseline", "all"}
+        Comparisons of primary metrics whose intervals hold together: those with the baseline, or
+        those of all pairs. With "baseline", pairs among the other models are a second family.
+    tried : int, optional
+        Number of models that were tried on these users, if more than are compared here.
     wilcoxon : bool, default=False
         True to compute p-values of Wilcoxon's test too; no verdict depends on them.
     resamples, seed : int
-        Number of bootstrap resamples, sign flips and list swaps, and the seed that they start at.
+        Number of bootstrap resamples and list swaps, and the seed that they start at.
     max_missing_lists : float
         Share of the evaluated users without a list, above which a model is not compared.
     panel : bool, default=True
@@ -188,7 +192,8 @@ def compare(
             min_effect=min_effect,
             title=title,
             confidence=confidence,
-            adjustment=adjustment,
+            family=family,
+            tried=tried,
             wilcoxon=wilcoxon,
             resamples=resamples,
             seed=seed,

@@ -11,9 +11,9 @@ import polars as pl
 from concord.metrics_core.comparison.compute import build_value_comparison
 from concord.metrics_core.comparison.config import (
     MAX_MISSING_LISTS,
-    Adjustment,
     ComparisonConfig,
     ComparisonOptions,
+    Family,
     is_list_of_text,
     model_problems,
 )
@@ -55,7 +55,8 @@ def compare_values(
     bounds: Mapping[str, Bounds] | None = None,
     title: str = "Comparison",
     confidence: float = 0.95,
-    adjustment: Adjustment = "holm",
+    family: Family = "baseline",
+    tried: int | None = None,
     wilcoxon: bool = False,
     resamples: int = 2000,
     seed: int = 1,
@@ -85,7 +86,7 @@ def compare_values(
         The model that all others are compared with; required.
     primary : sequence of str, optional
         The metrics that decide, the most important first; required if there are several metrics.
-        Their p-values are adjusted together, over all pairs of models.
+        Their intervals hold together, see `family`.
     min_effect : float, str or dict, default=0
         Minimum relevant difference: a number, a share of the baseline's mean such as "2%",
         or one per metric, with `default` for the others.
@@ -97,13 +98,16 @@ def compare_values(
     title : str
         Title of the report.
     confidence : float, default=0.95
-        Confidence level of all intervals and tests.
-    adjustment : {"holm", "max_t"}
-        Adjustment of the primary p-values; "max_t" uses joint sign flips.
+        Confidence level of intervals; jointly for those of a family.
+    family : {"baseline", "all"}
+        Comparisons of primary metrics whose intervals hold together: those with the baseline, or
+        those of all pairs. With "baseline", pairs among the other models are a second family.
+    tried : int, optional
+        Number of models that were tried on these users, if more than are compared here.
     wilcoxon : bool, default=False
         True to compute p-values of Wilcoxon's test too; no verdict depends on them.
     resamples, seed : int
-        Number of bootstrap resamples and sign flips, and the seed that they start at.
+        Number of bootstrap resamples, and the seed that they start at.
     max_missing_lists : float
         Share of the users without a value, above which a model is not compared.
     words : dict, optional
@@ -169,7 +173,8 @@ def compare_values(
         min_effect=min_effect,
         title=title,
         confidence=confidence,
-        adjustment=adjustment,
+        family=family,
+        tried=tried,
         wilcoxon=wilcoxon,
         resamples=resamples,
         seed=seed,

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.differences import compute_differences
+from concord.metrics_core.comparison.differences import compare_pairs
+from concord.metrics_core.comparison.families import decide_differences, find_winners
 from concord.metrics_core.comparison.gate_inputs import decide_against_baseline
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import (
@@ -125,7 +126,10 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
 
 def compare_user_values(inputs: ComparisonInput) -> Comparison:
     """Return the parts of a comparison that need only values per user."""
-    config, pairs = inputs.config, compute_differences(inputs)
+    config, tests = inputs.config, compare_pairs(inputs)
+    pairs = decide_differences(
+        config, tests, reference=config.baseline, n_models=len(inputs.models)
+    )
     return Comparison(
         title=config.title,
         baseline=config.baseline,
@@ -138,6 +142,9 @@ def compare_user_values(inputs: ComparisonInput) -> Comparison:
         pairs=tuple(pairs),
         distributions=tuple(compute_distributions(config, inputs.aligned)),
         best=tuple(compute_best_chances(inputs)),
+        winners=tuple(find_winners(config, tests)),
+        family=config.family,
+        tried=config.tried,
     )
 
 

@@ -36,11 +36,12 @@ from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import Label, to_result_spelling
 from concord.metrics_core.results.gate import Gate
 
-Adjustment = Literal["holm", "max_t"]
+Family = Literal["baseline", "all"]
 
 ABOVE_CONFIDENCE, MAX_CONFIDENCE = 0.5, 0.9999
 MIN_RESAMPLES, MAX_RESAMPLES = 99, 1_000_000
 MAX_SEED = 2**63 - 1
+MAX_TRIED = 1_000_000
 MAX_MISSING_LISTS = 0.5  # share of the evaluated users
 TRUTH = "truth"
 RESERVED_NAMES = frozenset({TRUTH, *SIDE_TABLES})  # a model has none of these names
@@ -62,8 +63,11 @@ class ComparisonOptions:
         or one per label.
     confidence : float
         Confidence level of all intervals and tests.
-    adjustment : {"holm", "max_t"}
-        Adjustment of the p-values of primary labels.
+    family : {"baseline", "all"}
+        Comparisons of primary labels that are corrected together: those with the baseline, or
+        those of all pairs of models. With "baseline", pairs among the others are a second family.
+    tried : int or None
+        Number of models that were tried on these users, if more than are compared.
     resamples : int
         Number of bootstrap resamples, sign flips and list swaps, which start at `seed`.
     max_missing_lists : float
@@ -81,7 +85,8 @@ class ComparisonOptions:
     min_effect: Effects = 0.0
     title: str = "Comparison"
     confidence: float = 0.95
-    adjustment: Adjustment = "holm"
+    family: Family = "baseline"
+    tried: int | None = None
     wilcoxon: bool = False
     resamples: int = 2000
     seed: int = 1
@@ -160,6 +165,7 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
             *self._primary_problems(primary),
             *effect_problems(self.min_effect, self._by_name, primary, self.settings),
             *baseline_problems(self.baseline, models),
+            *self._tried_problems(len(models) - 1),
             *replicate_problems(self.replicates, lists, paired=paired),
             *fold_problems(folds, models, self.replicates, paired=paired),
             *segment_problems(self.segments, tables, self.settings),
@@ -182,6 +188,11 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
             if primary.count(label) > 1:
                 yield Problem("primary", f"names {label} more than once", "name each label once")
 
+    def _tried_problems(self, n_models: int) -> Iterator[Problem]:
+        if type(self.tried) is int and 1 <= self.tried < n_models:
+            problem = f"is {self.tried}, but {n_models} models are compared with the baseline"
+            yield Problem("tried", problem, f"write {n_models} or more, or leave it out")
+
     @cached_property
     def _by_name(self) -> dict[str, Label]:
         return {str(label): label for label in self.labels}
@@ -195,6 +206,10 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
     def alpha(self) -> float:
         """Significance level of the tests."""
         return 1 - self.confidence
+
+    def family_alpha(self, n_models: int) -> float:
+        """Return the level of a primary family; smaller if more than `n_models` were tried."""
+        return self.alpha * n_models / max(self.tried or 0, n_models, 1)
 
     def without(self, labels: Container[str]) -> "ComparisonConfig":
         """Return the configuration without some labels."""
@@ -240,9 +255,13 @@ _RULES = {
         lambda value: type(value) is int and 0 <= value <= MAX_SEED,
         f"write a whole number from 0 to {MAX_SEED:,}",
     ),
-    "adjustment": (
-        lambda value: value in get_args(Adjustment),
-        f"write {' or '.join(map(repr, get_args(Adjustment)))}",
+    "family": (
+        lambda value: value in get_args(Family),
+        f"write {' or '.join(map(repr, get_args(Family)))}",
+    ),
+    "tried": (
+        lambda value: value is None or (type(value) is int and 1 <= value <= MAX_TRIED),
+        f"write a whole number from 1 to {MAX_TRIED:,}",
     ),
     "primary": (is_list_of_text, "write a list of labels, such as ['nDCG@10']"),
     "title": (lambda value: isinstance(value, str), "write a text"),

@@ -1,4 +1,4 @@
-"""Compute the differences of pairs of models on every label, with tests and verdicts."""
+"""Test the differences of pairs of models on every label."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,14 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.comparison.aligned import AlignedValues, paired_scores
-from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.comparison.aligned import paired_scores
+from concord.metrics_core.comparison.families import PairTest, oriented
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.min_effect import to_absolute
+from concord.metrics_core.comparison.leaderboard import best_models
 from concord.metrics_core.comparison.segment_groups import with_positions
 from concord.metrics_core.data.tables import create_view, file_paths, read_frame, schema_of
 from concord.metrics_core.evaluation.item_lists import number_items
@@ -22,19 +21,21 @@ from concord.metrics_core.evaluation.model_result import EvaluationData, Models
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.metrics.ranked_lists import Items
-from concord.metrics_core.results.comparison_parts import Difference, or_nan
-from concord.metrics_core.stats.adjustment import adjust, max_t
+from concord.metrics_core.results.comparison_parts import or_nan
 from concord.metrics_core.stats.clusters import Clusters
-from concord.metrics_core.stats.floating_point import difference
-from concord.metrics_core.stats.paired_test import PairedTest, paired_tests, wilcoxon
+from concord.metrics_core.stats.floating_point import difference, differences
+from concord.metrics_core.stats.paired_difference import PairedTest
+from concord.metrics_core.stats.paired_test import paired_tests, wilcoxon
 from concord.metrics_core.stats.randomization_test import (
+    JackknifeError,
     Measure,
     RecommendedItems,
     SwapTest,
-    jackknife_intervals,
+    jackknife_errors,
     swap_tests,
 )
-from concord.metrics_core.stats.verdict import model_pairs, verdict
+from concord.metrics_core.stats.simultaneous import Deviations, deviation_numbers
+from concord.metrics_core.stats.verdict import model_pairs
 
 _USER_NUMBERS = """
 CREATE TABLE user_numbers AS
@@ -68,23 +69,18 @@ def compute_swap_tests(inputs: ComparisonInput) -> dict[tuple[str, str], SwapTes
     }
 
 
-def compute_swap_intervals(
+def compute_swap_errors(
     inputs: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
-) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return (label, model) -> jackknife interval of model minus baseline.
+) -> dict[tuple[str, str], JackknifeError]:
+    """Return (label, model) -> model minus baseline with its jackknife error.
 
     Only for labels that have one value over all users.
     """
     return {
-        (label, lists.model): interval
+        (label, lists.model): error
         for lists in _read_list_pairs(inputs, labels, models)
-        for label, interval in jackknife_intervals(
-            lists.recommended,
-            lists.baseline,
-            lists.measures,
-            items=lists.items,
-            k=lists.k,
-            confidence=inputs.config.confidence,
+        for label, error in jackknife_errors(
+            lists.recommended, lists.baseline, lists.measures, items=lists.items, k=lists.k
         ).items()
     }
 
@@ -165,69 +161,31 @@ def _open_lists(models: Models, data: EvaluationData) -> Iterator[DuckDBPyConnec
         yield connection
 
 
-MANY_MODELS = 12  # from here on, there are too many pairs to report all on every label
+MANY_MODELS = 12  # from here on, there are too many pairs to test all
 
 
-@dataclass(frozen=True)
-class PairTest:
-    """The test of two models, or of two results of a model, before p-values are adjusted."""
+def compare_pairs(inputs: ComparisonInput) -> list[PairTest]:
+    """Return one test per label and pair of models.
 
-    label: Label
-    a: str
-    b: str
-    paired: PairedTest
-    min_effect: float
-    p_wilcoxon: float = math.nan
-
-
-def compute_differences(inputs: ComparisonInput) -> list[Difference]:
-    """Return one difference per label and pair of models.
-
-    With many models, labels that are not primary have differences to the baseline only.
+    With many models, each is compared with the baseline and, on primary labels, with the leaders.
     """
     order = {str(label): position for position, label in enumerate(inputs.config.labels)}
-    tests = sorted(
+    return sorted(
         [*_test_users(inputs), *_test_lists(inputs)], key=lambda test: order[str(test.label)]
     )
-    return adjusted_differences(inputs.config, tests, inputs.aligned)
-
-
-def adjusted_differences(
-    config: ComparisonConfig, tests: Sequence[PairTest], aligned: AlignedValues | None = None
-) -> list[Difference]:
-    """Return one difference per test, with adjusted p-value and verdict.
-
-    p-values on primary labels are adjusted by Holm or, if requested and `aligned` has the values,
-    by joint sign flips, and are then never below the p-value that belongs to the interval.
-    All others are adjusted by Benjamini and Hochberg.
-    """
-    primary = np.array([str(test.label) in config.primary for test in tests], dtype=bool)
-    p = np.array([test.paired.p for test in tests], dtype=np.float64)
-    adjusted = adjust(p, primary)
-    n_tests = int(np.count_nonzero(~np.isnan(adjusted[primary])))
-    if aligned is not None and config.adjustment == "max_t":
-        family = [test for test, is_primary in zip(tests, primary, strict=True) if is_primary]
-        adjusted[primary] = np.maximum(_joint_p(config, family, aligned), p[primary])
-        n_tests = 1  # joint sign flips multiply no p-value
-    return [
-        _difference(config, test, p_adjusted, n_tests)
-        for test, p_adjusted in zip(tests, adjusted.tolist(), strict=True)
-    ]
 
 
 def _test_users(inputs: ComparisonInput) -> Iterator[PairTest]:
     """Yield the paired tests on labels that have a value per user."""
     config, models, aligned = inputs.config, inputs.models, inputs.aligned
     conventions = config.conventions
-    all_pairs = model_pairs(list(models), config.baseline)
     for label in config.labels:
         if label.metric.is_aggregate:
             continue
         text = str(label)
-        is_complete = text in config.primary or len(models) < MANY_MODELS
-        pairs = all_pairs if is_complete else all_pairs[: len(models) - 1]
+        pairs = _pairs_of(inputs, label)
         means = {model: or_nan(result.mean(text)) for model, result in models.items()}
-        effect = to_absolute(config.min_effects[text], means[config.baseline])
+        effect = config.min_effects[text]
         values = aligned.values(text, label.conventions(conventions).undefined)
         clusters = aligned.clusters_for(label, conventions)
         results = paired_tests(
@@ -237,37 +195,36 @@ def _test_users(inputs: ComparisonInput) -> Iterator[PairTest]:
             clusters=clusters,
             bounds=label.bounds(conventions),
             unlisted=inputs.unlisted,
+            share_of=config.baseline if isinstance(effect, str) else None,
         )
         for (a, b), result in zip(pairs, results, strict=True):
             if is_pooled(label, conventions):
                 result = result.with_means(means[a], means[b])
-            p_wilcoxon = math.nan
+            p_wilcoxon, deviations = math.nan, None
             if config.wilcoxon and not math.isnan(result.p):
                 p_wilcoxon = wilcoxon(*paired_scores(values[a], values[b], clusters))
-            yield PairTest(label, a, b, result, effect, p_wilcoxon)
+            if text in config.primary and result.standard_error > 0:
+                diff = differences(values[a], values[b])
+                deviations = _deviations(diff, result, clusters)
+            mean = means[config.baseline]
+            yield PairTest(label, a, b, result, effect, mean, deviations, p_wilcoxon)
 
 
-def _joint_p(
-    config: ComparisonConfig, family: Sequence[PairTest], aligned: AlignedValues
-) -> Floats:
-    """Return p-values of the primary comparisons by joint sign flips; NaN if there is no test."""
-    adjusted = np.full(len(family), np.nan)
-    tested = [i for i, test in enumerate(family) if not math.isnan(test.paired.p)]
-    labels = {family[i].label for i in tested}
-    values = {
-        label: aligned.values(str(label), label.conventions(config.conventions).undefined)
-        for label in labels
-    }
-    clusters = {label: aligned.clusters_for(label, config.conventions) for label in labels}
-    adjusted[tested] = max_t(
-        [
-            paired_scores(values[t.label][t.a], values[t.label][t.b], clusters[t.label])
-            for t in (family[i] for i in tested)
-        ],
-        resamples=config.resamples,
-        seed=config.seed,
-    )
-    return adjusted
+def _pairs_of(inputs: ComparisonInput, label: Label) -> list[tuple[str, str]]:
+    """Return the pairs of models that are compared on a label."""
+    models, baseline = [*inputs.models], inputs.config.baseline
+    pairs = model_pairs(models, baseline)
+    if len(models) < MANY_MODELS:
+        return pairs
+    leaders = best_models(inputs, label) if str(label) in inputs.config.primary else []
+    return [(a, b) for a, b in pairs if b == baseline or a in leaders or b in leaders]
+
+
+def _deviations(diff: Floats, result: PairedTest, clusters: Clusters | None) -> Deviations:
+    """Return the deviations of users from their mean difference."""
+    if clusters is not None:
+        diff = clusters.linearised(diff)
+    return deviation_numbers(oriented(diff - result.difference, result.difference))
 
 
 def _test_lists(inputs: ComparisonInput) -> Iterator[PairTest]:
@@ -293,47 +250,4 @@ def _test_lists(inputs: ComparisonInput) -> Iterator[PairTest]:
                 paired = PairedTest(a, b, difference(a, b), n_users, n_users, test="none")
             if {model, config.baseline} & inputs.unlisted.keys():
                 paired = paired.as_not_comparable()
-            effect = to_absolute(config.min_effects[text], b)
-            yield PairTest(label, model, config.baseline, paired, effect)
-
-
-def _difference(
-    config: ComparisonConfig, test: PairTest, p_adjusted: float, n_tests: int
-) -> Difference:
-    """Return the difference of a pair; `n_tests` is the factor of Holm for primary labels."""
-    paired, upwards = test.paired, test.label.metric.higher_is_better
-    primary = str(test.label) in config.primary
-    return Difference(
-        label=str(test.label),
-        a=test.a,
-        b=test.b,
-        vs_baseline=test.b == config.baseline,
-        primary=primary,
-        mean_a=paired.mean_a,
-        mean_b=paired.mean_b,
-        difference=paired.difference,
-        ci_low=paired.ci_low,
-        ci_high=paired.ci_high,
-        relative=paired.relative,
-        effect_size=paired.effect_size,
-        better=paired.above if upwards else paired.below,
-        equal=paired.equal,
-        worse=paired.below if upwards else paired.above,
-        n_users=paired.n_users,
-        n_nonzero=paired.n_nonzero,
-        caution=paired.caution,
-        p=paired.p,
-        p_adjusted=p_adjusted,
-        p_wilcoxon=test.p_wilcoxon,
-        test=paired.test,
-        adjustment=config.adjustment if primary else "bh",
-        min_effect=test.min_effect,
-        verdict=verdict(
-            paired,
-            p_adjusted,
-            alpha=config.alpha,
-            min_effect=test.min_effect,
-            higher_is_better=upwards,
-            tests=n_tests if primary else 1,
-        ),
-    )
+            yield PairTest(label, model, config.baseline, paired, config.min_effects[text], b)

@@ -35,7 +35,6 @@ from concord.metrics_core.results.gate import (
     UnmatchedModels,
 )
 from concord.metrics_core.stats.adjustment import holm
-from concord.metrics_core.stats.sign_flip_test import MarginTest
 
 KEYS = ("guardrails", "segments", "success", "undecided", "models")
 EXAMPLE = "{'guardrails': {'nDCG@10': '2%'}}"
@@ -204,7 +203,7 @@ def decide(
     """
     decisions = []
     for model, (guardrails, measured) in models.items():
-        success = decide_success(measured, confidence=confidence)
+        success = decide_success(measured)
         outcome = _outcome(guardrails, success, against=against, undecided_passes=undecided_passes)
         decisions.append(ModelDecision(model, outcome, tuple(guardrails), tuple(success)))
     return Decision(
@@ -252,7 +251,6 @@ def decide_guardrail(
     measured: MeasuredDifference,
     margin_setting: Margin,
     margin: float | None,
-    test: MarginTest | None = None,
 ) -> Guardrail:
     """Return the guardrail of a measured difference.
 
@@ -266,21 +264,19 @@ def decide_guardrail(
     margin_setting : float or str
         The margin as written: a number, a share such as "2%", or "min_effect".
     margin : float or None
-        The margin as a number; None if it is a share of a mean that does not exist.
-    test : MarginTest, optional
-        Test that must confirm the interval if few users differ.
+        The margin as a number; None if it is a share of a mean that does not exist or may be 0.
     """
-    outcome = _guardrail_outcome(measured, margin, test)
+    outcome = _guardrail_outcome(measured, margin)
     return Guardrail(
         **vars(measured), margin_setting=str(margin_setting), margin=margin, outcome=outcome
     )
 
 
-def decide_success(measured: Sequence[MeasuredDifference], *, confidence: float) -> list[Success]:
-    """Return the success metrics with p-values adjusted by Holm.
+def decide_success(measured: Sequence[MeasuredDifference]) -> list[Success]:
+    """Return the success metrics, with p-values adjusted by Holm.
 
-    A metric is better if it gained, its adjusted p-value is below 1 - confidence, and every user
-    who has a value with the reference has one with the model.
+    A metric is better if its interval is a gain, and every user who has a value with the reference
+    has one with the model.
     """
     p = np.array([np.nan if each.p is None else each.p for each in measured], dtype=np.float64)
     return [
@@ -288,22 +284,14 @@ def decide_success(measured: Sequence[MeasuredDifference], *, confidence: float)
             **vars(each)
             | {
                 "p_adjusted": float(adjusted),
-                "better": bool(adjusted < 1 - confidence) and _has_gain(each) and not each.n_lost,
+                "better": (each.gain_low or 0.0) > 0 and not each.n_lost,
             }
         )
         for each, adjusted in zip(measured, holm(p), strict=True)
     ]
 
 
-def _has_gain(measured: MeasuredDifference) -> bool:
-    """True if there is a gain; for sign flips, if the whole interval is a gain."""
-    end = measured.gain_low if measured.test == "sign_flips" else measured.gain
-    return (end or 0.0) > 0
-
-
-def _guardrail_outcome(
-    measured: MeasuredDifference, margin: float | None, test: MarginTest | None
-) -> Outcome:
+def _guardrail_outcome(measured: MeasuredDifference, margin: float | None) -> Outcome:
     if measured.identical:
         return "pass"
     if measured.n_unlisted is not None:
@@ -312,11 +300,8 @@ def _guardrail_outcome(
     if margin is None or low is None or high is None:
         return "undecided"
     if low > -margin:
-        is_confirmed = test is None or test.is_above(-margin)
-        return "pass" if is_confirmed and not measured.n_lost else "undecided"
-    if high < -margin and (test is None or test.is_below(-margin)):
-        return "worse"
-    return "undecided"
+        return "undecided" if measured.n_lost else "pass"
+    return "worse" if high < -margin else "undecided"
 
 
 def _outcome(

@@ -1,14 +1,17 @@
 """Compute the inputs of a gate: differences to the baseline, over all users and in segments."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.differences import compute_differences, compute_swap_intervals
+from concord.metrics_core.comparison.differences import compare_pairs, compute_swap_errors
+from concord.metrics_core.comparison.families import decide_differences
 from concord.metrics_core.comparison.gate import decide, decide_guardrail
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.min_effect import to_absolute
+from concord.metrics_core.comparison.min_effect import Effect, margin_interval, to_absolute
 from concord.metrics_core.comparison.segment_groups import (
     GroupValues,
     group_items,
@@ -27,8 +30,10 @@ from concord.metrics_core.results.gate import (
 )
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.floating_point import difference, scale_of
-from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_test
-from concord.metrics_core.stats.sign_flip_test import MarginTest
+from concord.metrics_core.stats.mean_interval import NO_INTERVAL
+from concord.metrics_core.stats.paired_difference import UNTESTED, Interval, PairedTest
+from concord.metrics_core.stats.paired_test import UserValues, paired_test
+from concord.metrics_core.stats.randomization_test import JackknifeError
 
 _TEST: Mapping[str, Literal["t", "sign_flips", "jackknife", "none"]] = {
     "t": "t",
@@ -39,11 +44,18 @@ _TEST: Mapping[str, Literal["t", "sign_flips", "jackknife", "none"]] = {
 
 
 @dataclass(frozen=True)
-class _MarginInput:
-    """A measured difference, and its sign-flip test against a margin if few users differ."""
+class _Tested:
+    """A difference, and its test; that of a metric over all users has a jackknife error."""
 
     measured: MeasuredDifference
-    margin_test: MarginTest | None
+    test: PairedTest
+    jackknife: Callable[[float], Interval] | None = None
+
+    def interval(self, effect: Effect, mean: float, confidence: float) -> tuple[Interval, float]:
+        """Return the interval, and the margin as a number; see `margin_interval`."""
+        if self.jackknife is None:
+            return margin_interval(self.test, effect, mean, confidence)
+        return self.jackknife(confidence), to_absolute(effect, mean)
 
 
 GateMetrics = tuple[list[Guardrail], list[MeasuredDifference]]  # guardrails, and success metrics
@@ -72,19 +84,25 @@ def gate_models(config: ComparisonConfig, models: Iterable[str]) -> list[str]:
     return [model for model in names if model != config.baseline]
 
 
-def compute_gate_differences(inputs: ComparisonInput, gate: Gate) -> list[Difference]:
-    """Return the differences that a gate needs, if no comparison has computed them."""
+def compare_lists_of_gate(inputs: ComparisonInput, gate: Gate) -> list[Difference]:
+    """Return the differences of the gate's metrics over all users, if no comparison has them."""
     config = inputs.config
-    labels = [label for label in config.labels if str(label) in gate.labels]
-    return compute_differences(
-        replace(inputs, config=replace(config, labels=labels, adjustment="holm"))
+    labels = [x for x in config.labels if str(x) in gate.labels and x.metric.is_aggregate]
+    inputs = replace(inputs, config=replace(config, labels=labels))
+    n_models = len(inputs.models)
+    return decide_differences(
+        config, compare_pairs(inputs), reference=config.baseline, n_models=n_models
     )
 
 
 def measure_gate_metrics(
     inputs: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
 ) -> dict[str, GateMetrics]:
-    """Return model -> its guardrails, of all users and then of segments, and success metrics."""
+    """Return model -> its guardrails, of all users and then of segments, and success metrics.
+
+    All guardrails must hold, so each has an interval at the confidence of the comparison. One of
+    m success metrics is enough, so the intervals of these have the level 1 - α / m.
+    """
     config = inputs.config
     reference = inputs.models[config.baseline]
     over_all = _overall_differences(inputs, gate, models, pairs)
@@ -98,80 +116,110 @@ def measure_gate_metrics(
         for name, group_values in segmented:
             margin = gate.segments[name][group_values.text]
             for segment in group_values.values:
-                margin_input = _segment_difference(inputs, name, group_values, segment, model)
-                if margin_input is not None:
-                    mean = or_nan(margin_input.measured.reference)
-                    guardrails.append(_guardrail(config, margin_input, margin, mean))
-        results[model] = guardrails, [over_all[model, label].measured for label in gate.success]
+                tested = _segment_difference(inputs, name, group_values, segment, model)
+                if tested is not None:
+                    mean = or_nan(tested.measured.reference)
+                    guardrails.append(_guardrail(config, tested, margin, mean))
+        success = [over_all[model, label] for label in gate.success]
+        m = sum(each.measured.p is not None for each in success)
+        level = 1 - config.alpha / max(m, 1)
+        results[model] = (
+            guardrails,
+            [
+                with_interval(each.measured, each.interval(0.0, math.nan, level)[0])
+                for each in success
+            ],
+        )
     return results
 
 
+def with_interval(measured: MeasuredDifference, interval: Interval) -> MeasuredDifference:
+    """Return a measured difference with an interval."""
+    return replace(measured, ci_low=or_none(interval[0]), ci_high=or_none(interval[1]))
+
+
 def _guardrail(
-    config: ComparisonConfig, margin_input: _MarginInput, setting: Margin, reference: float
+    config: ComparisonConfig, tested: _Tested, setting: Margin, reference: float
 ) -> Guardrail:
-    measured = margin_input.measured
-    effect = config.min_effects[measured.label] if setting == MIN_EFFECT else setting
-    margin = or_none(to_absolute(effect, reference))
-    return decide_guardrail(measured, setting, margin, margin_input.margin_test)
+    effect = config.min_effects[tested.measured.label] if setting == MIN_EFFECT else setting
+    interval, margin = tested.interval(effect, reference, config.confidence)
+    return decide_guardrail(with_interval(tested.measured, interval), setting, or_none(margin))
 
 
 def _overall_differences(
     inputs: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
-) -> dict[tuple[str, str], _MarginInput]:
+) -> dict[tuple[str, str], _Tested]:
     """Return (model, label) -> the difference over all users.
 
     Metrics that have one value over all users have a jackknife interval.
     """
-    config, aligned = inputs.config, inputs.aligned
     labels = [parse(text) for text in dict.fromkeys([*gate.guardrails, *gate.success])]
-    differences_of = {(pair.a, pair.label): pair for pair in pairs if pair.b == config.baseline}
-    intervals = compute_swap_intervals(inputs, labels, models)
-    margin_inputs: dict[tuple[str, str], _MarginInput] = {}
+    of_lists = [label for label in labels if label.metric.is_aggregate]
+    tested = _list_differences(inputs, of_lists, models, pairs)
+    config, aligned = inputs.config, inputs.aligned
     for label in labels:
-        text, upwards = str(label), label.metric.higher_is_better
-        columns: dict[str, UserValues] = {}
-        if not label.metric.is_aggregate:
-            clusters = aligned.clusters_for(label, config.conventions)
-            bounds = label.bounds(config.conventions)
-            undefined = label.conventions(config.conventions).undefined
-            columns = {
-                model: UserValues(column, clusters, bounds)
-                for model, column in aligned.values(text, undefined).items()
-            }
+        if label.metric.is_aggregate:
+            continue
+        values = aligned.values(str(label), label.conventions(config.conventions).undefined)
+        clusters = aligned.clusters_for(label, config.conventions)
+        bounds = label.bounds(config.conventions)
+        columns = {m: UserValues(column, clusters, bounds) for m, column in values.items()}
+        for model in models:
+            sides = columns[model], columns[config.baseline]
+            tested[model, str(label)] = _test(inputs, label, model, sides)
+    return tested
+
+
+def _list_differences(
+    inputs: ComparisonInput,
+    labels: Sequence[Label],
+    models: Sequence[str],
+    pairs: Sequence[Difference],
+) -> dict[tuple[str, str], _Tested]:
+    """Return (model, label) -> the difference of a metric over all users."""
+    differences_of = {(p.a, p.label): p for p in pairs if p.b == inputs.config.baseline}
+    errors = compute_swap_errors(inputs, labels, models)
+    tested = {}
+    for label in labels:
+        text, scale = str(label), scale_of(label.bounds(inputs.config.conventions))
         for model in models:
             pair = differences_of[model, text]
-            both = (columns[model], columns[config.baseline]) if columns else None
-            margin_test = None
-            if both and pair.test == "sign_flips":
-                paired = paired_test(*both, confidence=config.confidence)
-                margin_test = paired.margin_test(higher_is_better=upwards, alpha=config.alpha)
-            measured = _measured(inputs, label, model, pair, both)
-            if pair.test == "swap" and pair.n_nonzero >= MIN_DIFFERING_USERS:
-                scale = scale_of(label.bounds(config.conventions))
-                low, high = (difference(end, 0.0, scale) for end in intervals[text, model])
-                measured = replace(measured, ci_low=low, ci_high=high)
-            margin_inputs[model, text] = _MarginInput(measured, margin_test)
-    return margin_inputs
+            measured = replace(
+                measured_difference(label, pair), n_unlisted=_count_unlisted(inputs, model)
+            )
+            has_interval = pair.test == "swap" and pair.n_nonzero >= MIN_DIFFERING_USERS
+            interval = partial(_rounded, errors.get((text, model)), scale) if has_interval else None
+            tested[model, text] = _Tested(measured, UNTESTED, interval)
+    return tested
 
 
-def _measured(
-    inputs: ComparisonInput,
-    label: Label,
-    model: str,
-    test: Difference | PairedTest,
-    sides: tuple[UserValues, UserValues] | None,
-) -> MeasuredDifference:
-    """Return a tested difference to the baseline; no sides for a metric over all users."""
-    return replace(
+def _rounded(error: JackknifeError | None, scale: float, confidence: float) -> Interval:
+    if error is None:
+        return NO_INTERVAL
+    low, high = (difference(end, 0.0, scale) for end in error.interval(confidence))
+    return low, high
+
+
+def _test(
+    inputs: ComparisonInput, label: Label, model: str, sides: tuple[UserValues, UserValues]
+) -> _Tested:
+    """Return the test of a model against the baseline."""
+    reference = sides[1]
+    test = paired_test(*sides, confidence=inputs.config.confidence, share_of=reference)
+    unlisted = _count_unlisted(inputs, model)
+    if unlisted:
+        test = test.as_not_comparable()
+    measured = replace(
         measured_difference(label, test),
-        n_lost=_count_lost(*sides) if sides else 0,
-        n_requests=_shared_requests(*sides) if sides else None,
-        n_unlisted=_count_unlisted(inputs, model),
+        n_lost=_count_lost(*sides),
+        n_requests=_shared_requests(*sides),
+        n_unlisted=unlisted,
     )
+    return _Tested(measured, test)
 
 
 def measured_difference(label: Label, test: Difference | PairedTest) -> MeasuredDifference:
-    """Return a tested difference over all users who have a value with both."""
+    """Return a tested difference over all users who have a value with both, without interval."""
     return MeasuredDifference(
         label=str(label),
         higher_is_better=label.metric.higher_is_better,
@@ -180,8 +228,9 @@ def measured_difference(label: Label, test: Difference | PairedTest) -> Measured
         mean=test.mean_a,
         reference=test.mean_b,
         difference=test.difference,
-        ci_low=test.ci_low,
-        ci_high=test.ci_high,
+        ci_low=None,
+        ci_high=None,
+        standard_error=test.standard_error,
         n_users=test.n_users,
         n_nonzero=test.n_nonzero,
         n_lost=0,
@@ -223,24 +272,21 @@ def _segment_values(inputs: ComparisonInput, gate: Gate) -> Iterator[tuple[str, 
 
 def _segment_difference(
     inputs: ComparisonInput, name: str, group_values: GroupValues, segment: str, model: str
-) -> _MarginInput | None:
+) -> _Tested | None:
     """Return the difference of a model in a group; None if no user in it has a value."""
-    config = inputs.config
-    values, reference = (group_values.column(segment, each) for each in (model, config.baseline))
+    values, reference = (
+        group_values.column(segment, each) for each in (model, inputs.config.baseline)
+    )
     if not (values.n_defined or reference.n_defined):
         return None
-    pair = paired_test(values, reference, confidence=config.confidence)
-    label = parse(group_values.text)
+    tested = _test(inputs, parse(group_values.text), model, (values, reference))
     measured = replace(
-        _measured(inputs, label, model, pair, (values, reference)),
-        mean=values.mean,
-        reference=reference.mean,
+        tested.measured,
+        mean=or_none(values.mean),
+        reference=or_none(reference.mean),
         segmentation=name,
         segment=segment,
         n_without_list=group_values.count_users(segment, inputs.without_list.get(model, False))
         or None,
     )
-    margin_test = pair.margin_test(
-        higher_is_better=label.metric.higher_is_better, alpha=config.alpha
-    )
-    return _MarginInput(measured, margin_test)
+    return replace(tested, measured=measured)

@@ -1,6 +1,6 @@
 """Leaderboard: means, chances of being best, trade-offs and distributions of differences."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -51,13 +51,12 @@ def compute_scores(inputs: ComparisonInput, differences: Sequence[Difference]) -
     tests = {(pair.label, frozenset((pair.a, pair.b))): pair for pair in differences}
     for label in config.labels:
         text = str(label)
-        means = {model: models[model].mean(text) for model in inputs.compared}
-        best = _best_models(label, means, scale_of(label.bounds(config.conventions)))
-        is_primary = text in config.primary  # every pair was compared
+        best = best_models(inputs, label)
+        is_primary = text in config.primary  # every model was compared with the best
         for model, result in models.items():
             others = [other for other in best if other != model] if is_primary else []
             against = [tests[text, frozenset((model, other))] for other in others]
-            is_close = model in best or _ties_with_a_best_model(label, model, against, config.alpha)
+            is_close = model in best or _ties_with_a_best_model(label, model, against)
             yield Score(
                 model=model,
                 label=text,
@@ -67,7 +66,10 @@ def compute_scores(inputs: ComparisonInput, differences: Sequence[Difference]) -
             )
 
 
-def _best_models(label: Label, means: Mapping[str, float | None], scale: float) -> list[str]:
+def best_models(inputs: ComparisonInput, label: Label) -> list[str]:
+    """Return the compared models with the best mean."""
+    scale = scale_of(label.bounds(inputs.config.conventions))
+    means = {model: inputs.models[model].mean(str(label)) for model in inputs.compared}
     known = {model: mean for model, mean in means.items() if mean is not None}
     if not known:
         return []
@@ -76,7 +78,7 @@ def _best_models(label: Label, means: Mapping[str, float | None], scale: float) 
 
 
 def _ties_with_a_best_model(
-    label: Label, model: str, against_best: Sequence[Difference], alpha: float
+    label: Label, model: str, against_best: Sequence[Difference]
 ) -> bool | None:
     """True if a best model is not significantly better; None if not all can be tested.
 
@@ -87,10 +89,7 @@ def _ties_with_a_best_model(
         pair.verdict in _NOT_TESTED or pair.difference is None for pair in against_best
     ):
         return None
-    return any(
-        pair.p_adjusted is None or pair.p_adjusted >= alpha or _is_ahead(label, model, pair)
-        for pair in against_best
-    )
+    return any(not pair.excludes_zero or _is_ahead(label, model, pair) for pair in against_best)
 
 
 def _is_ahead(label: Label, model: str, pair: Difference) -> bool:

@@ -1,5 +1,6 @@
 """Minimum relevant differences: numbers, or shares of the baseline's mean such as "2%"."""
 
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.errors import Location, Problem, SettingNames
 from concord.metrics_core.metrics.label import Label, suggest_label, to_result_spelling
+from concord.metrics_core.stats.paired_difference import Interval, PairedTest
 
 Effect = float | str
 Effects = Effect | Mapping[str, Effect]
@@ -38,11 +40,42 @@ def effect_by_label(effects: Effects, labels: Collection[str]) -> dict[str, Effe
     return {label: e if isinstance(e, str) else float(e) for label, e in by_label.items()}
 
 
-def to_absolute(effect: Effect, baseline_mean: float) -> float:
-    """Return a minimum relevant difference as a number."""
+def to_absolute(effect: Effect, mean: float) -> float:
+    """Return a minimum relevant difference as a number; `mean` is what a share is of."""
     if isinstance(effect, str):
-        return float(effect.removesuffix("%")) / 100 * abs(baseline_mean)
+        return float(effect.removesuffix("%")) / 100 * abs(mean)
     return float(effect)
+
+
+def margin_interval(
+    test: PairedTest, effect: Effect, mean: float, confidence: float
+) -> tuple[Interval, float]:
+    """Return the interval of a difference, and the number that it is compared with.
+
+    For a share of a mean that is the interval of the share, times the mean: it counts the error of
+    the mean. The number is NaN if the interval of this mean contains 0.
+
+    Parameters
+    ----------
+    test : PairedTest
+        Test of the difference.
+    effect : float or str
+        Minimum relevant difference or margin: a number, or a share such as "2%".
+    mean : float
+        The mean that a share is of.
+    confidence : float
+        Level of the interval.
+
+    Returns
+    -------
+    ((float, float), float)
+        Ends of the interval, NaN if there is none, and `effect` as a number.
+    """
+    number = to_absolute(effect, mean)
+    if not isinstance(effect, str) or not test.has_interval(confidence):
+        return test.interval(confidence), number
+    low, high = (end * abs(mean) for end in test.share_interval(confidence))
+    return (low, high), math.nan if math.isnan(low) else number
 
 
 def effect_problems(

@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from concord.metrics_core.comparison.aligned import AlignedValues, align
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.min_effect import to_absolute
+from concord.metrics_core.comparison.min_effect import margin_interval
 from concord.metrics_core.evaluation.panel import Definition, changed_conventions, panel
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
@@ -19,17 +17,16 @@ from concord.metrics_core.results.comparison_parts import (
     PanelEntry,
     or_nan,
 )
-from concord.metrics_core.stats.adjustment import adjust
 from concord.metrics_core.stats.floating_point import difference, scale_of
 from concord.metrics_core.stats.paired_test import paired_tests
-from concord.metrics_core.stats.verdict import model_pairs, verdict
+from concord.metrics_core.stats.verdict import verdict
 
 PINNED = "as configured"
 TOP = 2
 
 
 def compute_panels(inputs: ComparisonInput, differences: Sequence[Difference]) -> list[PanelEntry]:
-    """Return one entry per primary label, with verdicts by Holm; empty without a panel."""
+    """Return one entry per primary label, with verdicts; empty without a panel."""
     if not inputs.config.panel:
         return []
     tables = {
@@ -53,15 +50,15 @@ def _panel_entry(
     first, *others = definitions.definitions
     means = {model: result.mean(text) for model, result in inputs.models.items()}
     values = inputs.aligned.values(text, label.conventions(config.conventions).undefined)
-    family = [d.p for d in differences if d.primary and d.label != text]
-    verdicts = _verdicts(inputs, first, values, means, aligned=inputs.aligned, family=family)
+    levels = {d.a: d.level for d in differences if d.vs_baseline and d.label == text}
+    verdicts = _verdicts(inputs, first, values, means, aligned=inputs.aligned, levels=levels)
     pinned = _panel_definition(config, first, means, verdicts, None)
     rows = [pinned]
     for definition in others:
         means = _definition_means(inputs, definition)
         undefined = label.conventions(definition.conventions).undefined
         values = aligned.values(definition.column, undefined)
-        verdicts = _verdicts(inputs, definition, values, means, aligned=aligned, family=family)
+        verdicts = _verdicts(inputs, definition, values, means, aligned=aligned, levels=levels)
         rows.append(_panel_definition(config, definition, means, verdicts, pinned))
     excluded = tuple(ExcludedPreset(name, why) for name, why in definitions.excluded.items())
     return PanelEntry(text, tuple(_merge(rows)), excluded)
@@ -86,14 +83,15 @@ def _verdicts(
     means: Mapping[str, float | None],
     *,
     aligned: AlignedValues,
-    family: Sequence[float | None],
+    levels: Mapping[str, float],
 ) -> dict[str, parts.Verdict]:
-    """Return the verdicts against the baseline under a definition, by Holm.
+    """Return the verdicts against the baseline under a definition.
 
-    `family` are the p-values of the other primary labels.
+    `levels` are those of the models' intervals under the configured conventions.
     """
     label, config = definition.label, inputs.config
-    pairs = model_pairs(list(means), config.baseline)
+    pairs = [(model, config.baseline) for model in levels]
+    effect = config.min_effects[str(label)]
     results = paired_tests(
         values,
         pairs,
@@ -101,27 +99,25 @@ def _verdicts(
         clusters=aligned.clusters_for(label, definition.conventions),
         bounds=label.bounds(definition.conventions),
         unlisted=inputs.unlisted,
+        share_of=config.baseline if isinstance(effect, str) else None,
     )
     if is_pooled(label, definition.conventions):
         results = [
             result.with_means(or_nan(means[a]), or_nan(means[b]))
             for (a, b), result in zip(pairs, results, strict=True)
         ]
-    p = np.array([*(r.p for r in results), *map(or_nan, family)], dtype=np.float64)
-    adjusted = adjust(p, np.ones(len(p), dtype=bool))
-    effect = to_absolute(config.min_effects[str(label)], or_nan(means[config.baseline]))
-    return {
-        a: verdict(
+    mean = or_nan(means[config.baseline])
+    verdicts = {}
+    for (model, _), result in zip(pairs, results, strict=True):
+        interval, margin = margin_interval(result, effect, mean, levels[model])
+        verdicts[model] = verdict(
             result,
-            p_adjusted,
-            alpha=config.alpha,
-            min_effect=effect,
+            interval,
+            alpha=1 - levels[model],
+            min_effect=margin,
             higher_is_better=label.metric.higher_is_better,
-            tests=int(np.count_nonzero(~np.isnan(p))),
         )
-        for (a, b), result, p_adjusted in zip(pairs, results, adjusted.tolist(), strict=False)
-        if b == config.baseline
-    }
+    return verdicts
 
 
 def _panel_definition(

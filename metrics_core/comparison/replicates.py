@@ -28,9 +28,10 @@ from concord.metrics_core.results.replicates import (
     Replicates,
 )
 from concord.metrics_core.results.text_format import metric_decimals
-from concord.metrics_core.stats.adjustment import adjust
+from concord.metrics_core.stats.adjustment import benjamini_hochberg, holm
 from concord.metrics_core.stats.paired_test import UserValues
 from concord.metrics_core.stats.replicates import (
+    OrderReversals,
     ReplicateEstimate,
     ReplicateValues,
     VarianceEstimate,
@@ -39,7 +40,8 @@ from concord.metrics_core.stats.replicates import (
     replicates_needed,
     users_needed,
 )
-from concord.metrics_core.stats.verdict import difference_standard_error, interval_verdict
+from concord.metrics_core.stats.simultaneous import discovery_alpha
+from concord.metrics_core.stats.verdict import interval_verdict
 
 _FIXED_USERS = VarianceEstimate(0.0, 2)
 
@@ -52,7 +54,7 @@ def compute_replicates(
     if not config.replicates:
         return None, []
     replicated_scores: list[ReplicatedScore] = []
-    differences: list[ReplicatedDifference] = []
+    measured: list[_Measured] = []
     outliers: list[DataWarning] = []
     is_nested = False
     for label in config.labels:  # only the values of one label are in memory at a time
@@ -60,7 +62,7 @@ def compute_replicates(
         label_scores = [each for each in scores if each.label == str(label)]
         label_pairs = [each for each in pairs if each.label == str(label)]
         replicated_scores += replicated_label.scores(label_scores)
-        differences += replicated_label.pairs(label_pairs)
+        measured += replicated_label.pairs(label_pairs)
         outliers += replicated_label.outliers(metric_decimals(label_pairs, label_scores))
         is_nested = is_nested or replicated_label.is_nested
     over_replicates = Replicates(
@@ -68,7 +70,7 @@ def compute_replicates(
         paired=config.paired_replicates,
         nested=is_nested,
         scores=tuple(replicated_scores),
-        pairs=tuple(_with_verdicts(config, differences, pairs)),
+        pairs=tuple(_decide(config, measured, len(inputs.models) - 1)),
     )
     return over_replicates, _one_per_replicate(outliers)
 
@@ -132,11 +134,11 @@ class _ReplicatedLabel:
                     ci_high=high,
                 )
 
-    def pairs(self, pairs: Sequence[Difference]) -> Iterator[ReplicatedDifference]:
+    def pairs(self, pairs: Sequence[Difference]) -> Iterator["_Measured"]:
         for pair in pairs:
             a, b = self.values[pair.a], self.values[pair.b]
             if max(a.n, b.n) > 1:
-                yield self._replicated_difference(pair, a, b)
+                yield self._measure(pair, a, b)
 
     def outliers(self, digits: int) -> Iterator[DataWarning]:
         """Warn of replicates that are far from the others of their model on a primary label.
@@ -174,48 +176,21 @@ class _ReplicatedLabel:
     def _is_paired(self, a: str, b: str) -> bool:
         return self.config.paired_replicates and self.values[a].n == self.values[b].n
 
-    def _replicated_difference(
-        self, pair: Difference, a: ReplicateValues, b: ReplicateValues
-    ) -> ReplicatedDifference:
+    def _measure(self, pair: Difference, a: ReplicateValues, b: ReplicateValues) -> "_Measured":
         is_paired = self._is_paired(pair.a, pair.b)
         sources = [a.minus(b)] if is_paired else [each for each in (a, b) if each.n > 1]
         difference = or_nan(pair.difference)
         users = VarianceEstimate(math.nan, pair.n_users)
-        if is_comparable := pair.verdict != "not_comparable":
-            error = difference_standard_error(pair, self.config.confidence)
-            users = self._user_variance(error, pair.n_users, *sources)
-        estimate = ReplicateEstimate(
-            difference,
-            users,
-            tuple(each.variance_of_mean for each in sources),
-        )
-        low, high = estimate.interval(self.config.confidence)
-        reversals = order_reversals(a, b, difference, paired=is_paired)
-        is_open = low <= 0 <= high
-        return ReplicatedDifference(
-            label=pair.label,
-            a=pair.a,
-            b=pair.b,
-            vs_baseline=pair.vs_baseline,
-            primary=pair.primary,
-            n_replicates_a=a.n,
-            n_replicates_b=b.n,
+        if pair.verdict != "not_comparable":
+            users = self._user_variance(pair.standard_error, pair.n_users, *sources)
+        variances = tuple(each.variance_of_mean for each in sources)
+        return _Measured(
+            pair,
+            ReplicateEstimate(difference, users, variances),
+            order_reversals(a, b, difference, paired=is_paired),
+            (a.n, b.n),
+            1 if self.label.metric.higher_is_better else -1,
             over_users=self.has_user_values,
-            replicates_df=estimate.replicate_variance.n - 1,
-            difference=pair.difference,
-            ci_low=low,
-            ci_high=high,
-            p=estimate.p,
-            p_adjusted=None,
-            verdict="no_interval",
-            share=estimate.replicate_share,
-            n_reversed=reversals.count,
-            n_pairs=reversals.n_pairs,
-            chance=reversals.probability if is_comparable else None,
-            users_needed=users_needed(estimate, self.config.confidence) if is_open else None,
-            replicates_needed=replicates_needed(estimate, self.config.confidence)
-            if is_open
-            else None,
         )
 
     def _user_variance(
@@ -240,34 +215,75 @@ def _one_per_replicate(outliers: Sequence[DataWarning]) -> list[DataWarning]:
     return list(warnings.values())
 
 
-def _with_verdicts(
-    config: ComparisonConfig,
-    differences: Sequence[ReplicatedDifference],
-    pairs: Sequence[Difference],
-) -> Iterator[ReplicatedDifference]:
-    """Yield differences with verdicts and adjusted p-values.
+@dataclass(frozen=True)
+class _Measured:
+    """The difference of a pair over replicates, before its family has a level."""
 
-    Those on primary labels are adjusted by Holm, all others by Benjamini and Hochberg.
+    pair: Difference
+    estimate: ReplicateEstimate
+    reversals: OrderReversals
+    n_replicates: tuple[int, int]
+    sign: int
+    over_users: bool
+
+    def decide(self, level: float, p_adjusted: float) -> ReplicatedDifference:
+        """Return the difference with its interval, and what it says."""
+        pair, estimate = self.pair, self.estimate
+        low, high = estimate.interval(level)
+        is_open = low <= 0 <= high
+        verdict = pair.verdict if pair.ci_low is None else "no_interval"
+        if not math.isnan(low):
+            gain_low, gain_high = sorted((self.sign * low, self.sign * high))
+            verdict = interval_verdict(gain_low, gain_high, min_effect=or_nan(pair.min_effect))
+        is_comparable = pair.verdict != "not_comparable"
+        return ReplicatedDifference(
+            label=pair.label,
+            a=pair.a,
+            b=pair.b,
+            vs_baseline=pair.vs_baseline,
+            primary=pair.primary,
+            n_replicates_a=self.n_replicates[0],
+            n_replicates_b=self.n_replicates[1],
+            over_users=self.over_users,
+            replicates_df=estimate.replicate_variance.n - 1,
+            difference=pair.difference,
+            ci_low=low,
+            ci_high=high,
+            level=level,
+            p=estimate.p,
+            p_adjusted=p_adjusted,
+            verdict=verdict,
+            share=estimate.replicate_share,
+            n_reversed=self.reversals.count,
+            n_pairs=self.reversals.n_pairs,
+            chance=self.reversals.probability if is_comparable else None,
+            users_needed=users_needed(estimate, level) if is_open else None,
+            replicates_needed=replicates_needed(estimate, level) if is_open else None,
+        )
+
+
+def _decide(
+    config: ComparisonConfig, measured: Sequence[_Measured], n_models: int
+) -> Iterator[ReplicatedDifference]:
+    """Yield the differences in their order, with intervals that hold together.
+
+    The families are those of the differences over users. Each of m primary comparisons has the
+    level 1 - α / m (Bonferroni).
     """
-    pair_of = {(pair.label, pair.a, pair.b): pair for pair in pairs}
-    primary = np.array([each.primary for each in differences], dtype=bool)
-    p = np.array([or_nan(each.p) for each in differences], dtype=np.float64)
-    labels = {str(label): label for label in config.labels}
-    for each, p_adjusted in zip(differences, adjust(p, primary).tolist(), strict=True):
-        pair = pair_of[each.label, each.a, each.b]
-        if each.ci_low is None or each.ci_high is None:
-            yield replace(each, verdict=pair.verdict) if pair.ci_low is None else each
-        else:
-            sign = 1 if labels[each.label].metric.higher_is_better else -1
-            low, high = sorted((sign * each.ci_low, sign * each.ci_high))
-            verdict = interval_verdict(
-                sign * or_nan(each.difference),
-                low,
-                high,
-                significant=p_adjusted < config.alpha,
-                min_effect=or_nan(pair.min_effect),
-            )
-            yield replace(each, p_adjusted=p_adjusted, verdict=verdict)
+    p = np.array([each.estimate.p for each in measured], dtype=np.float64)
+    adjusted, alphas = np.full((2, len(measured)), config.alpha)
+    families: dict[tuple[bool, bool], list[int]] = {}
+    for row, each in enumerate(measured):
+        is_one_family = not each.pair.primary or config.family == "all"
+        key = each.pair.primary, is_one_family or each.pair.vs_baseline
+        families.setdefault(key, []).append(row)
+    alpha = config.family_alpha(n_models)
+    for (is_primary, _), rows in families.items():
+        m = max(int(np.count_nonzero(~np.isnan(p[rows]))), 1)
+        adjusted[rows] = (holm if is_primary else benjamini_hochberg)(p[rows])
+        alphas[rows] = alpha / m if is_primary else discovery_alpha(p[rows], config.alpha)
+    for each, alpha, p_adjusted in zip(measured, alphas.tolist(), adjusted.tolist(), strict=True):
+        yield each.decide(1 - alpha, p_adjusted)
 
 
 def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, ModelResult]:

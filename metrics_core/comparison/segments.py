@@ -8,7 +8,7 @@ import numpy as np
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.min_effect import to_absolute
+from concord.metrics_core.comparison.min_effect import Effect, margin_interval
 from concord.metrics_core.comparison.segment_groups import (
     QUESTIONS,
     GroupValues,
@@ -30,7 +30,9 @@ from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.adjustment import benjamini_hochberg
 from concord.metrics_core.stats.bootstrap import bootstrap_p, percentile_interval, weighted_means
 from concord.metrics_core.stats.floating_point import differences as rounded_differences
-from concord.metrics_core.stats.paired_test import UNTESTED, PairedTest, UserValues, paired_tests
+from concord.metrics_core.stats.paired_difference import UNTESTED, PairedTest
+from concord.metrics_core.stats.paired_test import UserValues, paired_tests
+from concord.metrics_core.stats.simultaneous import discovery_alpha
 from concord.metrics_core.stats.verdict import verdict
 
 
@@ -43,6 +45,7 @@ class _CellTest:
     model: str
     column: UserValues
     paired: PairedTest
+    p_adjusted: float = math.nan
 
 
 def _segment_cells(
@@ -54,7 +57,8 @@ def _segment_cells(
 ) -> list[SegmentCell]:
     """Return one cell per label, group and model.
 
-    p-values are adjusted by Benjamini and Hochberg over all cells.
+    p-values are adjusted by Benjamini and Hochberg over all cells, and all intervals of
+    differences have the level that belongs to the number of their findings.
 
     Parameters
     ----------
@@ -67,8 +71,9 @@ def _segment_cells(
     """
     tests = [test for each in labels for test in _cell_tests(config, each, unlisted)]
     p = np.array([test.paired.p for test in tests], dtype=np.float64)
+    alpha = discovery_alpha(p, config.alpha)
     return [
-        _build_cell(config, test, p_adjusted, overall, without_list)
+        _build_cell(config, replace(test, p_adjusted=p_adjusted), alpha, overall, without_list)
         for test, p_adjusted in zip(tests, benjamini_hochberg(p).tolist(), strict=True)
     ]
 
@@ -85,6 +90,7 @@ def _cell_tests(
             clusters=group_values.clusters,
             bounds=group_values.bounds,
             unlisted=unlisted,
+            share_of=config.baseline if isinstance(_effect(config, group_values), str) else None,
         )
         paired = dict(zip(others, results, strict=True))
         for model in values:
@@ -95,7 +101,7 @@ def _cell_tests(
 def _build_cell(
     config: ComparisonConfig,
     test: _CellTest,
-    p_adjusted: float,
+    alpha: float,
     overall: Mapping[tuple[str, str], Difference],
     without_list: Mapping[str, Bools],
 ) -> SegmentCell:
@@ -104,6 +110,10 @@ def _build_cell(
     is_tested = test.model != config.baseline
     pair = overall.get((group_values.text, test.model))
     has_other_sign = pair is not None and or_nan(pair.difference) * paired.difference < 0
+    baseline = group_values.column(test.segment, config.baseline)
+    interval, min_effect = margin_interval(
+        paired, _effect(config, group_values), baseline.mean, 1 - alpha
+    )
     return SegmentCell(
         label=group_values.text,
         segment=test.segment,
@@ -113,30 +123,29 @@ def _build_cell(
         ci_high=high,
         n_users=test.column.n_defined,
         difference=paired.difference,
-        diff_low=paired.ci_low,
-        diff_high=paired.ci_high,
+        diff_low=interval[0],
+        diff_high=interval[1],
+        level=1 - alpha,
         n_nonzero=paired.n_nonzero if is_tested else None,
-        p_adjusted=p_adjusted,
+        p_adjusted=test.p_adjusted,
         verdict=verdict(
             paired,
-            p_adjusted,
-            alpha=config.alpha,
-            min_effect=_min_effect(config, test),
+            interval,
+            alpha=alpha,
+            min_effect=min_effect,
             higher_is_better=group_values.label.metric.higher_is_better,
         )
         if is_tested and group_values.label is not None
         else None,
-        is_reversed=p_adjusted < config.alpha and has_other_sign,
+        is_reversed=has_other_sign and (interval[0] > 0 or interval[1] < 0),
         n_without_list=group_values.count_users(test.segment, without_list.get(test.model, False))
         or None,
     )
 
 
-def _min_effect(config: ComparisonConfig, test: _CellTest) -> float:
+def _effect(config: ComparisonConfig, group_values: GroupValues) -> Effect:
     """Return the minimum relevant difference of the label, or else of the first primary label."""
-    text = test.group_values.text
-    effect = config.min_effects.get(text, config.min_effects[config.primary[0]])
-    return to_absolute(effect, test.group_values.column(test.segment, config.baseline).mean)
+    return config.min_effects.get(group_values.text, config.min_effects[config.primary[0]])
 
 
 # Minimum number of users in a group for its gap to be computed. Tiny groups tend to have the

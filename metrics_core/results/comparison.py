@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.errors import InputError, refuse
@@ -24,6 +24,7 @@ from concord.metrics_core.results.comparison_parts import (
     Segmentation,
     Tradeoff,
     Unit,
+    Winner,
 )
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.rendering import render_document, render_sentences, write_document
@@ -69,6 +70,9 @@ class Comparison(BaseResult):
         Percentiles of users' differences to the baseline, per primary metric and model.
     best : tuple of BestChance
         Probability of the best mean, per primary metric and model.
+    winners : tuple of Winner
+        The leader of each primary metric, if it was chosen from several models, with an estimate
+        that allows for this choice.
     tradeoffs : tuple of Tradeoff
         Metrics beyond accuracy against the first primary metric.
     segments : tuple of Segmentation
@@ -87,6 +91,10 @@ class Comparison(BaseResult):
         The input tables with their hashes, and the versions of programs.
     replicates : Replicates or None
         Models with replicates; None if every model was trained once.
+    family : {'baseline', 'all'}
+        The comparisons of primary metrics whose intervals hold together.
+    tried : int or None
+        Number of models that were tried on these users, if it was configured.
     unit : Unit or None
         The evaluated unit; None if it is a user.
     words : dict or None
@@ -116,6 +124,7 @@ class Comparison(BaseResult):
     panel: tuple[PanelEntry, ...] = ()
     distributions: tuple[Distribution, ...] = ()
     best: tuple[BestChance, ...] = ()
+    winners: tuple[Winner, ...] = ()
     tradeoffs: tuple[Tradeoff, ...] = ()
     segments: tuple[Segmentation, ...] = ()
     warnings: tuple[DataWarning, ...] = ()
@@ -125,6 +134,8 @@ class Comparison(BaseResult):
     conventions: PinnedConventions = NO_CONVENTIONS
     provenance: Provenance = NO_PROVENANCE
     replicates: Replicates | None = None
+    family: Literal["baseline", "all"] = "baseline"
+    tried: int | None = field(default=None, metadata=OMIT_IF_NONE)
     unit: Unit | None = field(default=None, metadata=OMIT_IF_NONE)
     words: Mapping[str, str] | None = field(default=None, metadata=OMIT_IF_NONE)
 
@@ -307,6 +318,10 @@ class Comparison(BaseResult):
             for label in self.labels
         }
 
+    def winner(self, label: str) -> Winner | None:
+        """Return the leader of a primary label that was chosen from several models."""
+        return next((each for each in self.winners if each.label == label), None)
+
     def difference(self, a: str, b: str, label: str) -> Difference | None:
         """Return model a minus model b, mirrored if b minus a was computed; None if neither was."""
         return _find_pair(self._by_names, a, b, label)
@@ -317,7 +332,7 @@ class Comparison(BaseResult):
 
     @cached_property
     def primary_pairs(self) -> list[Difference]:
-        """Differences of all primary labels: the family whose p-values are adjusted together."""
+        """Differences of all primary labels."""
         return [pair for pair in self.pairs if pair.primary]
 
     def leaders(self, label: str) -> list[str]:

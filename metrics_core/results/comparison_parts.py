@@ -121,8 +121,16 @@ class Difference(FiniteNumbers):
 
     Attributes
     ----------
+    ci_low, ci_high : float or None
+        The interval that the verdict rests on. For a `min_effect` that is a share of the baseline's
+        mean: the interval of the difference as a share of this mean, times the mean.
+    level : float
+        Confidence level of this interval alone. Those of a family hold together: with the
+        comparison's confidence on primary labels, else with its false coverage rate.
+    single_low, single_high : float or None
+        The interval of this comparison alone, at the comparison's confidence.
     relative : float or None
-        The difference as a share of b's mean.
+        The difference as a share of b's mean; None if this mean may be 0.
     effect_size : float or None
         The difference in standard deviations of users' differences.
     better, equal, worse : float or None
@@ -134,9 +142,13 @@ class Difference(FiniteNumbers):
         True if the interval depends on few of them.
     p, p_adjusted : float or None
         p-values of the paired t test (`test: t`), of sign flips if few users differ (`sign_flips`),
-        or of swapped lists (`swap`).
-    adjustment : str
-        `holm` or `max_t` for primary labels, `bh` for others.
+        or of swapped lists (`swap`); adjusted by Holm in a family of primary labels, else by
+        Benjamini and Hochberg. No verdict rests on them.
+    min_effect : float or None
+        None if it is a share of a mean that may be 0.
+    detectable : float or None
+        The smallest true difference that these users show with a probability of 80 %, on primary
+        labels.
     """
 
     label: str
@@ -149,6 +161,10 @@ class Difference(FiniteNumbers):
     difference: float | None
     ci_low: float | None
     ci_high: float | None
+    level: float
+    single_low: float | None
+    single_high: float | None
+    standard_error: float | None
     relative: float | None
     effect_size: float | None
     better: float | None
@@ -161,9 +177,16 @@ class Difference(FiniteNumbers):
     p_adjusted: float | None
     p_wilcoxon: float | None
     test: str
-    adjustment: str
     min_effect: float | None
+    detectable: float | None
     verdict: Verdict
+
+    @property
+    def excludes_zero(self) -> bool:
+        """True if the interval does not contain 0, or a test without one found a difference."""
+        if self.ci_low is None or self.ci_high is None:
+            return self.verdict in {"better_without_interval", "worse_without_interval"}
+        return self.ci_low > 0 or self.ci_high < 0
 
     def mirrored(self) -> "Difference":
         """Return the difference b minus a."""
@@ -177,9 +200,14 @@ class Difference(FiniteNumbers):
             difference=difference,
             ci_low=negated(self.ci_high),
             ci_high=negated(self.ci_low),
+            single_low=negated(self.single_high),
+            single_high=negated(self.single_low),
             effect_size=negated(self.effect_size),
             relative=difference / mean
-            if difference is not None and mean is not None and mean > 0
+            if self.relative is not None
+            and difference is not None
+            and mean is not None
+            and mean > 0
             else None,
             better=self.worse,
             worse=self.better,
@@ -280,6 +308,27 @@ class Distribution:
 
 
 @dataclass(frozen=True)
+class Winner(FiniteNumbers):
+    """The best of several models on a primary label, and what its choice adds to its difference.
+
+    Attributes
+    ----------
+    n_models : int
+        The models that it was chosen from, all compared with the baseline.
+    difference : float or None
+        Observed difference to the baseline.
+    corrected : float or None
+        Estimate that allows for the choice of the best.
+    """
+
+    label: str
+    model: str
+    n_models: int
+    difference: float | None
+    corrected: float | None
+
+
+@dataclass(frozen=True)
 class BestChance(FiniteNumbers):
     """The share of resamples of the users in which a model has the best mean."""
 
@@ -330,6 +379,8 @@ class SegmentCell(FiniteNumbers):
 
     Attributes
     ----------
+    diff_low, diff_high : float or None
+        Interval of the difference, on which the verdict rests, at `level`; as for `Difference`.
     p_adjusted : float or None
         By Benjamini and Hochberg over the cells of the segmentation.
     is_reversed : bool
@@ -348,6 +399,7 @@ class SegmentCell(FiniteNumbers):
     difference: float | None
     diff_low: float | None
     diff_high: float | None
+    level: float
     n_nonzero: int | None
     p_adjusted: float | None
     verdict: Verdict | None

@@ -60,7 +60,11 @@ class MeasuredDifference(FiniteNumbers):
     segmentation, segment : str or None
         None over all users.
     ci_low, ci_high : float or None
-        Two-sided interval at the gate's confidence.
+        Two-sided interval: of a guardrail at the gate's confidence, of one of m success metrics at
+        1 - α / m. For a margin that is a share of the reference's mean: the interval of the
+        difference as a share of this mean, times the mean.
+    standard_error : float or None
+        Of the difference; None for a metric over all users.
     n_nonzero : int
         Users with different values; for a metric with one value over all users, with different
         lists.
@@ -90,6 +94,7 @@ class MeasuredDifference(FiniteNumbers):
     difference: float | None
     ci_low: float | None
     ci_high: float | None
+    standard_error: float | None
     n_users: int
     n_nonzero: int
     n_lost: int
@@ -145,7 +150,7 @@ class Guardrail(MeasuredDifference):
     margin_setting : str
         The margin as written: `0.005`, `2%`, `min_effect`.
     margin : float or None
-        The margin as a number; None if it is a share of a mean that does not exist.
+        The margin as a number; None if it is a share of a mean that does not exist or may be 0.
     revision : str or None
         The revision that lacks the label, or has it under other conventions.
     departure : str or None
@@ -168,7 +173,7 @@ class Guardrail(MeasuredDifference):
 class Success(MeasuredDifference):
     """A success metric: at least one of them must be better.
 
-    p-values are adjusted by Holm over the success metrics of a model.
+    Its interval decides. p-values are adjusted by Holm over the success metrics of a model.
     """
 
     p_adjusted: float | None

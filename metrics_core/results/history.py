@@ -21,6 +21,8 @@ class Change(FiniteNumbers):
 
     Attributes
     ----------
+    ci_low, ci_high : float or None
+        Interval at `level`, on which the verdict rests; as for `Difference`.
     p_adjusted : float or None
         Adjusted over the models and labels, or by Benjamini and Hochberg over the labels and
         segments of a segmentation.
@@ -36,6 +38,7 @@ class Change(FiniteNumbers):
     difference: float | None
     ci_low: float | None
     ci_high: float | None
+    level: float
     relative: float | None = None
     n_users: int
     n_nonzero: int

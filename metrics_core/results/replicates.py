@@ -51,6 +51,8 @@ class ReplicatedDifference(FiniteNumbers):
         Degrees of freedom of the variance between replicates.
     over_users : bool
         True if the interval covers new users too; False for a metric with one value over all users.
+    level : float
+        Confidence level of this interval alone; as for `Difference`.
     share : float or None
         Share of the variance of the difference that is due to replicates.
     n_reversed, n_pairs : int
@@ -75,6 +77,7 @@ class ReplicatedDifference(FiniteNumbers):
     difference: float | None
     ci_low: float | None
     ci_high: float | None
+    level: float
     p: float | None
     p_adjusted: float | None
     verdict: Verdict

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -17,111 +16,14 @@ from concord.metrics_core.stats.floating_point import (
     difference,
     differences,
     exact_mean,
+    exact_sum,
     exact_sum_of_blocks,
     is_close,
     scale_of,
 )
-from concord.metrics_core.stats.mean_interval import (
-    equal_values_interval,
-    mean_interval,
-    t_quantile,
-    t_test_p,
-)
-from concord.metrics_core.stats.sign_flip_test import MarginTest, SignFlips, smallest_p
-
-TestKind = Literal["t", "sign_flips", "swap", "none"]
-
-
-@dataclass(frozen=True)
-class PairedTest:
-    """Model a against model b on the users for whom both have a value; NaN for what is undefined.
-
-    Attributes
-    ----------
-    mean_a, mean_b, difference : float
-        Means over these users, and mean_a - mean_b.
-    n_users : int
-        Number of these users.
-    n_nonzero : int
-        Users with different values; for a metric over all users, users with different lists.
-    above, equal, below : float
-        Shares of users with a > b, a = b and a < b.
-    ci_low, ci_high : float
-        Confidence interval of the difference.
-    effect_size : float
-        Cohen's d_z: the difference in standard deviations of the users' differences.
-    p : float
-        Two-sided p-value of `test`.
-    test : {"t", "sign_flips", "swap", "none"}
-        Kind of the test.
-    standard_error : float
-        Standard error of the difference.
-    flips : SignFlips or None
-        Sign-flip test of the differences if fewer than 30 users differ.
-    is_comparable : bool
-        False if a model lacks the lists of most users; then there is no interval and no test.
-    """
-
-    mean_a: float
-    mean_b: float
-    difference: float
-    n_users: int
-    n_nonzero: int
-    above: float = math.nan
-    equal: float = math.nan
-    below: float = math.nan
-    ci_low: float = math.nan
-    ci_high: float = math.nan
-    effect_size: float = math.nan
-    p: float = math.nan
-    test: TestKind = "t"
-    standard_error: float = math.nan
-    flips: SignFlips | None = field(default=None, compare=False, repr=False)
-    is_comparable: bool = True
-
-    @property
-    def smallest_p(self) -> float:
-        """Smallest p-value that is possible with this number of differing users."""
-        return smallest_p(self.n_nonzero) if self.test == "sign_flips" else 0.0
-
-    def margin_test(self, *, higher_is_better: bool, alpha: float) -> MarginTest | None:
-        """Return one-sided sign-flip tests of a's gain at alpha / 2; None if many users differ."""
-        if self.flips is None:
-            return None
-        return MarginTest(self.flips if higher_is_better else self.flips.negated, alpha / 2)
-
-    @property
-    def relative(self) -> float:
-        """Difference / mean_b; NaN if mean_b <= 0."""
-        return self.difference / self.mean_b if self.mean_b > 0 else math.nan
-
-    @property
-    def caution(self) -> bool:
-        """True if there is an interval, but fewer than 30 users differ.
-
-        Simulated coverage of a nominal 95 % t interval of a sparse difference: about 0.73 with 2
-        users who differ, 0.81 with 6, 0.92 with 20, 0.96 with 100.
-        """
-        return not math.isnan(self.ci_low) and self.n_nonzero < MIN_T_TEST_USERS
-
-    def with_means(self, mean_a: float, mean_b: float) -> "PairedTest":
-        """Return the difference of two means over all users, without interval and test."""
-        return PairedTest(
-            mean_a=mean_a,
-            mean_b=mean_b,
-            difference=difference(mean_a, mean_b),
-            n_users=self.n_users,
-            n_nonzero=self.n_nonzero,
-            test="none",
-            is_comparable=self.is_comparable,
-        )
-
-    def as_not_comparable(self) -> "PairedTest":
-        """Return the same means without interval and test."""
-        return replace(self.with_means(self.mean_a, self.mean_b), is_comparable=False)
-
-
-UNTESTED = PairedTest(math.nan, math.nan, math.nan, 0, 0, test="none")
+from concord.metrics_core.stats.mean_interval import mean_interval, t_test_p
+from concord.metrics_core.stats.paired_difference import PairedTest, Reference
+from concord.metrics_core.stats.sign_flip_test import SignFlips
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +49,12 @@ class UserValues:
         """(users,) True for each value that is not NaN."""
         return ~np.isnan(self.values)
 
+    def where(self, selected: Bools) -> "UserValues":
+        """Return the values of some users; NaN for the others."""
+        if not (self.defined & ~selected).any():
+            return self
+        return replace(self, values=np.where(selected, self.values, np.nan))
+
     @cached_property
     def n_defined(self) -> int:
         """Number of users with a value."""
@@ -156,6 +64,15 @@ class UserValues:
     def mean(self) -> float:
         """Mean over all users, or units, with a value."""
         return exact_mean(self.values[self.defined]) if self.clusters is None else self._ratio.value
+
+    @cached_property
+    def standard_error(self) -> float:
+        """Standard error of the mean; NaN for fewer than two users."""
+        if self.clusters is not None:
+            return self._ratio.standard_error
+        n, deviations = self.n_defined, self.values[self.defined] - self.mean
+        squares = exact_sum(deviations * deviations)
+        return math.sqrt(squares / (n - 1) / n) if n > 1 else math.nan
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Return the confidence interval of the mean."""
@@ -182,6 +99,7 @@ def paired_tests(
     clusters: Clusters | None = None,
     bounds: Bounds = UNBOUNDED,
     unlisted: Collection[str] = (),
+    share_of: str | None = None,
 ) -> list[PairedTest]:
     """Return `paired_test` of each pair of models (a, b) on one metric.
 
@@ -192,13 +110,15 @@ def paired_tests(
     pairs : sequence of (str, str)
         Models a and b.
     confidence : float
-        Level of the intervals, such as 0.95.
+        Highest confidence at which a test may be significant, such as 0.95.
     clusters : Clusters, optional
         User and weight of each value; by default each user has one value and weight 1.
     bounds : (float, float)
         Lowest and highest value of the metric.
     unlisted : collection of str
         Models that lack the lists of most users; their pairs are not tested.
+    share_of : str, optional
+        Model whose mean differences are shares of, if intervals of shares are needed.
 
     Returns
     -------
@@ -206,15 +126,21 @@ def paired_tests(
         One per pair, in the same order.
     """
     columns = {model: UserValues(column, clusters, bounds) for model, column in values.items()}
-    tests = [paired_test(columns[a], columns[b], confidence=confidence) for a, b in pairs]
+    reference = None if share_of is None else columns[share_of]
+    tests = [
+        paired_test(columns[a], columns[b], confidence=confidence, share_of=reference)
+        for a, b in pairs
+    ]
     return [
         test.as_not_comparable() if a in unlisted or b in unlisted else test
         for (a, b), test in zip(pairs, tests, strict=True)
     ]
 
 
-def paired_test(a: UserValues, b: UserValues, *, confidence: float) -> PairedTest:
-    """Return mean(a - b) ± t · sd(a - b) / √n over the users for whom both have a value.
+def paired_test(
+    a: UserValues, b: UserValues, *, confidence: float, share_of: UserValues | None = None
+) -> PairedTest:
+    """Return the test of mean(a - b) over the users for whom both have a value.
 
     The p-value is that of the t test if 30 or more users differ, else that of `SignFlips`. If so
     few users differ that no outcome could be significant, there is neither p-value nor interval.
@@ -222,37 +148,40 @@ def paired_test(a: UserValues, b: UserValues, *, confidence: float) -> PairedTes
     of the users changes no bit.
     """
     if a.clusters is not None:
-        return _clustered_test(a, b, a.clusters, confidence)
+        return _clustered_test(a, b, a.clusters, confidence, share_of)
     scale = scale_of(a.bounds, a.values, b.values)
     blocks, n = _nonzero_differences(a.values, b.values, scale)
     n_nonzero = sum(map(len, blocks))
     above = sum(int(np.count_nonzero(block > 0)) for block in blocks)
-    mean_a, mean_b = a.mean, b.mean
     if not n == a.n_defined == b.n_defined:
         both = a.defined & b.defined
-        mean_a, mean_b = (
-            each.mean if n == each.n_defined else exact_mean(each.values[both]) for each in (a, b)
-        )
+        a, b = (each.where(both) for each in (a, b))
     mean_difference = exact_sum_of_blocks(blocks) / n if n else math.nan
-    result = _without_p(mean_a, mean_b, mean_difference, (above, n - n_nonzero, n_nonzero - above))
+    result = _without_p(a.mean, b.mean, mean_difference, (above, n - n_nonzero, n_nonzero - above))
     if n_nonzero < min_differing_for(1 - confidence):
         return result
     blocks = [block for block in blocks if len(block)]
     lowest, highest = min(map(np.min, blocks)), max(map(np.max, blocks))
-    if n_nonzero == n and difference(highest, lowest, scale) == 0:  # no variance
-        result = _with_equal_differences(result, confidence, a.bounds)
-    else:
-        error = _standard_deviation(blocks, result) / math.sqrt(n)
-        result = _with_interval(result, error, n, confidence, a.bounds)
-    if n_nonzero >= MIN_T_TEST_USERS:
-        return result
-    return _with_sign_flips(
-        result, SignFlips(np.concatenate(blocks), np.ones(n_nonzero), np.ones(n - n_nonzero))
-    )
+    is_constant = n_nonzero == n and difference(highest, lowest, scale) == 0
+    error = 0.0 if is_constant else _standard_deviation(blocks, result) / math.sqrt(n)
+    result = _tested(result, error, n, a.bounds)
+    is_few = n_nonzero < MIN_T_TEST_USERS
+    result = replace(result, error_b=b.standard_error)
+    if is_few or share_of is not None:
+        diff = differences(a.values, b.values, scale)
+        if share_of is not None:
+            covariance = _covariance(share_of.values - share_of.mean, diff - mean_difference)
+            moments = share_of.mean, share_of.standard_error, covariance
+            result = _with_reference(result, moments, diff, share_of.values)
+    return _with_sign_flips(result, diff, np.ones(len(diff))) if is_few else result
 
 
 def _clustered_test(
-    a: UserValues, b: UserValues, clusters: Clusters, confidence: float
+    a: UserValues,
+    b: UserValues,
+    clusters: Clusters,
+    confidence: float,
+    share_of: UserValues | None,
 ) -> PairedTest:
     """Return the test over the units for which both have a value.
 
@@ -264,30 +193,59 @@ def _clustered_test(
     ratio = clusters.ratio(diff)
     sums = np.where(is_close(ratio.numerator, np.zeros(ratio.n), scale), 0.0, ratio.numerator)
     n, above, below = ratio.n, int((sums > 0).sum()), int((sums < 0).sum())
-    mean_a, mean_b = (
-        clusters.ratio(np.where(missing, np.nan, each.values)).value for each in (a, b)
-    )
+    of_a, of_b = (clusters.ratio(np.where(missing, np.nan, each.values)) for each in (a, b))
     mean_difference = ratio.value if above + below else ratio.value * 0.0
-    result = _without_p(mean_a, mean_b, mean_difference, (above, n - above - below, below))
+    result = _without_p(of_a.value, of_b.value, mean_difference, (above, n - above - below, below))
     if result.n_nonzero < min_differing_for(1 - confidence):
         return result
     user_means = sums / ratio.denominator
-    if difference(user_means.max(), user_means.min(), scale) == 0:
-        result = _with_equal_differences(result, confidence, a.bounds)
-    else:
-        result = _with_interval(
-            result, ratio.standard_error, ratio.effective_users, confidence, a.bounds
-        )
+    is_constant = difference(user_means.max(), user_means.min(), scale) == 0
+    error = 0.0 if is_constant else ratio.standard_error
+    result = _tested(result, error, ratio.effective_users, a.bounds)
+    result = replace(result, error_b=of_b.standard_error)
+    if share_of is not None:
+        base = clusters.ratio(np.where(missing, np.nan, share_of.values))
+        covariance = _covariance(base.jackknife_errors, ratio.jackknife_errors)
+        moments = base.value, base.standard_error, covariance
+        result = _with_reference(result, moments, sums, base.numerator)
     if result.n_nonzero >= MIN_T_TEST_USERS:
         return result
-    differs = sums != 0
-    return _with_sign_flips(
-        result, SignFlips(sums[differs], ratio.denominator[differs], ratio.denominator[~differs])
-    )
+    return _with_sign_flips(result, sums, ratio.denominator)
 
 
-def _with_sign_flips(result: PairedTest, flips: SignFlips) -> PairedTest:
-    return replace(result, test="sign_flips", flips=flips, p=flips.p)
+def _with_sign_flips(result: PairedTest, diff: Floats, weights: Floats) -> PairedTest:
+    """Add the sign flips of (users,) differences with weights; NaN does not count."""
+    flips = _sign_flips(diff, weights)
+    p = result.p if result.standard_error == 0 else flips.p
+    return replace(result, test="sign_flips", flips=flips, p=p)
+
+
+def _with_reference(
+    result: PairedTest, moments: tuple[float, float, float], diff: Floats, values: Floats
+) -> PairedTest:
+    """Add the mean that shares are taken of.
+
+    `moments` are this mean, its standard error and its covariance with the difference; `diff` and
+    `values` are differences and the reference's values by user.
+    """
+    mean, standard_error, covariance = moments
+    sign = math.copysign(1.0, mean)
+    flips = None
+    if result.n_nonzero < MIN_T_TEST_USERS:
+        flips = _sign_flips(diff, sign * np.nan_to_num(values))
+    return replace(result, reference=Reference(abs(mean), standard_error, sign * covariance, flips))
+
+
+def _sign_flips(diff: Floats, weights: Floats) -> SignFlips:
+    differs, is_equal = np.nan_to_num(diff) != 0, diff == 0
+    return SignFlips(diff[differs], weights[differs], weights[is_equal])
+
+
+def _covariance(errors_a: Floats, errors_b: Floats) -> float:
+    """Return the covariance of two means from the deviations of users; NaN does not count."""
+    products = errors_a * errors_b
+    products = products[~np.isnan(products)]
+    return exact_sum(products) / (len(products) - 1) / len(products)
 
 
 def _nonzero_differences(a: Floats, b: Floats, scale: float) -> tuple[list[Floats], int]:
@@ -303,32 +261,16 @@ def _nonzero_differences(a: Floats, b: Floats, scale: float) -> tuple[list[Float
     return blocks, n
 
 
-def _with_equal_differences(result: PairedTest, confidence: float, bounds: Bounds) -> PairedTest:
-    """Add p = 2^(1 - n), and an interval if the metric is bounded; all differences are equal."""
-    n, width = result.n_users, bounds[1] - bounds[0]
-    p = math.ldexp(1.0, 1 - n)
-    if not math.isfinite(width) or abs(result.difference) > width:
-        return replace(result, p=p)
-    low, high = equal_values_interval(result.difference, n, confidence, (-width, width))
-    return replace(result, ci_low=low, ci_high=high, p=p)
-
-
-def _with_interval(
-    result: PairedTest, standard_error: float, n: float, confidence: float, bounds: Bounds
+def _tested(
+    result: PairedTest, standard_error: float, effective_users: float, bounds: Bounds
 ) -> PairedTest:
-    """Add effect size, p-value and t interval with n - 1 degrees of freedom, clipped to bounds."""
-    mean, width = result.difference, bounds[1] - bounds[0]
-    half = t_quantile(n, confidence) * standard_error
-    low, high = mean - half, mean + half
-    if math.isfinite(width) and abs(mean) <= width:
-        low, high = max(low, -width), min(high, width)
+    """Add the error and p-value of the t test; p = 2^(1 - n) if all differences are equal."""
+    p = math.ldexp(1.0, 1 - result.n_users)
+    if standard_error > 0:
+        p = t_test_p(effective_users, result.difference / standard_error)
+    width = bounds[1] - bounds[0]
     return replace(
-        result,
-        ci_low=low,
-        ci_high=high,
-        effect_size=mean / (standard_error * math.sqrt(result.n_users)),
-        p=t_test_p(n, mean / standard_error),
-        standard_error=standard_error,
+        result, p=p, standard_error=standard_error, effective_users=effective_users, width=width
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS
-from concord.metrics_core.stats.mean_interval import t_quantile
+from concord.metrics_core.stats.paired_difference import PairedTest
 
 MIN_COUNT = 2  # users, or replicates: a variance needs two
 MAX_USERS = 10**12
@@ -56,14 +56,11 @@ class VarianceComponents:
         return math.sqrt(self.sd_users * self.sd_users + self.sd_residual * self.sd_residual)
 
 
-def variance_from_interval(
-    low: float | None, high: float | None, n_users: int, confidence: float
-) -> VarianceComponents | None:
-    """Return sd = half-width · √n / t(n - 1) of a t interval; None without an interval."""
-    if low is None or high is None or math.isnan(low):
+def variance_from_error(standard_error: float | None, n_users: int) -> VarianceComponents | None:
+    """Return sd = standard error · √n; None without an error above 0."""
+    if not standard_error or math.isnan(standard_error):
         return None
-    half = (high - low) / 2
-    return VarianceComponents(half * math.sqrt(n_users) / t_quantile(n_users, confidence))
+    return VarianceComponents(standard_error * math.sqrt(n_users))
 
 
 def min_users(n_users: int, n_nonzero: int | None) -> int:
@@ -100,12 +97,9 @@ def difference_claim(alpha: float) -> Claim:
     return Claim(((0.0, alpha),))
 
 
-def superiority_claim(min_effect: float, alpha: float, alpha_adjusted: float) -> Claim:
-    """Return the claim of the verdict `better`.
-
-    The difference is significant after adjustment, and its interval is above `min_effect`.
-    """
-    return Claim(((0.0, alpha_adjusted), (min_effect, alpha)))
+def superiority_claim(min_effect: float, alpha: float) -> Claim:
+    """Return the claim of the verdict `better`: the interval is above `min_effect`."""
+    return Claim(((min_effect, alpha),))
 
 
 def equivalence_claim(min_effect: float, alpha: float) -> Claim:
@@ -314,6 +308,22 @@ def smallest_effect(
         middle = (low + high) / 2
         low, high = (low, middle) if has_power(middle) else (middle, high)
     return high
+
+
+POWER = 0.8  # of the differences that texts name
+
+
+def detectable_difference(test: PairedTest, alpha: float) -> float:
+    """Return the smallest true difference whose interval is above 0 with probability 0.8.
+
+    It takes the standard error as known. NaN without one.
+    """
+    if not test.standard_error > 0:
+        return math.nan
+    users = max(math.floor(test.effective_users), MIN_COUNT)
+    variance = VarianceComponents(test.standard_error * math.sqrt(users))
+    smallest = smallest_effect(difference_claim(alpha), variance, power=POWER, users=users)
+    return math.nan if smallest is None else smallest
 
 
 def smallest_count(is_enough: Callable[[int], bool], lowest: int, highest: int) -> int | None:

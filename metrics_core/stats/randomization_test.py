@@ -224,31 +224,32 @@ def _swap_blocks(users: Ints, resamples: int, seed: int) -> Iterator[NDArray[np.
 MAX_GROUPS = 100
 
 
-def jackknife_intervals(
+@dataclass(frozen=True)
+class JackknifeError:
+    """A difference with its standard error by jackknife over groups of users."""
+
+    difference: float
+    standard_error: float
+    groups: int
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return difference ± t · standard error with groups - 1 degrees of freedom."""
+        half = t_quantile(self.groups, confidence) * self.standard_error
+        return self.difference - half, self.difference + half
+
+
+def jackknife_errors(
     a: RecommendedItems,
     b: RecommendedItems,
     measures: Mapping[str, Measure],
     *,
     items: Items,
     k: int | None,
-    confidence: float,
-) -> dict[str, tuple[float, float]]:
-    """Return the interval (a - b) ± t · √((G - 1) / G · Σ (d₋g - mean)²) of each measure.
+) -> dict[str, JackknifeError]:
+    """Return a - b of each measure with the error √((G - 1) / G · Σ (d₋g - mean)²).
 
-    d₋g is a - b without the users of group g. There are up to 100 groups, and t has G - 1 degrees
-    of freedom. All lists of a user, of both models, are in one group, so the interval is paired.
-
-    Parameters
-    ----------
-    a, b, measures, items, k
-        As for `swap_tests`.
-    confidence : float
-        Level of the intervals.
-
-    Returns
-    -------
-    dict of str to (float, float)
-        Ends of each measure's interval; NaN for fewer than 10 users.
+    d₋g is a - b without the users of group g. There are up to 100 groups. All lists of a user, of
+    both models, are in one group, so the error is paired. Empty for fewer than 10 users.
 
     References
     ----------
@@ -257,7 +258,7 @@ def jackknife_intervals(
     users = np.unique(np.concatenate([a.owner_of(a.user), b.owner_of(b.user)]))
     groups = min(MAX_GROUPS, len(users))
     if groups < MIN_DIFFERING_USERS:
-        return dict.fromkeys(measures, (math.nan, math.nan))
+        return {}
     n_items = count_items(a, b, items)
     sides = [_GroupCounts(side, users, groups, n_items) for side in (a, b)]
 
@@ -265,14 +266,12 @@ def jackknife_intervals(
         value_a, value_b = (measure(Exposure(*side.without(group), k, items)) for side in sides)
         return value_a - value_b
 
-    quantile = t_quantile(groups, confidence)
-    intervals = {}
+    errors = {}
     for name, measure in measures.items():
-        estimate = statistic(measure, None)
         replicates = np.array([statistic(measure, group) for group in range(groups)])
-        half = quantile * _jackknife_error(replicates)
-        intervals[name] = (estimate - half, estimate + half)
-    return intervals
+        error = _jackknife_error(replicates)
+        errors[name] = JackknifeError(statistic(measure, None), error, groups)
+    return errors
 
 
 def _jackknife_error(replicates: Floats) -> float:

@@ -1,4 +1,4 @@
-"""Sign-flip tests of the differences of few users, without a normal approximation."""
+"""Sign-flip test and interval of the differences of few users, without a normal approximation."""
 
 import math
 from dataclasses import dataclass
@@ -6,36 +6,44 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS
 from concord.metrics_core.stats.floating_point import round_to_grid
 
 DRAWS = 100_000
 MAX_EXACT_USERS = 16  # up to this number, all combinations of signs are enumerated
-_MAX_WEIGHTS = 200  # distinct weights of users without a difference
-_TOLERANCE = 1e-9  # of equal sums, relative to the sum of all absolute values
+_MAX_WEIGHTS = 16  # distinct weights of users without a difference; neighbours share their mean
+_TOLERANCE = 1e-9  # of sums that count as 0, relative to the sum of all absolute values
 
 
 @dataclass(frozen=True, eq=False)
 class SignFlips:
-    """Sign-flip test (paired permutation test) of the mean difference of independent users.
+    """Sign-flip test (paired permutation test) of a mean difference of independent users.
 
-    If the differences are symmetric about 0, all combinations of their signs are equally likely.
-    The p-value is the share of combinations whose sum is at least as extreme as the observed one:
-    of all 2ⁿ combinations up to 16 users, else (1 + count) / (1 + 100,000) of seeded draws.
+    If the differences from the mean m are symmetric, all combinations of their signs are equally
+    likely. A combination is at least as far above m as the observed one exactly if the mean of the
+    users whose sign it flips is at most m. So the p-value of `mean <= m` is the share of all
+    subsets of users whose mean is at most m, and the interval runs from the α/2 quantile of the
+    means of subsets to their 1 - α/2 quantile (Hartigan). The empty subset counts on both sides.
+
+    All subsets of up to 16 differing users are enumerated; of more, 100,000 seeded ones are drawn
+    and p = (1 + count) / (1 + 100,000). Users without a difference are always drawn.
 
     Parameters
     ----------
     differing : (n,) float64
         Differences other than 0; with clusters, the sum of each user.
     weights : (n,) float64
-        Weight of each of these users in the mean: 1, or the number of units.
+        Weight of each of these users in the mean: 1, the number of units, or the baseline's value
+        if the mean is a share of the baseline's.
     equal : (m,) float64
         Weights of the users whose difference is 0.
 
     References
     ----------
     Fisher (1935), The Design of Experiments, section 21.
+    Hartigan (1969), Journal of the American Statistical Association 64(328), 1303-1317
+    (means of subsets).  doi:10.1080/01621459.1969.10501057
     Smucker, Allan & Carterette (2007), CIKM, 623-632 (in retrieval).
     doi:10.1145/1321440.1321528
     """
@@ -46,95 +54,109 @@ class SignFlips:
 
     @cached_property
     def p(self) -> float:
-        """Two-sided p-value of the null hypothesis mean = 0."""
-        return _sign_flip_p(self.differing, (), two_sided=True)
+        """Two-sided p-value of the null hypothesis mean = 0: twice the smaller one-sided one."""
+        sums = self._subset_sums
+        n_extreme = min(np.count_nonzero(sums <= 0), np.count_nonzero(sums >= 0))
+        if self._is_exact:
+            return min(2.0 * float(n_extreme) / len(sums), 1.0)
+        return min(2.0 * (1 + float(n_extreme)) / (1 + len(sums)), 1.0)
 
-    def p_above(self, margin: float) -> float:
-        """Return the one-sided p-value of the null hypothesis mean <= margin.
-
-        NaN if users without a difference have more than 200 distinct weights.
-        """
-        if margin == 0:
-            return _sign_flip_p(self.differing, (), two_sided=False)
-        weights, counts = np.unique(self.equal, return_counts=True)
-        if len(weights) > _MAX_WEIGHTS:
-            return math.nan
-        groups = zip((-margin * weights).tolist(), counts.tolist(), strict=True)
-        return _sign_flip_p(self.differing - margin * self.weights, tuple(groups), two_sided=False)
-
-    def p_below(self, margin: float) -> float:
-        """Return the one-sided p-value of the null hypothesis mean >= margin."""
-        return self.negated.p_above(-margin)
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """Return the means that no one-sided test rejects at α/2; infinite where all are kept."""
+        sums, weights = self._subset_sums, self._subset_weights
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = np.where(weights > 0, sums / weights, np.copysign(np.inf, sums))
+        is_empty = (weights <= 0) & (sums == 0)
+        n = len(sums)
+        # the number of subsets on the rejected side that still rejects
+        n_allowed = math.floor(n * alpha / 2 if self._is_exact else (1 + n) * alpha / 2 - 1)
+        if n_allowed < 0:
+            return -math.inf, math.inf
+        low = np.partition(np.where(is_empty, -np.inf, means), n_allowed)[n_allowed]
+        high = np.partition(np.where(is_empty, np.inf, means), n - 1 - n_allowed)[n - 1 - n_allowed]
+        ends = float(low), float(high)
+        return ends if self._sign > 0 else (-ends[1], -ends[0])
 
     @property
-    def negated(self) -> "SignFlips":
-        """The test of b - a."""
-        return SignFlips(-self.differing, self.weights, self.equal)
+    def _is_exact(self) -> bool:
+        return len(self.differing) <= MAX_EXACT_USERS
 
+    @cached_property
+    def _sign(self) -> int:
+        """-1 if the mean is negative: a - b and b - a have the same subsets."""
+        return -1 if self.differing.sum() < 0 else 1
 
-@dataclass(frozen=True)
-class MarginTest:
-    """One-sided sign-flip tests of a gain against margins, at one level."""
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """Order of the differing users, which does not depend on that of the rows."""
+        signed = self._sign * self.differing
+        return np.lexsort((self.weights, signed, np.abs(signed)))
 
-    flips: SignFlips
-    level: float
+    @cached_property
+    def _subset_sums(self) -> Floats:
+        """(subsets,) exact sums of the differences of each subset."""
+        values = self._sign * self.differing[self._order]
+        values = round_to_grid(values[:, np.newaxis], max_weight=1)[:, 0]
+        sums = _subsets(len(values)) @ values
+        sums[np.abs(sums) <= _TOLERANCE * np.abs(values).sum()] = 0.0
+        return np.asarray(sums)
 
-    def is_above(self, margin: float) -> bool:
-        """True if the mean gain is significantly above a margin."""
-        return self.flips.p_above(margin) <= self.level
-
-    def is_below(self, margin: float) -> bool:
-        """True if the mean gain is significantly below a margin."""
-        return self.flips.p_below(margin) <= self.level
+    @cached_property
+    def _subset_weights(self) -> Floats:
+        """(subsets,) sums of the weights of each subset, with users without a difference."""
+        grid = np.concatenate([self.weights[self._order], *_group_means(self.equal)])
+        grid = round_to_grid(grid[:, np.newaxis], max_weight=1 + len(self.equal))[:, 0]
+        weights = _subsets(len(self.differing)) @ grid[: len(self.differing)]
+        groups = zip(grid[len(self.differing) :], _group_counts(self.equal), strict=True)
+        for number, (weight, n) in enumerate(groups):
+            weights = weights + weight * _numbers_drawn(n, number, len(weights))
+        return np.asarray(weights)
 
 
 def smallest_p(n_differing: int) -> float:
     """Return the smallest possible two-sided p-value: 2^(1 - n), at least that of the draws."""
     p = math.ldexp(1.0, 1 - n_differing)
-    return p if n_differing <= MAX_EXACT_USERS else max(p, 1 / (1 + DRAWS))
+    return p if n_differing <= MAX_EXACT_USERS else max(p, 2 / (1 + DRAWS))
 
 
-def _sign_flip_p(
-    values: Floats, groups: tuple[tuple[float, int], ...], *, two_sided: bool
-) -> float:
-    """Return the p-value of the sum of values and of groups (value, count) of equal values."""
-    count = len(values) + sum(n for _, n in groups)
-    is_exact = count <= MAX_EXACT_USERS
-    if is_exact:
-        values = np.concatenate([values, *(np.full(n, value) for value, n in groups)])
-        groups = ()
-    joined = np.concatenate([values, [value for value, _ in groups]])
-    joined = round_to_grid(joined[:, np.newaxis], max_weight=max(count, 1))[:, 0]
-    values, group_values = joined[: len(values)], joined[len(values) :]
-    # Sorted sizes: the result does not depend on the order of users or of models.
-    sizes = np.sort(np.abs(values))
-    signs = _all_signs(len(values)) if is_exact else _drawn_signs()[:, : len(values)]
-    sums, observed, size = signs @ sizes, values.sum(), sizes.sum()
-    for group, (value, (_, n)) in enumerate(zip(group_values, groups, strict=True)):
-        sums = sums + value * _sums_of_signs(n, group)
-        observed, size = observed + n * value, size + n * abs(value)
-    if two_sided:
-        sums, observed = np.abs(sums), abs(observed)
-    n_extreme = int(np.count_nonzero(sums >= observed - _TOLERANCE * size))
-    return n_extreme / len(sums) if is_exact else (1 + n_extreme) / (1 + len(sums))
+def _subsets(n_users: int) -> Floats:
+    """Return (subsets, users) 1 for users in a subset, else 0."""
+    return _all_subsets(n_users) if n_users <= MAX_EXACT_USERS else _drawn_subsets()[:, :n_users]
 
 
 @cache
-def _all_signs(n_users: int) -> Floats:
-    """Return (combinations, users) signs: all 2ⁿ combinations."""
-    combination = np.arange(1 << n_users, dtype=np.uint32)[:, np.newaxis]
-    return np.where((combination >> np.arange(n_users, dtype=np.uint32)) & 1, 1.0, -1.0)
+def _all_subsets(n_users: int) -> Floats:
+    """Return all 2ⁿ subsets, each as often as makes 2¹⁶ rows."""
+    subset = np.arange(1 << MAX_EXACT_USERS, dtype=np.uint32)[:, np.newaxis]
+    return ((subset >> np.arange(n_users, dtype=np.uint32)) & 1).astype(np.float64)
 
 
 @cache
-def _drawn_signs() -> Floats:
-    """Return (draws, users) random signs, the same for all metrics and pairs of models."""
+def _drawn_subsets() -> Floats:
+    """Return random subsets, the same for all metrics and pairs of models."""
     random = np.random.Generator(np.random.PCG64(0))
     shape = (MIN_T_TEST_USERS, DRAWS)  # user by user in memory, so that few users are contiguous
-    return np.where(random.integers(0, 2, shape, dtype=np.uint8), 1.0, -1.0).T
+    return random.integers(0, 2, shape, dtype=np.uint8).astype(np.float64).T
 
 
-def _sums_of_signs(n: int, group: int) -> Floats:
-    """Return (draws,) sums of n signs: 2 Binomial(n, 1/2) - n."""
+def _groups(weights: Floats) -> list[Floats]:
+    """Return sorted weights in at most 16 groups; equal ones share a group if they are few."""
+    ordered = np.sort(weights)
+    is_new: Bools = np.diff(ordered) > 0
+    if np.count_nonzero(is_new) < _MAX_WEIGHTS:
+        return np.split(ordered, np.flatnonzero(is_new) + 1)
+    return np.array_split(ordered, _MAX_WEIGHTS)
+
+
+def _group_means(weights: Floats) -> list[Floats]:
+    return [np.array([group.mean()]) for group in _groups(weights) if len(group)]
+
+
+def _group_counts(weights: Floats) -> list[int]:
+    return [len(group) for group in _groups(weights) if len(group)]
+
+
+def _numbers_drawn(n: int, group: int, rows: int) -> Floats:
+    """Return (rows,) how many of n users are in a subset: Binomial(n, 1/2)."""
     random = np.random.Generator(np.random.PCG64(1 + group))
-    return np.asarray(2.0 * random.binomial(n, 0.5, DRAWS) - n, dtype=np.float64)
+    return random.binomial(n, 0.5, rows).astype(np.float64)

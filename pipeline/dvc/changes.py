@@ -1,13 +1,12 @@
 """Changes since an earlier revision: what is comparable, and how per-user values changed."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from concord.metrics_core.comparison.aligned import align
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.differences import PairTest, adjusted_differences
+from concord.metrics_core.comparison.families import PairTest, decide_differences
 from concord.metrics_core.comparison.inputs import unlisted_models
-from concord.metrics_core.comparison.min_effect import to_absolute
 from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.data.tables import schema_of
 from concord.metrics_core.errors import Problem, raise_problems
@@ -235,7 +234,7 @@ def changes(
 ) -> list[Change]:
     """Return the change of each label and model, now minus then, over users with both values.
 
-    P-values are adjusted by Holm over models x primary labels, by Benjamini-Hochberg over others.
+    Models x primary labels are one family, all other labels another; see `decide_differences`.
     """
     order = list(dict.fromkeys([*config.primary, *map(str, config.labels)]))
     tests = sorted(
@@ -246,7 +245,11 @@ def changes(
         ),
         key=lambda test: order.index(str(test.label)),
     )
-    return [Change.of(each) for each in adjusted_differences(config, tests)]
+    n_models = len(previous.evaluations) + 1
+    differences = decide_differences(
+        replace(config, tried=None), tests, reference=THEN, n_models=n_models
+    )
+    return [Change.of(each) for each in differences]
 
 
 def _model_tests(
@@ -278,9 +281,9 @@ def _model_tests(
             clusters=clusters,
             bounds=label.bounds(config.conventions),
             unlisted=unlisted,
+            share_of=THEN if isinstance(config.min_effects[text], str) else None,
         )
         means = [or_nan(result.mean(text)) for result in (current, previous)]
         if is_pooled(label, config.conventions) or not comparable:
             paired = paired.with_means(*means)
-        min_effect = to_absolute(config.min_effects[text], means[1])
-        yield PairTest(label, model, THEN, paired, min_effect)
+        yield PairTest(label, model, THEN, paired, config.min_effects[text], means[1])

@@ -157,6 +157,7 @@ def _worse_segments(
                         difference=cell.difference,
                         ci_low=cell.diff_low,
                         ci_high=cell.diff_high,
+                        level=cell.level,
                         n_users=cell.n_users,
                         n_nonzero=cell.n_nonzero or 0,
                         p_adjusted=cell.p_adjusted,

@@ -12,7 +12,7 @@ from concord.metrics_core.comparison.gate import (
 )
 from concord.metrics_core.comparison.gate_inputs import (
     GateMetrics,
-    compute_gate_differences,
+    compare_lists_of_gate,
     decide_against_baseline,
     measure_gate_metrics,
     measured_difference,
@@ -32,7 +32,7 @@ from concord.metrics_core.results.gate import (
     MeasuredDifference,
     UnmatchedModels,
 )
-from concord.metrics_core.stats.paired_test import UNTESTED
+from concord.metrics_core.stats.paired_difference import UNTESTED
 from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.dvc.changes import (
     NOW,
@@ -103,7 +103,7 @@ def _example(config: ComparisonConfig) -> str:
 
 
 def _against_baseline(inputs: ComparisonInput, gate: Gate) -> Decision:
-    decision = decide_against_baseline(inputs, compute_gate_differences(inputs, gate))
+    decision = decide_against_baseline(inputs, compare_lists_of_gate(inputs, gate))
     if decision is None or not decision.models:
         baseline = inputs.config.baseline
         problem = f"there is no model besides the baseline, {baseline}, to decide on"
@@ -206,7 +206,7 @@ def _checks_against_revision(
         segments={name: _without(margins, missing) for name, margins in gate.segments.items()},
         success=tuple(label for label in gate.success if label not in missing),
     )
-    differences = compute_gate_differences(inputs, comparable)
+    differences = compare_lists_of_gate(inputs, comparable)
     guardrails, success = measure_gate_metrics(inputs, comparable, [NOW], differences)[NOW]
     for name, margins in ((None, gate.guardrails), *gate.segments.items()):
         for label in filter(missing.__contains__, margins):

@@ -26,9 +26,9 @@ from concord.metrics_core.comparison.config import (
     MAX_RESAMPLES,
     MAX_SEED,
     MIN_RESAMPLES,
-    Adjustment,
     ComparisonConfig,
     ComparisonOptions,
+    Family,
     in_report_order,
 )
 from concord.metrics_core.comparison.gate import parse_gate
@@ -363,6 +363,8 @@ class Comparison(Section):
     `cases`: two models for the example users in the report, such as [als, ease]: users for whom
     the first model is furthest behind the second. [] or null: no examples. Not set: five users for
     whom the leader is furthest behind the baseline, and five for whom it is furthest ahead.
+    `family`: the comparisons of primary metrics whose intervals hold together.
+    `tried`: number of models that were tried on these users, if more than are compared.
     `max_missing_lists`: a model is not compared if a larger share of the users has no list.
     """
 
@@ -370,7 +372,8 @@ class Comparison(Section):
     primary: list[str] = Field(min_length=1, max_length=MAX_NAMES)
     confidence: SkipValidation[Annotated[float, Field(gt=ABOVE_CONFIDENCE, le=MAX_CONFIDENCE)]]
     min_effect: SkipValidation[Effect | dict[str, Effect]]
-    adjustment: SkipValidation[Adjustment]
+    family: SkipValidation[Family] = "baseline"
+    tried: SkipValidation[int | None] = None
     wilcoxon: SkipValidation[bool]
     resamples: SkipValidation[Annotated[int, Field(ge=MIN_RESAMPLES, le=MAX_RESAMPLES)]]
     seed: SkipValidation[Annotated[int, Field(ge=0, le=MAX_SEED)]]

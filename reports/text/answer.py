@@ -8,7 +8,7 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.text_format import is_or_are, join_names
 from concord.reports.text import numbers
-from concord.reports.text.tables import beats, fails_adjusted_only
+from concord.reports.text.tables import beats
 
 _MAX_NAMES = 3  # in one clause
 _TOO_FEW = ", as too few users differ"
@@ -100,16 +100,7 @@ def _label_numbers(comparison: Comparison, label: str, best: set[str]) -> str:
         )
         for pair in ([pair for pair in pairs if pair.a in best] or pairs[:1])
     ]
-    return f"{label}: {numbers.join_first(texts, _MAX_NAMES)}{_unsure_lead(comparison, label)}"
-
-
-def _unsure_lead(comparison: Comparison, label: str) -> str:
-    """Return a clause if the leader is ahead by its interval, but not by the corrected test."""
-    best, *others = top_models(comparison, label)[:2]
-    if not others:
-        return ""
-    pair = pair_of(comparison, best, others[0], label)
-    return f"; {best} leads, but not significantly" if fails_adjusted_only(pair) else ""
+    return f"{label}: {numbers.join_first(texts, _MAX_NAMES)}"
 
 
 def top_models(comparison: Comparison, label: str) -> list[str]:
@@ -123,7 +114,7 @@ def top_models(comparison: Comparison, label: str) -> list[str]:
 
 
 def pair_of(comparison: Comparison, a: str, b: str, label: str) -> Difference:
-    """Return the difference on a primary label, where every pair was compared."""
+    """Return the difference of two models, one of which is a leader or the baseline."""
     pair = comparison.difference(a, b, label)
     assert pair is not None
     return pair
@@ -232,11 +223,10 @@ def _tie(
     comparison: Comparison, models: Sequence[str], labels: Iterable[str]
 ) -> tuple[str, str] | None:
     """Return the words for models of which none beats another, and a reason; else None."""
-    verdicts = {
-        pair_of(comparison, a, b, label).verdict
-        for label in labels
-        for a, b in combinations(models, 2)
-    }
+    pairs = (
+        comparison.difference(a, b, label) for label in labels for a, b in combinations(models, 2)
+    )
+    verdicts = {pair.verdict for pair in pairs if pair is not None}
     ties = ((f"are {words}", reason) for among, words, reason in _TIES if verdicts <= among)
     return next(ties, None)
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers, tables
 from concord.reports.text.blocks import Block, TextTable
@@ -112,11 +111,6 @@ def _over_replicates(
 
 
 def legend(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
-    """Yield the meaning of the marks, and why an interval without 0 may be undecided."""
+    """Yield the meaning of the marks."""
     for mark, meaning in tables.legend(comparison, labels).items():
         yield f"{mark}: {meaning}"
-    pairs: Iterator[Difference] = (
-        pair for label in labels for pair in comparison.against_baseline(label)
-    )
-    if any(map(tables.fails_adjusted_only, pairs)):
-        yield ("undecided, though the interval excludes 0: the adjusted p value is not significant")

@@ -124,11 +124,9 @@ def _sentence(comparison: Comparison, definitions: Sequence[Definition]) -> str:
     n_same_verdicts = sum(not each.verdicts_changed for each in definitions)
     if len(comparison.models) == 1:
         return f"{total} definitions, one model: there is no ranking to change."
-    uses_holm = all(pair.adjustment != "max_t" for pair in comparison.primary_pairs)
-    correction = "" if uses_holm else ", here by Holm's correction"
     return (
         f"The order of the top two holds under {n_same_order} of {total} definitions; "
-        f"all verdicts against the baseline{correction} hold under {n_same_verdicts} of {total}."
+        f"all verdicts against the baseline hold under {n_same_verdicts} of {total}."
     )
 
 

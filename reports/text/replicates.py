@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.replicates import (
@@ -84,13 +83,7 @@ def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
         return f"neither is ahead. {evidence}"
     if pair.ci_low <= 0 <= pair.ci_high:
         return f"not significant: {best} may fall behind {rival}. {evidence} {_remedy(pair)}"
-    answer = f"yes: {best} can be expected to stay ahead of {rival}."
-    if pair.p_adjusted is not None and pair.p_adjusted >= 1 - comparison.confidence:
-        pairs = comparison.replicates.pairs if comparison.replicates else ()
-        n_tests = sum(each.p is not None and each.primary for each in pairs)
-        but = f"not after correction for {format_count(n_tests, 'comparison')}"
-        answer = f"not significant: {best} stays ahead of {rival} in a single test, but {but}."
-    return f"{answer} {evidence}"
+    return f"yes: {best} can be expected to stay ahead of {rival}. {evidence}"
 
 
 def _reversals(pair: ReplicatedDifference, comparison: Comparison) -> str:

@@ -1,6 +1,6 @@
 """Summary of a comparison: the decision, how sure it is, what it costs, how it was tested."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.errors import format_count
@@ -21,7 +21,6 @@ from concord.reports.text.numbers import (
 from concord.reports.text.quality import evaluated_users
 from concord.reports.text.verdicts import limits
 
-_ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
 _MAX_NAMES = 4
 _N_CAUTIONS = 2  # outside of the fold; warnings are never in it
 
@@ -149,10 +148,25 @@ def method_note(comparison: Comparison) -> str:
         unit, clustered = "request by request", " clustered by user"
     few = sum(row.test == "sign_flips" for row in rows)
     flips = f" {few} of {tests} rest on sign flips, as few users differ." if few else ""
+    level = confidence(comparison)
     return (
-        f"Differences are paired, {unit}, over {users} users, with {confidence(comparison)} "
-        f"intervals{clustered}. The p values of the primary metrics are adjusted for {tests} "
-        f"comparison{'s' * (tests != 1)} ({adjustment_name(comparison)}).{flips}"
+        f"Differences are paired, {unit}, over {users} users{clustered}. "
+        f"{_families(comparison, rows, level)}{flips}"
+    )
+
+
+def _families(comparison: Comparison, rows: Sequence[Difference], level: str) -> str:
+    """Return which intervals hold together, in one or two sentences."""
+    tested = [row.vs_baseline for row in rows if row.p is not None]
+    n_baseline, n_others = tested.count(True), tested.count(False)
+    if len(tested) == 1:
+        return f"The interval has {level} confidence."
+    if comparison.family == "all" or not n_others or not n_baseline:
+        return f"The intervals of {len(tested)} primary comparisons hold together with {level}."
+    return (
+        f"The intervals of {format_count(n_baseline, 'primary comparison')} with "
+        f"{comparison.baseline} hold together with {level}, and so do those of "
+        f"{format_count(n_others, 'pair')} among the others."
     )
 
 
@@ -163,12 +177,6 @@ def mean_description(comparison: Comparison) -> str:
     users = "Means over users, of each user's mean over requests"
     over = "Means over requests" if comparison.unit.mean == "requests" else users
     return f"{over}, clustered by user,"
-
-
-def adjustment_name(comparison: Comparison) -> str:
-    """Return the method of adjustment of the primary metrics' p-values."""
-    rows = comparison.primary_pairs
-    return _ADJUSTMENTS[rows[0].adjustment] if rows else ""
 
 
 def thresholds(comparison: Comparison) -> dict[str, list[str]]:

@@ -56,13 +56,6 @@ def legend(comparison: Comparison, labels: Iterable[str]) -> dict[Mark, str]:
     return {mark: meaning for mark, meaning in MEANINGS.items() if mark in used}
 
 
-def fails_adjusted_only(pair: Difference) -> bool:
-    """True if the interval excludes 0, but the adjusted p-value is not significant."""
-    low, high = pair.ci_low, pair.ci_high
-    excludes_zero = low is not None and high is not None and not low <= 0 <= high
-    return pair.verdict == "undecided" and excludes_zero
-
-
 def letters(comparison: Comparison) -> dict[str, str]:
     """Return model -> letter, in the order of the leaderboard."""
     return dict(zip(comparison.ranked, ascii_lowercase, strict=False))
@@ -150,13 +143,12 @@ def interval_strip(comparison: Comparison, row: Score) -> tuple[float, float, fl
     return low, mean, high
 
 
-def pairs_form(comparison: Comparison, label: str) -> Literal["matrix", "heat map", "none"]:
-    """Return how all pairs are shown; `none` if there are pairs with the baseline only."""
+def has_all_pairs(comparison: Comparison, label: str) -> bool:
+    """True if all pairs of several models were compared on a label."""
     others = comparison.compared_models
-    complete = all(comparison.difference(a, b, label) for a in others for b in others if a != b)
-    if len(others) == 1 or not complete:
-        return "none"
-    return "matrix" if len(comparison.ranked) < MANY_MODELS else "heat map"
+    return 1 < len(others) < MANY_MODELS - 1 and all(
+        comparison.difference(a, b, label) for a in others for b in others if a != b
+    )
 
 
 def against_baseline(comparison: Comparison, label: str) -> list[Difference]:

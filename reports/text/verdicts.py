@@ -13,6 +13,8 @@ from concord.reports.text.groups import explains, missing_list_sentences
 from concord.reports.text.numbers import confidence_level, number, signed_interval, with_details
 from concord.reports.text.segments import segment_sentences
 
+_ROUNDING = 1e-9  # of levels
+
 
 def verdict_sentences(comparison: Comparison) -> list[str]:
     """Return the decision, the differences of the best models, and what limits the verdicts."""
@@ -103,10 +105,24 @@ def absolute_difference(pair: Difference | ReplicatedDifference, comparison: Com
     decimals = comparison.decimals[pair.label]
     interval = signed_interval(pair.ci_low, pair.ci_high, decimals)
     if interval:
-        interval = f"{confidence_level(comparison.confidence)} interval {interval}"
+        interval = f"{interval_name(pair, comparison)} {interval}"
     size, side = number(abs(pair.difference), decimals), "above" if pair.difference > 0 else "below"
     amount = f"{size} {side}" if size.strip("0.") else "level with"
     return with_details(f"{amount} {pair.b}", interval)
+
+
+def interval_name(pair: Difference | ReplicatedDifference, comparison: Comparison) -> str:
+    """Return `95 % interval`; `joint 95 % interval` if those of a family hold together."""
+    joint = "joint " if pair.primary and pair.level > comparison.confidence + _ROUNDING else ""
+    return f"{joint}{confidence_level(comparison.confidence)} interval"
+
+
+def detectable(pair: Difference, comparison: Comparison) -> str:
+    """Return what the users of an undecided difference can show: `these 80 users can show 0.09`."""
+    if pair.verdict != "undecided" or pair.detectable is None:
+        return ""
+    size = number(pair.detectable, comparison.decimals[pair.label])
+    return f"these {format_count(pair.n_users, 'user')} can show {size}"
 
 
 def _reason(pair: Difference, comparison: Comparison) -> str:
@@ -125,20 +141,16 @@ def _reason(pair: Difference, comparison: Comparison) -> str:
 
 
 def _undecided_reason(pair: Difference, comparison: Comparison) -> str:
-    if pair.ci_low is not None and pair.ci_high is not None and pair.ci_low <= 0 <= pair.ci_high:
-        return "not decided, as the interval includes 0"
-    tests = sum(each.p is not None for each in comparison.primary_pairs)
-    correction = "by joint sign flips of" if pair.adjustment == "max_t" else "after correction for"
-    return f"not significant {correction} {format_count(tests, 'comparison')}"
+    if pair.ci_low is None:
+        return "not decided, as min_effect is a share of a mean that may be 0"
+    shown = detectable(pair, comparison)
+    return f"not decided, as the interval includes 0{f'; {shown}' if shown else ''}"
 
 
 def _too_few_reason(pair: Difference, comparison: Comparison) -> str:
     if not pair.n_users:
         return "no user has a value with both"
     have = "has" if pair.n_nonzero == 1 else "have"
-    tests = sum(each.p is not None or each is pair for each in comparison.primary_pairs)
-    factor = tests if pair.adjustment == "holm" else 1
-    needed = min_differing_for((1 - comparison.confidence) / max(factor, 1))
-    among = f" among {format_count(tests, 'comparison')}" if factor > 1 else ""
+    needed = min_differing_for(1 - pair.level)
     only = f"only {format_count(pair.n_nonzero, 'user')} {have} different values"
-    return f"{only}; a significant result{among} needs at least {needed}"
+    return f"{only}; a {interval_name(pair, comparison)} needs at least {needed}"

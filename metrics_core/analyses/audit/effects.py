@@ -20,7 +20,8 @@ from concord.metrics_core.analyses.audit.result import (
 from concord.metrics_core.metrics.elementary import log2
 from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.stats.floating_point import exact_mean, exact_sum
-from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
+from concord.metrics_core.stats.paired_difference import PairedTest
+from concord.metrics_core.stats.paired_test import paired_tests
 from concord.metrics_core.stats.replicates import VarianceEstimate, welch_sum
 
 N_DIVISIONS = 19
@@ -208,27 +209,24 @@ def find_reversals(
     for (a, b), test, test_without in zip(pairs, *tests, strict=True):
         if test_without.n_users < MIN_USERS or _sign(test) * _sign(test_without) >= 0:
             continue
+        (low, high), without = (each.interval(confidence) for each in (test, test_without))
         yield Reversal(
             check=check,
             label=label,
             a=a,
             b=b,
             difference=test.difference,
-            ci_low=test.ci_low,
-            ci_high=test.ci_high,
+            ci_low=low,
+            ci_high=high,
             difference_without=test_without.difference,
-            low_without=test_without.ci_low,
-            high_without=test_without.ci_high,
-            is_significant=_excludes_zero(test) and _excludes_zero(test_without),
+            low_without=without[0],
+            high_without=without[1],
+            is_significant=(low > 0 or high < 0) and (without[0] > 0 or without[1] < 0),
         )
 
 
 def _sign(pair: PairedTest) -> float:
     return math.copysign(1.0, pair.difference) if pair.difference else 0.0
-
-
-def _excludes_zero(pair: PairedTest) -> bool:
-    return pair.ci_low > 0 or pair.ci_high < 0
 
 
 def _half_width(a: Floats, b: Floats, confidence: float) -> float:

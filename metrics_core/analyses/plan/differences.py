@@ -31,9 +31,8 @@ from concord.metrics_core.stats.power import (
     smallest_effect,
     superiority_claim,
     users_needed,
-    variance_from_interval,
+    variance_from_error,
 )
-from concord.metrics_core.stats.verdict import model_pairs
 
 PerUserValues = Mapping[str, Any]  # model -> frame of per-user values, or result of `evaluate`
 
@@ -53,7 +52,9 @@ class PowerTarget:
     min_effect : float
         Minimum relevant difference.
     tests : int
-        Number of comparisons in the family of Holm's method.
+        Number of comparisons in the family.
+    family_alpha : float or None
+        Level of the comparison in its family; by default `alpha` / `tests`, Bonferroni's.
     """
 
     power: float
@@ -61,6 +62,7 @@ class PowerTarget:
     effect: float | None
     min_effect: float = 0.0
     tests: int = 1
+    family_alpha: float | None = None
 
 
 def plan_difference(
@@ -97,7 +99,7 @@ def plan_difference(
         Smallest effects, power, and numbers of users and seeds.
     """
     effect, min_effect = target.effect, target.min_effect
-    corrected_alpha = target.alpha / target.tests
+    corrected_alpha = target.family_alpha or target.alpha / target.tests
 
     def smallest(claim: Claim) -> float | None:
         if variance is None:
@@ -121,8 +123,8 @@ def plan_difference(
         return seeds_needed(claim, effect, variance, power=target.power, users=n_users)
 
     single, corrected = difference_claim(target.alpha), difference_claim(corrected_alpha)
-    better = superiority_claim(min_effect, target.alpha, corrected_alpha)
-    equivalent = equivalence_claim(min_effect or effect or 0.0, target.alpha)
+    better = superiority_claim(min_effect, corrected_alpha)
+    equivalent = equivalence_claim(min_effect or effect or 0.0, corrected_alpha)
     can_be_better = effect is not None and effect > min_effect
     by_seeds = variance if seeds is not None else None
     return PlannedDifference(
@@ -186,7 +188,11 @@ def from_comparison(
                 "is unknown"
             )
             raise refuse("metrics", problem, "name a metric that has a value for each user")
-        family = [each for each in comparison.pairs if each.primary == difference.primary]
+        family = [
+            each
+            for each in comparison.pairs
+            if each.primary == difference.primary and each.vs_baseline
+        ]
         min_effect = difference.min_effect or 0.0
         yield plan_difference(
             PowerTarget(
@@ -195,6 +201,7 @@ def from_comparison(
                 effect=to_absolute(effect or min_effect, difference.mean_b or 0.0) or None,
                 min_effect=min_effect,
                 tests=max(sum(each.p is not None for each in family), 1),
+                family_alpha=1 - difference.level,
             ),
             *_observed_variance(comparison, difference),
             label=difference.label,
@@ -211,9 +218,7 @@ def _observed_variance(
     With replicates, the plan is valid over new seeds, too.
     """
     n_users, seeds = difference.n_users, None
-    variance = variance_from_interval(
-        difference.ci_low, difference.ci_high, n_users, comparison.confidence
-    )
+    variance = variance_from_error(difference.standard_error, n_users)
     replicated = comparison.retrained(difference.a, difference.b, difference.label)
     if replicated is not None and replicated.share == 1:
         variance = None  # nested seeds: their variance includes that of the users
@@ -244,7 +249,7 @@ def from_values(
     power: float,
     confidence: float,
 ) -> Iterator[PlannedDifference]:
-    """Yield one plan per label and model, corrected for all pairs of models on all labels.
+    """Yield one plan per label and model, corrected for all models on all labels.
 
     A difference is over the users who have a value with both models. If the unit is a session,
     users are still the unit of the plan.
@@ -277,7 +282,7 @@ def from_values(
     tables = {model: _values_frame(model, value) for model, value in values.items()}
     labels = _check_labels(tables, labels)
     aligned = align({m: [table] for m, table in tables.items()}, unit_mean=_unit_mean(values))
-    pairs = model_pairs(list(tables), baseline)
+    pairs = [(model, baseline) for model in tables if model != baseline]
     tests = {
         label: paired_tests(
             aligned.values(label, "skip"),
@@ -289,18 +294,17 @@ def from_values(
     }
     n_tests = sum(not np.isnan(test.p) for label_tests in tests.values() for test in label_tests)
     for label in labels:
-        for (model, reference), test in zip(pairs, tests[label], strict=True):
-            if reference == baseline:
-                target = None if effect is None else to_absolute(effect, test.mean_b) or None
-                yield plan_difference(
-                    PowerTarget(power, 1 - confidence, target, tests=max(n_tests, 1)),
-                    variance_from_interval(test.ci_low, test.ci_high, test.n_users, confidence),
-                    test.n_users,
-                    test.n_nonzero,
-                    label=label,
-                    model=model,
-                    baseline=baseline,
-                )
+        for (model, _), test in zip(pairs, tests[label], strict=True):
+            target = None if effect is None else to_absolute(effect, test.mean_b) or None
+            yield plan_difference(
+                PowerTarget(power, 1 - confidence, target, tests=max(n_tests, 1)),
+                variance_from_error(test.standard_error, test.n_users),
+                test.n_users,
+                test.n_nonzero,
+                label=label,
+                model=model,
+                baseline=baseline,
+            )
 
 
 def _clusters(aligned: AlignedValues, label: str, values: PerUserValues) -> Clusters | None:

@@ -4,16 +4,15 @@ from collections.abc import Iterator, Mapping
 
 from concord.metrics_core.analyses.plan.result import Outlook, PlannedGuardrail, PlannedSuccess
 from concord.metrics_core.comparison.min_effect import Effect, to_absolute
-from concord.metrics_core.results.gate import Decision, Guardrail, Success
+from concord.metrics_core.results.gate import Decision, Guardrail
 from concord.metrics_core.stats.power import (
-    VarianceComponents,
     claim_power,
     difference_claim,
     min_users,
     non_inferiority_claim,
     smallest_effect,
     users_needed,
-    variance_from_interval,
+    variance_from_error,
 )
 
 
@@ -29,7 +28,7 @@ def _plan_guardrail(
     model: str, guardrail: Guardrail, confidence: float, power: float
 ) -> PlannedGuardrail:
     alpha, margin, n_users = 1 - confidence, guardrail.margin, guardrail.n_users
-    variance = _variance(guardrail, confidence)
+    variance = variance_from_error(guardrail.standard_error, n_users)
     margin_shown, probability, needed = None, None, None
     if variance is not None:
         margin_shown = smallest_effect(
@@ -59,13 +58,6 @@ def _plan_guardrail(
         margin_shown=margin_shown,
         outlook=_outlook(half_width, margin, probability, power),
     )
-
-
-def _variance(item: Guardrail | Success, confidence: float) -> VarianceComponents | None:
-    """Return the variance of users' differences; None for a metric over all users."""
-    if item.test not in {"t", "sign_flips"}:
-        return None
-    return variance_from_interval(item.ci_low, item.ci_high, item.n_users, confidence)
 
 
 def _outlook(
@@ -104,7 +96,8 @@ def plan_success(
         for success in model.success:
             n_users = success.n_users
             effect = to_absolute(effects[success.label], success.reference or 0.0)
-            variance, smallest, needed = _variance(success, decision.confidence), None, None
+            variance = variance_from_error(success.standard_error, n_users)
+            smallest, needed = None, None
             if variance is not None:
                 smallest = smallest_effect(claim, variance, power=power, users=n_users)
             if variance is not None and effect > 0:

@@ -14,10 +14,10 @@ from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS, MIN_T_TEST_USERS
-from concord.metrics_core.stats.adjustment import adjust
+from concord.metrics_core.stats.adjustment import benjamini_hochberg, holm
 from concord.metrics_core.stats.floating_point import differences, exact_mean, scale_of
 from concord.metrics_core.stats.mean_interval import mean_interval, t_test_p
-from concord.metrics_core.stats.paired_test import PairedTest
+from concord.metrics_core.stats.paired_difference import PairedTest
 from concord.metrics_core.stats.sign_flip_test import SignFlips
 from concord.metrics_core.stats.verdict import verdict
 
@@ -76,7 +76,7 @@ class LabelValues:
         n_differing = n_nonzero + int(np.count_nonzero(judge))
         test = PairedTest(means[a], means[b], powered.mean, n, n_differing)
         if not isnan(powered.ci_low):
-            test = _with_p(replace(test, ci_low=powered.ci_low, ci_high=powered.ci_high), powered)
+            test = _with_p(test, powered)
         effect = to_absolute(config.min_effects[str(self.label)], means[config.baseline])
         return PoweredPair(self.label, estimate, n_nonzero, effect, test)
 
@@ -131,7 +131,12 @@ def with_verdicts(
 ) -> Iterator[PoweredDifference]:
     """Yield the differences with adjusted p-values and verdicts, as those of a comparison."""
     primary = np.array([str(pair.label) in config.primary for pair in pairs], dtype=bool)
-    adjusted = adjust(np.array([pair.test.p for pair in pairs]), primary)
+    p = np.array([pair.test.p for pair in pairs])
+    adjusted = np.where(
+        primary,
+        holm(np.where(primary, p, np.nan)),
+        benjamini_hochberg(np.where(primary, np.nan, p)),
+    )
     n_tested = int(np.count_nonzero(~np.isnan(adjusted[primary])))
     for pair, is_primary, p_adjusted in zip(pairs, primary, adjusted, strict=True):
         yield PoweredDifference(
@@ -143,10 +148,9 @@ def with_verdicts(
             min_effect=pair.min_effect,
             verdict=verdict(
                 pair.test,
-                float(p_adjusted),
+                (pair.estimate.ci_low or nan, pair.estimate.ci_high or nan),
                 alpha=config.alpha,
                 min_effect=pair.min_effect,
                 higher_is_better=pair.label.metric.higher_is_better,
-                tests=n_tested if is_primary else 1,
             ),
         )

@@ -29,7 +29,7 @@ from concord.metrics_core.analyses.study.result import (
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, Verdict, or_nan, or_none
 from concord.metrics_core.stats.adjustment import holm
-from concord.metrics_core.stats.verdict import difference_standard_error, interval_verdict
+from concord.metrics_core.stats.verdict import interval_verdict
 
 Comparisons = Mapping[str, Comparison]
 OptionalValues = Mapping[str, float | None]
@@ -227,7 +227,7 @@ def _observed_differences(
     observed = {}
     for name, comparison in comparisons.items():
         pair = comparison.difference(a, b, label)
-        error = None if pair is None else difference_standard_error(pair, comparison.confidence)
+        error = None if pair is None else pair.standard_error
         if pair is not None and pair.difference is not None and error is not None:
             observed[name] = (pair.difference, error)
     return observed
@@ -253,7 +253,7 @@ def _verdict(pair: Pair, sign: int, min_effect: float, *, is_significant: bool) 
         return "no_interval"
     low, high = sorted((sign * pair.ci_low, sign * pair.ci_high))
     gain = sign * pair.difference
-    return interval_verdict(gain, low, high, significant=is_significant, min_effect=min_effect)
+    return interval_verdict(low, high, min_effect=min_effect)
 
 
 def models_ahead(
