@@ -33,6 +33,7 @@ from concord.metrics_core.stats.floating_point import difference, scale_of
 from concord.metrics_core.stats.mean_interval import NO_INTERVAL
 from concord.metrics_core.stats.paired_difference import UNTESTED, Interval, PairedTest
 from concord.metrics_core.stats.paired_test import UserValues, paired_test
+from concord.metrics_core.stats.power import detectable_difference, users_to_decide
 from concord.metrics_core.stats.randomization_test import JackknifeError
 
 _TEST: Mapping[str, Literal["t", "sign_flips", "jackknife", "none"]] = {
@@ -123,19 +124,22 @@ def measure_gate_metrics(
         success = [over_all[model, label] for label in gate.success]
         m = sum(each.measured.p is not None for each in success)
         level = 1 - config.alpha / max(m, 1)
-        results[model] = (
-            guardrails,
-            [
-                with_interval(each.measured, each.interval(0.0, math.nan, level)[0])
-                for each in success
-            ],
-        )
+        results[model] = guardrails, [_success(each, level) for each in success]
     return results
 
 
-def with_interval(measured: MeasuredDifference, interval: Interval) -> MeasuredDifference:
+def _success(tested: _Tested, level: float) -> MeasuredDifference:
+    interval, _ = tested.interval(0.0, math.nan, level)
+    detectable = or_none(detectable_difference(tested.test, 1 - level))
+    return replace(with_interval(tested.measured, interval, level), detectable=detectable)
+
+
+def with_interval(
+    measured: MeasuredDifference, interval: Interval, level: float
+) -> MeasuredDifference:
     """Return a measured difference with an interval."""
-    return replace(measured, ci_low=or_none(interval[0]), ci_high=or_none(interval[1]))
+    low, high = map(or_none, interval)
+    return replace(measured, ci_low=low, ci_high=high, level=level)
 
 
 def _guardrail(
@@ -143,7 +147,18 @@ def _guardrail(
 ) -> Guardrail:
     effect = config.min_effects[tested.measured.label] if setting == MIN_EFFECT else setting
     interval, margin = tested.interval(effect, reference, config.confidence)
-    return decide_guardrail(with_interval(tested.measured, interval), setting, or_none(margin))
+    measured = with_interval(tested.measured, interval, config.confidence)
+    guardrail = decide_guardrail(measured, setting, or_none(margin))
+    if guardrail.outcome != "undecided":
+        return guardrail
+    needed = users_to_decide(
+        or_nan(guardrail.gain),
+        (or_nan(guardrail.gain_low), or_nan(guardrail.gain_high)),
+        margin,
+        n_users=guardrail.n_users,
+        confidence=config.confidence,
+    )
+    return replace(guardrail, users_needed=needed)
 
 
 def _overall_differences(
@@ -230,6 +245,7 @@ def measured_difference(label: Label, test: Difference | PairedTest) -> Measured
         difference=test.difference,
         ci_low=None,
         ci_high=None,
+        level=None,
         standard_error=test.standard_error,
         n_users=test.n_users,
         n_nonzero=test.n_nonzero,

@@ -63,6 +63,8 @@ class MeasuredDifference(FiniteNumbers):
         Two-sided interval: of a guardrail at the gate's confidence, of one of m success metrics at
         1 - α / m. For a margin that is a share of the reference's mean: the interval of the
         difference as a share of this mean, times the mean.
+    level : float or None
+        Confidence level of this interval.
     standard_error : float or None
         Of the difference; None for a metric over all users.
     n_nonzero : int
@@ -81,6 +83,8 @@ class MeasuredDifference(FiniteNumbers):
         Users without a list of either, if they are too many for a comparison.
     n_without_list : int or None
         Users of the segment for whom the model has no list; None if it has one for each of them.
+    detectable : float or None
+        The smallest true gain that these users show with a probability of 80 %; of success metrics.
     departed : bool or None
         True if the reference has the label under other conventions or code of a custom metric.
     """
@@ -94,6 +98,7 @@ class MeasuredDifference(FiniteNumbers):
     difference: float | None
     ci_low: float | None
     ci_high: float | None
+    level: float | None
     standard_error: float | None
     n_users: int
     n_nonzero: int
@@ -103,6 +108,7 @@ class MeasuredDifference(FiniteNumbers):
     n_requests: int | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
     n_unlisted: int | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
     n_without_list: int | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
+    detectable: float | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
     departed: bool | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
 
     @property
@@ -151,6 +157,9 @@ class Guardrail(MeasuredDifference):
         The margin as written: `0.005`, `2%`, `min_effect`.
     margin : float or None
         The margin as a number; None if it is a share of a mean that does not exist or may be 0.
+    users_needed : int or None
+        Of an undecided guardrail: the users with whom it is decided with a probability of 80 %, if
+        the true difference is this one; None if no number is enough.
     revision : str or None
         The revision that lacks the label, or has it under other conventions.
     departure : str or None
@@ -160,6 +169,7 @@ class Guardrail(MeasuredDifference):
     margin_setting: str
     margin: float | None
     outcome: Outcome
+    users_needed: int | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
     revision: str | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
     departure: str | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
 

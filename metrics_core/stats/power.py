@@ -13,6 +13,7 @@ import numpy as np
 from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS
+from concord.metrics_core.stats.mean_interval import t_quantile
 from concord.metrics_core.stats.paired_difference import PairedTest
 
 MIN_COUNT = 2  # users, or replicates: a variance needs two
@@ -54,6 +55,16 @@ class VarianceComponents:
     def sd_one_seed(self) -> float:
         """Standard deviation between users, given the lists of one seed."""
         return math.sqrt(self.sd_users * self.sd_users + self.sd_residual * self.sd_residual)
+
+
+def variance_from_interval(
+    low: float | None, high: float | None, n_users: int, confidence: float
+) -> VarianceComponents | None:
+    """Return sd = half-width · √n / t(n - 1) of an interval; None without one."""
+    if low is None or high is None or math.isnan(high - low):
+        return None
+    half = (high - low) / 2
+    return VarianceComponents(half * math.sqrt(n_users) / t_quantile(n_users, confidence))
 
 
 def variance_from_error(standard_error: float | None, n_users: int) -> VarianceComponents | None:
@@ -324,6 +335,22 @@ def detectable_difference(test: PairedTest, alpha: float) -> float:
     variance = VarianceComponents(test.standard_error * math.sqrt(users))
     smallest = smallest_effect(difference_claim(alpha), variance, power=POWER, users=users)
     return math.nan if smallest is None else smallest
+
+
+def users_to_decide(
+    gain: float, interval: tuple[float, float], margin: float, *, n_users: int, confidence: float
+) -> int | None:
+    """Return the users with whom a guardrail is decided with probability 0.8.
+
+    They take the observed gain as the true one: the guardrail holds if it is above -margin, and
+    fails if it is below. None if no number is enough.
+    """
+    variance = variance_from_interval(*interval, n_users, confidence)
+    if variance is None or math.isnan(gain + margin):
+        return None
+    bound, effect = (-margin, gain) if gain > -margin else (margin, -gain)
+    claim = Claim(((bound, 1 - confidence),))
+    return users_needed(claim, effect, variance, power=POWER)
 
 
 def smallest_count(is_enough: Callable[[int], bool], lowest: int, highest: int) -> int | None:

@@ -16,7 +16,6 @@ from concord.metrics_core.results.gate import (
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.results.text_format import (
     all_or_names,
-    exact,
     is_or_are,
     join_names,
 )
@@ -30,6 +29,7 @@ from concord.reports.text.gate_cells import (
     unchanged_models,
 )
 from concord.reports.text.groups import NEARLY_ALL
+from concord.reports.text.numbers import LEVEL_ROUNDING
 
 _MAX_GUARDRAILS = 3  # in one sentence
 _MIN_WHOLE = 10  # times as many users, without decimals
@@ -103,7 +103,8 @@ def _difference_text(model: str, measured: MeasuredDifference, confidence: float
     digits = digits_of(measured)
     interval = numbers.signed_interval(measured.ci_low, measured.ci_high, digits)
     if interval:
-        interval = f"{numbers.confidence_level(confidence)} interval {interval}"
+        joint = "joint " if (measured.level or 0.0) > confidence + LEVEL_ROUNDING else ""
+        interval = f"{joint}{numbers.confidence_level(confidence)} interval {interval}"
     difference = measured.difference
     number = "no mean" if difference is None else numbers.signed(difference, digits)
     text = f"{model} on {metric_text(measured)}: {numbers.with_details(number, interval)}"
@@ -166,8 +167,10 @@ def _distance_to_margin(guardrail: Guardrail) -> float:
 
 
 def _success(model: str, success: Success, confidence: float) -> str:
-    p = "no test" if success.p_adjusted is None else f"adjusted p {exact(success.p_adjusted)}"
-    text = f"{_difference_text(model, success, confidence)}, {p}"
+    text = _difference_text(model, success, confidence)
+    if not success.better and success.detectable is not None:
+        size = numbers.number(success.detectable, digits_of(success))
+        text = f"{text}; these {format_count(success.n_users, 'user')} can show {size}"
     if success.n_unlisted is not None:
         return f"{text}, as {missing_lists(success)}"
     return f"{text}, but {missing_values(success)}" if success.n_lost else text
@@ -205,10 +208,7 @@ def _models_by_metric(checks: Sequence[tuple[str, Guardrail]]) -> str:
 
 
 def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
-    """Return how many times as many users would decide, at the same difference.
-
-    The width of the interval decreases with the square root of the number of users.
-    """
+    """Return how many times as many users would decide all of these, at the same differences."""
     ways = "a wider margin also decides; `undecided: pass` lets undecided guardrails pass."
     if not deciding:
         return "More users can show smaller gains."
@@ -223,16 +223,18 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
             "Give every user a list, or count those without one as 0 (`user_no_recs: zero`); "
             "`undecided: pass` lets undecided guardrails pass."
         )
-    gain, low, high, margin = first.gain, first.gain_low, first.gain_high, first.margin
-    if gain is None or low is None or high is None or margin is None:
-        return f"More users are needed; {ways}"
-    half, room = (high - low) / 2, abs(gain + margin)
-    if half**2 >= _MAX_TIMES * room**2:
-        return f"The difference is close to the margin: no number of users decides; {ways}"
-    times = max((half / room) ** 2, 1.1)
+    times = [each.users_needed / each.n_users for _, each in deciding if each.users_needed]
+    hardest = max(times, default=0.0)
+    if len(times) < len(deciding) or hardest > _MAX_TIMES:
+        has_interval = all(each.gain_low is not None for _, each in deciding)
+        close = "A difference is close to its margin: no number of users decides"
+        return f"{close if has_interval else 'More users are needed'}; {ways}"
+    number = f"{hardest:{'.2g' if hardest < _MIN_WHOLE else ',.0f'}}"
+    is_one = len(deciding) == 1
     return (
-        f"With this difference, {times:{'.2g' if times < _MIN_WHOLE else ',.0f'}} times the users "
-        f"would decide it; {ways}"
+        f"With {'this difference' if is_one else 'these differences'}, {number} times the users "
+        f"would decide {'it' if is_one else 'all'} with a probability of 80{numbers.PERCENT}; "
+        f"{ways}"
     )
 
 
@@ -261,12 +263,10 @@ def _reason(guardrail: Guardrail) -> str:
     if missing := _missing_users(guardrail, outcome):
         return missing
     if margin is None:
-        return "the margin is a share of a mean that is undefined"
+        return "the margin is a share of a mean that is undefined, or may be 0"
     low, high = guardrail.gain_low, guardrail.gain_high
     if low is None or high is None:
         return _without_interval(guardrail)
-    if outcome == "undecided" and (low > -margin or high < -margin):
-        return f"{_differing(guardrail)}: a sign-flip test of so few does not confirm the interval"
     return {
         "pass": "the interval excludes a loss as large as the margin",
         "worse": "the whole interval is beyond the margin",

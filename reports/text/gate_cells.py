@@ -85,9 +85,11 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
         yield _line(model, each, (allowed(each), each.outcome, each.outcome, each.why))
     aim = "better" if len(model.success) == 1 else "one of these better"
     for success in model.success:
-        p = numbers.p_value(success.p_adjusted)
-        adjusted = f"p {p}, adjusted for the success metrics (Holm)"
-        reason = "no test" if success.p_adjusted is None else adjusted
+        is_open = not success.better and success.detectable is not None
+        size = numbers.number(success.detectable, digits_of(success)) if is_open else ""
+        reason = f"these {success.n_users:,} users can show {size}" if is_open else ""
+        if success.p_adjusted is None:
+            reason = "no test"
         if success.n_lost:
             reason += f"; {missing_values(success)}"
         outcome: Outcome = "pass" if success.better else "undecided"

@@ -64,6 +64,9 @@ def signed_interval(low: float | None, high: float | None, digits: int) -> str:
     return f"{_signed_end(low, digits)} to {_signed_end(high, digits)}"
 
 
+LEVEL_ROUNDING = 1e-9
+
+
 def confidence_level(confidence: float) -> str:
     """Return `95 %`."""
     return exact(100 * confidence) + PERCENT

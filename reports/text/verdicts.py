@@ -10,10 +10,14 @@ from concord.metrics_core.results.replicates import ReplicatedDifference
 from concord.metrics_core.results.text_format import exact, join_names, percent
 from concord.reports.text.answer import answer, answer_numbers, pair_of, top_models
 from concord.reports.text.groups import explains, missing_list_sentences
-from concord.reports.text.numbers import confidence_level, number, signed_interval, with_details
+from concord.reports.text.numbers import (
+    LEVEL_ROUNDING,
+    confidence_level,
+    number,
+    signed_interval,
+    with_details,
+)
 from concord.reports.text.segments import segment_sentences
-
-_ROUNDING = 1e-9  # of levels
 
 
 def verdict_sentences(comparison: Comparison) -> list[str]:
@@ -113,7 +117,7 @@ def absolute_difference(pair: Difference | ReplicatedDifference, comparison: Com
 
 def interval_name(pair: Difference | ReplicatedDifference, comparison: Comparison) -> str:
     """Return `95 % interval`; `joint 95 % interval` if those of a family hold together."""
-    joint = "joint " if pair.primary and pair.level > comparison.confidence + _ROUNDING else ""
+    joint = "joint " if pair.primary and pair.level > comparison.confidence + LEVEL_ROUNDING else ""
     return f"{joint}{confidence_level(comparison.confidence)} interval"
 
 

@@ -13,6 +13,7 @@ from concord.metrics_core.stats.power import (
     smallest_effect,
     users_needed,
     variance_from_error,
+    variance_from_interval,
 )
 
 
@@ -28,7 +29,10 @@ def _plan_guardrail(
     model: str, guardrail: Guardrail, confidence: float, power: float
 ) -> PlannedGuardrail:
     alpha, margin, n_users = 1 - confidence, guardrail.margin, guardrail.n_users
-    variance = variance_from_error(guardrail.standard_error, n_users)
+    variance = None
+    if guardrail.test in {"t", "sign_flips"}:
+        ends = guardrail.ci_low, guardrail.ci_high
+        variance = variance_from_interval(*ends, n_users, confidence)
     margin_shown, probability, needed = None, None, None
     if variance is not None:
         margin_shown = smallest_effect(
