@@ -43,6 +43,7 @@ def weighted_means(values: Floats, *, resamples: int, seed: int) -> Floats:
         NaN if no user of a resample counts.
     """
     counts = ~np.isnan(values)
+    has_all = bool(counts.all())
     rounded = round_to_grid(np.nan_to_num(values), max_weight=MAX_WEIGHT)
     means, weight_table = np.empty((resamples, values.shape[1])), _poisson_weights()
     for start, drawn in _draw_blocks(len(values), resamples, seed):
@@ -51,7 +52,10 @@ def weighted_means(values: Floats, *, resamples: int, seed: int) -> Floats:
             block = slice(first, first + _USER_BLOCK)
             weights = weight_table[drawn[:, block]]
             sums += weights @ rounded[block]
-            users += weights @ counts[block].astype(np.float64)
+            if has_all:
+                users += weights.sum(axis=1, keepdims=True)
+            else:
+                users += weights @ counts[block].astype(np.float64)
         means[start : start + len(drawn)] = sums / np.where(users > 0, users, np.nan)
     return means
 
