@@ -172,7 +172,7 @@ def build_value_comparison(
         comparison,
         warnings=tuple(
             acknowledge_warnings(
-                value_warnings(inputs.config, models, directed_metrics), inputs.config.acknowledge
+                value_warnings(inputs, directed_metrics), inputs.config.acknowledge
             )
         ),
         checked=("user_sets_differ",) if len(models) > 1 else (),

@@ -1,7 +1,7 @@
 """Values per user that another tool computed: load and validate them, and warn about them."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.data.column_names import user_of_values
 from concord.metrics_core.data.frames import ids_table, refuse_index, table_from_frame
-from concord.metrics_core.data.tables import scan
 from concord.metrics_core.data.value_files import (
     USER,
     not_numbers,
@@ -22,7 +22,6 @@ from concord.metrics_core.data.value_files import (
     value_problems,
 )
 from concord.metrics_core.errors import Problem, format_count, raise_problems, refuse
-from concord.metrics_core.evaluation.model_result import Models
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.evaluation.warnings.data import severity_of_rows
 from concord.metrics_core.metrics.catalogue import METRIC
@@ -218,9 +217,7 @@ _ERRORS = {"error", "rmse", "mse", "mae", "mape", "loss", "logloss", "ece", "per
 _ERROR_WORDS = frozenset(_ERRORS | {"latency", "seconds"})
 
 
-def value_warnings(
-    config: ComparisonConfig, models: Models, directed_metrics: Collection[str]
-) -> list[DataWarning]:
+def value_warnings(inputs: ComparisonInput, directed_metrics: Collection[str]) -> list[DataWarning]:
     """Return the warnings about values that other tools computed, the most serious first.
 
     Parameters
@@ -229,20 +226,18 @@ def value_warnings(
         Metrics for which the caller set whether higher or lower is better.
     """
     return most_serious_first(
-        [*_missing_values(config.labels, models), *_unclear_directions(config, directed_metrics)]
+        [*_missing_values(inputs), *_unclear_directions(inputs.config, directed_metrics)]
     )
 
 
-def _missing_values(labels: Sequence[Label], models: Models) -> Iterator[DataWarning]:
+def _missing_values(inputs: ComparisonInput) -> Iterator[DataWarning]:
     """Yield a warning if models lack a value, of any metric and user, that another model has."""
-    values = {
-        model: scan(result.values).select(USER, *map(str, labels)).unpivot(index=USER).drop_nans()
-        for model, result in models.items()
-    }
-    pairs = [USER, "variable"]
-    known = pl.concat(values.values()).select(pairs).unique()
-    lacking = {model: known.join(each, on=pairs, how="anti") for model, each in values.items()}
-    counts = {m: each.select(USER).unique().collect().height for m, each in lacking.items()}
+    models, lacks = inputs.models, dict.fromkeys(inputs.models, np.False_)
+    for label in inputs.config.labels:
+        values = {m: np.isnan(inputs.aligned.column(m, str(label), "skip")) for m in models}
+        is_known = ~np.logical_and.reduce([*values.values()])
+        lacks = {m: lacks[m] | (is_known & is_missing) for m, is_missing in values.items()}
+    counts = {model: int(np.count_nonzero(each)) for model, each in lacks.items()}
     missing = {model: count for model, count in counts.items() if count}
     if missing:
         most = max(missing, key=missing.__getitem__)
