@@ -105,11 +105,37 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
         "far is best on nDCG@10.", FAR_IS_AHEAD, CAUTION,
     ]),
     "a small lead over the baseline": (ndcg(pop=POP[:99], a=SMALL), {}, [
-        "a is slightly better than pop on nDCG@10.", "Against pop, nDCG@10: a +0.006 (+3.0 %).",
+        "a beats pop on nDCG@10, perhaps by less than 0.005.",
+        "Against pop, nDCG@10: a +0.006 (+3.0 %).",
+    ]),
+    "a small lead by a margin in percent": (ndcg(pop=POP[:99], a=SMALL), {"min_effect": "2.5%"}, [
+        "a beats pop on nDCG@10, perhaps by less than 2.5 %.",
+        "Against pop, nDCG@10: a +0.006 (+3.0 %).",
+    ]),
+    "a small loss": (ndcg(pop=SMALL, a=POP[:99]), {}, [
+        "No model beats pop on nDCG@10: a is worse, perhaps by less than 0.005.",
+        "Against pop, nDCG@10: a −0.006 (−2.9 %).",
+    ]),
+    "a small loss and a large one": ({
+        "pop": {"nDCG@10": SMALL, "R@10": FAR[:99]}, "a": {"nDCG@10": POP[:99], "R@10": SMALL},
+    }, {"min_effect": {"nDCG@10": 0.005, "R@10": 0.01}}, [
+        "No model beats pop on nDCG@10 or R@10: a is worse on R@10 and worse on nDCG@10, perhaps "
+        "by less than 0.005.",
+        "Against pop, nDCG@10: a −0.006 (−2.9 %). R@10: a −0.295 (−58.9 %).",
+    ]),
+    "small losses by two margins": ({
+        "pop": dict.fromkeys(("nDCG@10", "R@10", "AP@10"), SMALL),
+        "a": {"nDCG@10": POP[:99], "R@10": POP[:99], "AP@10": SMALL},
+    }, {"min_effect": {"nDCG@10": 0.005, "R@10": 0.004, "AP@10": 0.005}}, [
+        "No model beats pop on nDCG@10, R@10 or AP@10: a is worse on nDCG@10, perhaps by less than "
+        "0.005, worse on R@10, perhaps by less than 0.004, and identical on AP@10.",
+        "Against pop, nDCG@10: a −0.006 (−2.9 %). R@10: a −0.0060 (−2.9 %). AP@10: a 0.000 "
+        "(0.0 %).",
+        "On AP@10, pop is level with a: every user has the same value with both.",
     ]),
     "a small lead over the baseline, the best of others": (
         ndcg(pop=POP[:99], a=SMALL, b=[0.1] * 99), {}, [
-            "a is best on nDCG@10, though only slightly better than pop.",
+            "a is best on nDCG@10, though perhaps less than 0.005 ahead of pop.",
             "Against pop, nDCG@10: a +0.006 (+3.0 %).",
         ],
     ),
