@@ -57,9 +57,21 @@ def _shares(five: Comparison, *, narrow: bool) -> str:
     return share_chart(grids(five, entry)[0], narrow=narrow)
 
 
+def _perhaps_less(comparison: Comparison) -> Comparison:
+    """Return the comparison with the longest verdict for all pairs."""
+    pairs = (replace(pair, verdict="better_below_threshold") for pair in comparison.pairs)
+    return replace(comparison, pairs=tuple(pairs))
+
+
 CHARTS: dict[str, Callable[[Comparison], str]] = {
     "differences, narrow": lambda five: difference_chart(five, LABEL, narrow=True),
     "differences, wide": lambda five: difference_chart(five, LABEL, narrow=False),
+    "differences, perhaps less, narrow": lambda five: difference_chart(
+        _perhaps_less(five), LABEL, narrow=True
+    ),
+    "differences, perhaps less": lambda five: difference_chart(
+        _perhaps_less(five), LABEL, narrow=False
+    ),
     "curves": lambda five: curve_chart(five, "nDCG"),
     "pairs": lambda five: pair_heatmap(five, LABEL),
     "gains, narrow": lambda five: gain_chart(five, LABEL, narrow=True),
