@@ -199,8 +199,8 @@ def _change_text(change: Change, digits: int) -> str:
 
 
 def _margin(row: Standing | Change) -> str:
-    """Return the minimum relevant difference as text; empty if it is unknown."""
-    return "" if row.min_effect is None else exact(row.min_effect)
+    """Return the minimum relevant difference as text, without its number if that is unknown."""
+    return "the minimum relevant difference" if row.min_effect is None else exact(row.min_effect)
 
 
 def change_since_previous(revision: Revision, standing: Standing, digits: int) -> str:

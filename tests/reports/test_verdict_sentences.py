@@ -8,8 +8,10 @@ import pytest
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Segmentation
+from concord.reports.text.history import against_baseline, headline
 from concord.reports.text.verdicts import verdict_sentences
 from tests.metrics_core.comparison.tables import cell_of, comparison_of
+from tests.reports.samples.sample_history import HISTORY, standing
 
 POP = [0.2] * 100
 FAR = [0.6] * 50 + [0.4] * 50  # mean 0.5; 0.3 above POP, spread 0.1
@@ -217,3 +219,21 @@ def test_segments_with_the_opposite_order_are_named_with_the_verdict() -> None:
     turned = "On nDCG@10, als is above pop over all users, but below it for activity “0”."
     assert sentences[-1] == turned
     assert sentences.count(turned) == 1
+
+
+@pytest.mark.parametrize(
+    ("min_effect", "words"),
+    [(0.01, "0.01"), (0.004972123, "0.00497"), (None, "the minimum relevant difference")],
+)
+def test_a_history_says_than_what_a_difference_may_be_less(
+    min_effect: float | None, words: str
+) -> None:
+    row = replace(standing("a", 0.3, "worse_below_threshold"), min_effect=min_effect)
+    revision = replace(HISTORY.revisions[-1], standings=(row,), baseline="b")
+
+    text = headline(replace(HISTORY, revisions=(revision,)))
+
+    assert text.endswith(f": a 0.300, worse than b, perhaps by less than {words}")
+    assert against_baseline(revision, row, 3) == (
+        f"worse, +0.020 (+0.010 to +0.030), perhaps by less than {words}"
+    )
