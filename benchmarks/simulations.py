@@ -31,6 +31,7 @@ from benchmarks import simulated_replicates as replicates
 from benchmarks import simulated_reuse as reuse
 from benchmarks import simulated_sampling as sampling
 from benchmarks import simulated_studies as studies
+from benchmarks import simulated_tradeoffs as tradeoffs
 from benchmarks import simulated_trec as trec
 from benchmarks import simulated_turns as turns
 from benchmarks.simulated import Floats, lists, mean_of_pair, pair, skewed, table
@@ -81,6 +82,7 @@ def main() -> None:
         *clusters.PARTS,
         *sampling.PARTS,
         *fairness.PARTS,
+        *tradeoffs.PARTS,
         *exposure.PARTS,
         *judging.PARTS,
         *judges.PARTS,

@@ -24,7 +24,7 @@ from concord.reports.text import numbers
 from concord.reports.text.history import training_texts
 from concord.reports.text.markdown import bullets, cell, folded, paragraphs, sentence, table, titled
 from concord.reports.text.segments import entries, segment_sentences
-from concord.reports.text.verdict_styles import VERDICTS
+from concord.reports.text.verdict_styles import VERDICTS, phrase
 
 _WORST_FIRST = [*VERDICTS][::-1]
 _MAX_NAMES = 3  # models on labels, of one verdict
@@ -86,7 +86,7 @@ def _decision(comment: Comment, max_rows: int) -> str:
             f"**{cell(comment.comparison.title)}** cannot be decided on:",
             bullets(comment.no_decision, max_rows),
         )
-    changes = comment.since and _first_changes(comment.since)
+    changes = comment.since and _first_changes(comment.comparison, comment.since)
     return answer_part(comment.comparison, comment.decision, changes or "")
 
 
@@ -97,22 +97,26 @@ def _report_link(comment: Comment, _: int) -> str:
     return f"[The whole report](<{quote(comment.report, safe=_ADDRESS_CHARACTERS)}>)"
 
 
-def _first_changes(since: RevisionChanges) -> str:
+def _first_changes(comparison: Comparison, since: RevisionChanges) -> str:
     """Return `Since v1, 1 of 2 models changed. Worse: ease on nDCG@10.`; empty if unknown."""
     models = {each.model for each in since.changes}
     if not models:
         return ""
     changed = {each.model for each in since.changes if each.verdict != "identical"}
-    parts = []
-    for verdict in _WORST_FIRST:
-        changes = [each for each in since.changes if each.primary and each.verdict == verdict]
-        if changes and verdict != "identical":
-            names = (f"{each.model} on {each.label}" for each in changes)
-            parts.append(f"{VERDICTS[verdict].word}: {numbers.join_first(names, _MAX_NAMES)}")
+    names: dict[str, list[str]] = {}
+    for each in _worst_first(since.changes):
+        if each.primary and each.verdict != "identical":
+            word = phrase(each.verdict, numbers.min_effect_text(comparison, each.label))
+            names.setdefault(word, []).append(f"{each.model} on {each.label}")
+    parts = [f"{word}: {numbers.join_first(rows, _MAX_NAMES)}" for word, rows in names.items()]
     count = f"{len(changed)} of {len(models)} models changed" if changed else "no model changed"
     details = "; ".join(parts)
     more = f" {details[0].upper()}{details[1:]}." if details else ""
     return f"Since {since.revision}, {count}.{more}"
+
+
+def _worst_first(changes: Sequence[Change]) -> list[Change]:
+    return sorted(changes, key=lambda each: _WORST_FIRST.index(each.verdict))
 
 
 def _rules(comment: Comment, max_rows: int) -> str:
@@ -170,7 +174,7 @@ def _unchanged(same: Sequence[Change], different: Sequence[Change]) -> Iterator[
 
 
 def _change_table(comparison: Comparison, changes: Sequence[Change], max_rows: int) -> str:
-    ordered = sorted(changes, key=lambda each: _WORST_FIRST.index(each.verdict))
+    ordered = _worst_first(changes)
     rows = [(each.model, each.label, *_numbers(comparison, each)) for each in ordered]
     return table(("Model", *_HEADER), rows, max_rows)
 
@@ -178,7 +182,7 @@ def _change_table(comparison: Comparison, changes: Sequence[Change], max_rows: i
 def _numbers(comparison: Comparison, change: Change) -> tuple[str, ...]:
     digits = numbers.label_decimals(comparison, change.label)
     return (
-        VERDICTS[change.verdict].word,
+        phrase(change.verdict, numbers.min_effect_text(comparison, change.label)),
         f"{numbers.number(change.then, digits)} → {numbers.number(change.now, digits)}",
         numbers.difference_with_interval(change, digits),
         f"{change.n_nonzero:,} of {change.n_users:,}",

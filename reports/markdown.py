@@ -26,7 +26,7 @@ from concord.reports.text.markdown import (
     titled,
 )
 from concord.reports.text.tables import users_text
-from concord.reports.text.verdict_styles import VERDICTS
+from concord.reports.text.verdict_styles import phrase
 
 UNDECIDED_ICON = "⚪"
 _ICONS = {"pass": "✅", "worse": "❌"}  # outcome of the gate; others are undecided
@@ -147,12 +147,13 @@ def _pairs_over_replicates(comparison: Comparison, max_rows: int) -> str:
     tables = []
     for label in comparison.primary:
         pairs = replicates.rows(comparison, label)
+        margin = numbers.min_effect_text(comparison, label)
         rows = [
             (
                 f"{row.pair.a} − {row.pair.b}",
                 row.difference,
-                f"{row.over_users}: {VERDICTS[row.users.verdict].word}",
-                f"{row.over_trainings}: {VERDICTS[row.pair.verdict].word}",
+                f"{row.over_users}: {phrase(row.users.verdict, margin)}",
+                f"{row.over_trainings}: {phrase(row.pair.verdict, margin)}",
                 f"{row.pair.n_replicates_a} and {row.pair.n_replicates_b}",
                 f"{row.pair.n_reversed} of {row.pair.n_pairs}",
             )
@@ -188,12 +189,13 @@ def _grid_table(
     comparison: Comparison, entry: Segmentation, grid: segments.Grid, max_rows: int
 ) -> str:
     has_baseline, lines = not segments.shows_shares(entry), grid.lines[:max_rows]
+    margin = numbers.min_effect_text(comparison, grid.label)
     header = [grid.label, *(line.model for line in lines)]
     header += [comparison.baseline, "Users"] if has_baseline else []
     rows = [
         [
             group.name,
-            *(_grid_cell(line.cells[number]) for line in lines),
+            *(_grid_cell(line.cells[number], margin) for line in lines),
             *([group.mean, numbers.count(group.n_users)] if has_baseline else []),
         ]
         for number, group in enumerate(grid.groups)
@@ -202,9 +204,11 @@ def _grid_table(
     return paragraphs(table(header, rows, max_rows), omitted)
 
 
-def _grid_cell(each: segments.Cell) -> str:
+def _grid_cell(each: segments.Cell, margin: str) -> str:
     number = "" if each.value is None and each.word else each.text
-    return f"{numbers.with_details(number, each.detail)} {each.word}".strip()
+    is_reversed = ", reversed" if each.is_reversed else ""
+    word = phrase(each.verdict, margin, is_reversed) if each.verdict else each.word
+    return f"{numbers.with_details(number, each.detail)} {word}".strip()
 
 
 def _panel(comparison: Comparison, max_rows: int) -> str:
@@ -217,7 +221,8 @@ def _panel(comparison: Comparison, max_rows: int) -> str:
             "Pairs that flip",
             "Verdicts that change",
         )
-        rows = [_definition_row(line) for line in panel.lines(comparison, entry)]
+        margin = numbers.min_effect_text(comparison, entry.metric)
+        rows = [_definition_row(line, margin) for line in panel.lines(comparison, entry)]
         excluded = "; ".join(f"{each.preset} ({each.reason})" for each in entry.excluded)
         parts += [
             sentence(f"{entry.metric}: {entry.sentence}"),
@@ -227,10 +232,11 @@ def _panel(comparison: Comparison, max_rows: int) -> str:
     return titled("Would another definition change the answer?", *parts)
 
 
-def _definition_row(line: panel.Line) -> tuple[str, ...]:
+def _definition_row(line: panel.Line, margin: str) -> tuple[str, ...]:
     flips = [f"{above} above {below}" for above, below in line.flips]
     changes = [
-        f"{each.model}: {each.before} → {VERDICTS[each.after].word}"
+        f"{each.model}: {phrase(each.before, margin) if each.before else numbers.MISSING} → "
+        f"{phrase(each.after, margin)}"
         for each in line.verdict_changes
     ]
     return (

@@ -37,7 +37,7 @@ from concord.reports.text.blocks import to_html
 from concord.reports.text.comparison import leaderboard
 from concord.reports.text.display_words import NO_WORDS, DisplayWords, display_words
 from concord.reports.text.tables import fold_models, fold_note
-from concord.reports.text.verdict_styles import VERDICTS
+from concord.reports.text.verdict_styles import VERDICTS, phrase
 
 REPORTS = Path(__file__).parent
 _GLOBALS = {
@@ -52,6 +52,7 @@ _GLOBALS = {
     "leaderboard": lambda *names: Markup(to_html([leaderboard(*names)])),
     "numbers": numbers,
     "panel": panel,
+    "phrase": phrase,
     "quality": quality,
     "replicates": replicates,
     "segment_charts": segment_charts,

@@ -110,7 +110,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     return replace(
         comparison,
         panel=tuple(compute_panels(inputs, comparison.pairs)),
-        tradeoffs=tuple(compute_tradeoffs(config, models)),
+        tradeoffs=tuple(compute_tradeoffs(config, models, comparison.pairs)),
         segments=tuple(compute_segments(inputs, comparison.pairs)),
         warnings=tuple(acknowledge_warnings(most_serious_first(all_warnings), config.acknowledge)),
         checked=tuple(checked_codes(config, lists, data)),

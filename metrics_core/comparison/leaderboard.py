@@ -1,6 +1,7 @@
 """Leaderboard: means, chances of being best, trade-offs and distributions of differences."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import permutations
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from concord.metrics_core.results.comparison_parts import (
     Point,
     Score,
     Tradeoff,
+    negated,
 )
 from concord.metrics_core.stats.bootstrap import best_probability, weighted_means
 from concord.metrics_core.stats.floating_point import difference, scale_of
@@ -126,42 +128,65 @@ def _columns(aligned: AlignedValues, models: Sequence[str], label: Label, undefi
     return columns
 
 
-def compute_tradeoffs(config: ComparisonConfig, models: Models) -> list[Tradeoff]:
+def compute_tradeoffs(
+    config: ComparisonConfig, models: Models, differences: Sequence[Difference]
+) -> list[Tradeoff]:
     """Return one trade-off per beyond-accuracy label at the main cutoff or without a cutoff."""
     y = config.primary_labels[0]
     return [
-        _tradeoff(x, y, models)
+        _tradeoff(x, y, models, differences)
         for x in config.labels
         if x.metric.family == "beyond" and x.k in {None, config.main_cutoff} and x != y
     ]
 
 
-def _tradeoff(x: Label, y: Label, models: Models) -> Tradeoff:
+def _tradeoff(x: Label, y: Label, models: Models, differences: Sequence[Difference]) -> Tradeoff:
     means = {m: (result.mean(str(x)), result.mean(str(y))) for m, result in models.items()}
     points = {m: (a, b) for m, (a, b) in means.items() if a is not None and b is not None}
+    upwards = y.metric.higher_is_better
+    best_first = sorted(points, key=lambda model: points[model][1], reverse=upwards)
+    found = set(_dominations(x, y, differences))
     return Tradeoff(
         str(x),
         str(y),
         x.metric.higher_is_better,
-        y.metric.higher_is_better,
+        upwards,
         tuple(
-            Point(model, *point, pareto=not _is_dominated(point, points.values(), x, y))
+            Point(model, *point, tuple(a for a in best_first if (a, model) in found))
             for model, point in points.items()
         ),
     )
 
 
-def _is_dominated(
-    point: tuple[float, float], points: Iterable[tuple[float, float]], x: Label, y: Label
-) -> bool:
-    """True if another model is at least as good on both labels and better on one."""
-    x_sign, y_sign = (1 if label.metric.higher_is_better else -1 for label in (x, y))
-    x_value, y_value = x_sign * point[0], y_sign * point[1]
-    others = [(x_sign * x_other, y_sign * y_other) for x_other, y_other in points]
-    return any(
-        other != (x_value, y_value) and other[0] >= x_value and other[1] >= y_value
-        for other in others
+def _dominations(
+    x: Label, y: Label, differences: Sequence[Difference]
+) -> Iterator[tuple[str, str]]:
+    """Yield (a, b) if a is shown to be better than b on one label and not worse on the other."""
+    on_x, on_y = (
+        {frozenset((row.a, row.b)): row for row in differences if row.label == str(label)}
+        for label in (x, y)
     )
+    for models in on_x.keys() & on_y.keys():
+        for a, b in permutations(models):
+            rows = [
+                pair if pair.a == a else pair.mirrored() for pair in (on_x[models], on_y[models])
+            ]
+            if any(map(_is_better, rows)) and all(map(_is_not_worse, (x, y), rows)):
+                yield a, b
+
+
+def _is_better(row: Difference) -> bool:
+    return row.verdict.startswith("better")
+
+
+def _is_not_worse(label: Label, row: Difference) -> bool:
+    """True if model a is shown not to be worse than b by `min_effect` or more."""
+    if _is_better(row) or row.verdict in {"equivalent", "identical"}:
+        return True
+    low = row.ci_low if label.metric.higher_is_better else negated(row.ci_high)
+    if row.verdict != "undecided" or low is None or row.min_effect is None:
+        return False
+    return low > -row.min_effect
 
 
 PERCENTILES = np.arange(101)

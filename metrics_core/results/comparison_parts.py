@@ -344,14 +344,16 @@ class Point:
 
     Attributes
     ----------
-    pareto : bool
-        True if no other model is at least as good on both labels and better on one.
+    dominated_by : tuple of str
+        Models that are shown to be better on one label and, by the interval, not worse by
+        `min_effect` on the other; those with the best mean of y first. Without any, it is not shown
+        that the model is dominated.
     """
 
     model: str
     x: float
     y: float
-    pareto: bool
+    dominated_by: tuple[str, ...]
 
 
 @dataclass(frozen=True)

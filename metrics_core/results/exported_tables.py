@@ -13,7 +13,6 @@ from concord.metrics_core.results.comparison_parts import (
     Gap,
     InputFile,
     Metric,
-    Point,
     SegmentCell,
 )
 from concord.metrics_core.results.replicates import ReplicatedDifference
@@ -27,7 +26,12 @@ _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
         "percentile": _COUNT,
         "difference": _NUMBER,
     },
-    "tradeoffs": {"x_label": _TEXT, "y_label": _TEXT, **schema_of(Point)},
+    "tradeoffs": {
+        **dict.fromkeys(("x_label", "y_label", "model"), _TEXT),
+        "x": _NUMBER,
+        "y": _NUMBER,
+        "dominated_by": _TEXT,
+    },
     "segments": {**_SEGMENTATION, **schema_of(SegmentCell)},
     "warnings": dict.fromkeys(("code", "severity", "models", "details"), _TEXT),
     "panel": {
@@ -109,7 +113,9 @@ def _distributions(comparison: Comparison) -> Iterator[Row]:
 
 def _tradeoffs(comparison: Comparison) -> Iterator[Row]:
     for each in comparison.tradeoffs:
-        yield from ({"x_label": each.x, "y_label": each.y, **vars(p)} for p in each.points)
+        for point in each.points:
+            names = {"dominated_by": ", ".join(point.dominated_by)}
+            yield {"x_label": each.x, "y_label": each.y, **vars(point), **names}
 
 
 def _segments(comparison: Comparison) -> Iterator[Row]:

@@ -132,6 +132,7 @@ class Standing:
     difference: float | None = None
     diff_low: float | None = None
     diff_high: float | None = None
+    min_effect: float | None = None
     verdict: Verdict | None = None
 
 

@@ -55,7 +55,11 @@ from concord.reports.text.verdict_styles import VERDICTS
 DEFAULT_CONFIDENCE = 0.95  # if no comparison can be read
 # Reasons why models or labels were not compared, models with equal values, changes of the others.
 StateChanges = tuple[str, tuple[str, ...], tuple[Change, ...]]
-_VERDICT_OF_WORD = {verdict.word: name for name, verdict in VERDICTS.items()}
+_VERDICT_OF_WORD = {
+    **{verdict.word: name for name, verdict in VERDICTS.items()},
+    "slightly better": "better_below_threshold",  # in older revisions
+    "slightly worse": "worse_below_threshold",
+}
 
 
 def history(revision: str | None = None) -> History:
@@ -182,6 +186,7 @@ def _standings(comparison: Comparison) -> Iterator[Standing]:
                 difference=pair.difference if pair else None,
                 diff_low=pair.ci_low if pair else None,
                 diff_high=pair.ci_high if pair else None,
+                min_effect=pair.min_effect if pair else None,
                 verdict=pair.verdict if pair else None,
             )
 

@@ -38,12 +38,14 @@ from concord.pipeline.running.outputs import rerun_fix
 from concord.reports.text.display_words import display_words
 from concord.reports.text.numbers import (
     confidence_level,
+    min_effect_text,
     number,
     signed,
     signed_interval,
     with_details,
 )
 from concord.reports.text.summary import headline
+from concord.reports.text.verdict_styles import phrase
 
 _DIGITS = 4  # of the note's numbers
 MAX_NOTE = 7000  # characters; MLflow truncates a tag at 8,000 silently
@@ -70,7 +72,7 @@ def comparison_note(comparison: Comparison) -> str:
     for model in dict.fromkeys(pair.a for pair in pairs):
         lines.append(f"\n**{model}** against the baseline **{baseline}**:\n")
         lines += [
-            f"- {pair.label}: {pair.verdict.replace('_', ' ')}"
+            f"- {pair.label}: {phrase(pair.verdict, min_effect_text(comparison, pair.label))}"
             f"{_numbers(pair, comparison.confidence)}"
             for pair in pairs
             if pair.a == model

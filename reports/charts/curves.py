@@ -17,9 +17,9 @@ from concord.reports.charts.plots import (
     signed_ticks,
 )
 from concord.reports.charts.svg import CIRCLE, N_COLOURED, Chart, model_styles
-from concord.reports.text.numbers import difference_with_interval, number, signed
+from concord.reports.text.numbers import difference_with_interval, min_effect_text, number, signed
 from concord.reports.text.tables import min_effect
-from concord.reports.text.verdict_styles import VERDICTS
+from concord.reports.text.verdict_styles import VERDICTS, phrase
 
 _NAMED_OF_MANY = 3  # best models, with the baseline, if there are more models than colours
 _WIDTH, _HEIGHT = 200, 190
@@ -106,7 +106,7 @@ def _leader_change(comparison: Comparison, label: str, stem: str) -> str:
     if other_mean is None or abs((mean or 0.0) - other_mean) <= min_effect(comparison, label):
         return ""
     digits, pair = comparison.decimals[label], comparison.difference(leader, other, label)
-    word = VERDICTS[pair.verdict].word if pair else "not tested"
+    word = phrase(pair.verdict, min_effect_text(comparison, label)) if pair else "not tested"
     values = f"{number(mean, digits)} against {number(other_mean, digits)} of {other}"
     return f"{label}: {leader} leads ({values}, {word})"
 

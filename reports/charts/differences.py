@@ -76,7 +76,7 @@ def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Mar
     Beside it are difference, verdict, probability of the best mean, and shares of users.
     """
     rows = against_baseline(comparison, label)
-    left, right = (0, 4) if narrow else (140, 390)
+    left, right = (0, 4) if narrow else (140, 448)
     width = plot_width(left, right, narrow=narrow)
     row_height = 46 if narrow else 32 if len(rows) < _DENSE else 26
     height = row_height * len(rows)
@@ -137,9 +137,9 @@ def _draw_heads(chart: Chart, rows: list[Difference], comparison: Comparison) ->
     """Write the heads of the columns that have texts."""
     heads = {70: "difference"}
     if any(_best(row, comparison) for row in rows):
-        heads[278] = "best?"
+        heads[336] = "best?"
     if any(_users(row) for row in rows):
-        heads[385] = "users + / −"
+        heads[443] = "users + / −"
     for offset, head in heads.items():
         chart.text(chart.width + offset, -12, head, 12, "ink-faint", anchor="end")
 
@@ -151,8 +151,8 @@ def _draw_columns(chart: Chart, y: float, row: Difference, comparison: Compariso
     chart.text(right + 70, y, _number(row, comparison), 14, style.tone, anchor="end", bold=True)
     draw_verdict(chart, (right + 88, y), row.verdict, 3.87, "raised", width=1.5)
     chart.text(right + 100, y, style.word, 13, style.tone, bold=True)
-    chart.text(right + 278, y, _best(row, comparison), 13, "ink-soft", anchor="end")
-    chart.text(right + 385, y, _users(row), 13, "ink-soft", anchor="end")
+    chart.text(right + 336, y, _best(row, comparison), 13, "ink-soft", anchor="end")
+    chart.text(right + 443, y, _users(row), 13, "ink-soft", anchor="end")
 
 
 def _draw_texts_above(
@@ -202,7 +202,7 @@ def replicate_chart(comparison: Comparison, label: str, *, narrow: bool) -> Mark
     are the differences of single trainings.
     """
     rows = [_Row(comparison, each) for each in against_baseline(comparison, label)]
-    left, right = (4, 4) if narrow else (140, 190)
+    left, right = (4, 4) if narrow else (140, 270)
     width = plot_width(left, right, narrow=narrow)
     row_height = 66 if narrow else 48
     chart = Chart(width, row_height * len(rows), left=left, right=right, top=26, bottom=30)

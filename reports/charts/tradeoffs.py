@@ -1,12 +1,8 @@
-"""Accuracy against beyond-accuracy: one small chart per pair of labels, with intervals.
-
-A model is dominated by another that is significantly better on one label and not significantly
-worse on the other. Where two models were not tested, the worse mean counts as worse.
-"""
+"""Accuracy against beyond-accuracy: one small chart per pair of labels, with intervals."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import product
 
 from markupsafe import Markup
 
@@ -33,7 +29,7 @@ _NAME_GAP = 10  # pixels beside a mark
 _RIGHT = 20  # pixels of the margin, in which names may be
 _MAX_NAME = 16  # characters of a name
 _MAX_NAMES = 4  # names in a sentence
-_UNTESTED = {"no_interval", "not_comparable"}  # verdicts
+_NOT_SHOWN = "Not shown to be dominated"
 
 
 def entries(comparison: Comparison) -> list[Tradeoff]:
@@ -41,39 +37,14 @@ def entries(comparison: Comparison) -> list[Tradeoff]:
     return [each for each in comparison.tradeoffs if len(each.points) > 1]
 
 
-def dominators(comparison: Comparison, entry: Tradeoff, model: str) -> list[str]:
-    """Return the models that dominate a model, best on the primary label first."""
-    others = {point.model for point in entry.points} - {model}
-    return [
-        other
-        for other in comparison.ranked
-        if other in others and _dominates(comparison, entry, other, model)
-    ]
-
-
-def _dominates(comparison: Comparison, entry: Tradeoff, a: str, b: str) -> bool:
-    """True if a is significantly better than b on one label and not worse on the other."""
-    verdicts = [_verdict(comparison, a, b, label) for label in (entry.x, entry.y)]
-    is_worse = any(verdict.startswith("worse") for verdict in verdicts)
-    return not is_worse and any(verdict.startswith("better") for verdict in verdicts)
-
-
-def _verdict(comparison: Comparison, a: str, b: str, label: str) -> str:
-    """Return the verdict on a against b; without a test, `worse` if a has the worse mean."""
-    pair = comparison.difference(a, b, label)
-    if pair is not None and pair.verdict not in _UNTESTED:
-        return pair.verdict
-    mean_a, mean_b = (comparison.score(model, label).mean or 0.0 for model in (a, b))
-    is_worse = mean_a < mean_b if comparison.metric(label).higher_is_better else mean_a > mean_b
-    return "worse" if is_worse else "undecided"
-
-
 def sentence(comparison: Comparison, entry: Tradeoff) -> str:
-    """Return which models are not dominated, and which are."""
-    models = [point.model for point in entry.points]
-    front = [m for m in comparison.ranked if m in models and not dominators(comparison, entry, m)]
-    rest = [m for m in comparison.ranked if m in models and m not in front]
-    groups = {"Not dominated": front, "Dominated": rest}
+    """Return which models are dominated and by which, then those that are not shown to be."""
+    groups: dict[str, list[str]] = {}
+    points = {point.model: point for point in entry.points}
+    for model in filter(points.get, comparison.ranked):
+        best = next(iter(points[model].dominated_by), None)
+        groups.setdefault(f"Dominated by {best}" if best else _NOT_SHOWN, []).append(model)
+    groups[_NOT_SHOWN] = groups.pop(_NOT_SHOWN, [])  # last
     return " ".join(
         f"{words}: {numbers.join_first(names, _MAX_NAMES)}."
         for words, names in groups.items()
@@ -90,12 +61,11 @@ class _Mark:
     x, y : tuple of float
         Low end, mean and high end, in pixels.
     is_named : bool
-        False in a crowd, unless no other model dominates it.
+        False in a crowd, unless it is not shown to be dominated.
     """
 
     tradeoff: TradeoffPoint
     series: Series
-    is_dominated: bool
     x: tuple[float, ...]
     y: tuple[float, ...]
     hover: str
@@ -106,7 +76,7 @@ class _Mark:
 
     @property
     def is_named(self) -> bool:
-        return self.series.is_named or not self.is_dominated
+        return self.series.is_named or not self.tradeoff.dominated_by
 
 
 @dataclass(frozen=True)
@@ -136,28 +106,22 @@ class _Place:
 
 
 def tradeoff_chart(comparison: Comparison, entry: Tradeoff) -> Markup:
-    """Return a scatter plot with intervals and the frontier of the means.
-
-    Dominated models are hollow, the others are filled.
-    """
+    """Return a scatter plot with intervals; dominated models are hollow, the others filled."""
     x, y = (
         padded_scale(_ends(comparison, entry, label), *pixels, share=0.06)
         for label, pixels in ((entry.x, (0, _WIDTH)), (entry.y, (_HEIGHT, 0)))
     )
     series = {each.model: each for each in all_series(comparison)}
     marks = [_mark(comparison, entry, p, series[p.model], (x, y)) for p in entry.points]
-    frontier = _frontier(entry, marks)
     chart = Chart(_WIDTH, _HEIGHT, left=44, right=_RIGHT, top=28, bottom=44)
     draw_axis(chart, x, number_ticks(x, 4))
     draw_axis(chart, y, number_ticks(y, 4), upright=True)
     chart.text(_WIDTH / 2, _HEIGHT + 34, entry.x, 12, "ink-soft", anchor="middle")
     chart.text(-44, -16, entry.y, 12, "ink-soft")
     _draw_better_corner(chart, entry)
-    if len(frontier) > 1:
-        chart.line(frontier, "line-strong", 1.5)
     for mark in marks:
         _draw_mark(chart, mark)
-    for mark, name, place in _names(marks, frontier):
+    for mark, name, place in _names(marks):
         with chart.group(mark.tradeoff.model):
             colour = mark.series.colour if mark.series.is_named else "ink-faint"
             chart.text(place.x, place.y, name, 12, colour, anchor=place.anchor)
@@ -190,7 +154,6 @@ def _mark(
     return _Mark(
         point,
         series,
-        bool(dominators(comparison, entry, point.model)),
         tuple(map(x, x_ends)),
         tuple(map(y, y_ends)),
         f"{point.model}: {', '.join(values)}",
@@ -203,17 +166,6 @@ def _value_text(comparison: Comparison, model: str, label: str) -> str:
     return f"{label} {numbers.with_details(numbers.number(score.mean, digits), span)}"
 
 
-def _frontier(entry: Tradeoff, marks: Sequence[_Mark]) -> list[Point]:
-    """Return the steps through models that are not dominated, and beaten by none on both means."""
-    best = sorted(mark.at for mark in marks if mark.tradeoff.pareto and not mark.is_dominated)
-    worse_x = min if entry.x_higher_is_better else max
-    worse_y = max if entry.y_higher_is_better else min  # pixels count downwards
-    steps = best[:1]
-    for (x, y), (next_x, next_y) in pairwise(best):
-        steps += [(worse_x(x, next_x), worse_y(y, next_y)), (next_x, next_y)]
-    return steps
-
-
 def _draw_mark(chart: Chart, mark: _Mark) -> None:
     (left, x, right), (bottom, y, top) = mark.x, mark.y
     colour = mark.series.colour
@@ -221,7 +173,7 @@ def _draw_mark(chart: Chart, mark: _Mark) -> None:
         chart.line([(left, y), (right, y)], colour, 1.25, opacity=0.6)
         chart.line([(x, bottom), (x, top)], colour, 1.25, opacity=0.6)
         with chart.group(hover=mark.hover):
-            fill = "page" if mark.is_dominated else colour
+            fill = "page" if mark.tradeoff.dominated_by else colour
             chart.symbol((x, y), mark.series.shape, 4.47, stroke=colour, fill=fill, width=1.75)
 
 
@@ -237,12 +189,10 @@ def _draw_better_corner(chart: Chart, entry: Tradeoff) -> None:
         chart.text(x, y, f"{arrow} better", 12, "better", bold=True)
 
 
-def _names(
-    marks: Sequence[_Mark], frontier: Sequence[Point]
-) -> Iterator[tuple[_Mark, str, _Place]]:
+def _names(marks: Sequence[_Mark]) -> Iterator[tuple[_Mark, str, _Place]]:
     """Yield the names that fit beside their marks, off all lines where there is room."""
     occupied = [_box(mark.at, mark.at, _MARK_RADIUS) for mark in marks]
-    lines = [_box(start, end, 1) for start, end in pairwise(frontier)]
+    lines = []
     for mark in marks:
         (left, x, right), (bottom, y, top) = mark.x, mark.y
         lines += [_box((left, y), (right, y), 1), _box((x, bottom), (x, top), 1)]

@@ -8,7 +8,7 @@ from concord.metrics_core.analyses.ppi.result import (
     PredictionPowered,
 )
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS as FEW
-from concord.metrics_core.results.text_format import interval_decimals
+from concord.metrics_core.results.text_format import exact, interval_decimals
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import (
     MINUS,
@@ -21,7 +21,7 @@ from concord.reports.text.numbers import (
     signed_interval,
     with_details,
 )
-from concord.reports.text.verdict_styles import VERDICTS
+from concord.reports.text.verdict_styles import phrase
 
 _COLUMNS = ("people and judge", "people alone", "judge alone, uncorrected", "lambda", "worth")
 _MAX_GRADES = 10  # of a confusion table
@@ -40,7 +40,12 @@ def describe(result: PredictionPowered) -> Iterator[Block]:
         yield "A difference has its own lambda, so it is not exactly the difference of these means."
         yield ""
         rows = [
-            [d.label, f"{d.model} {MINUS} {d.versus}", *_cells(d), VERDICTS[d.verdict].word]
+            [
+                d.label,
+                f"{d.model} {MINUS} {d.versus}",
+                *_cells(d),
+                phrase(d.verdict, exact(d.min_effect)),
+            ]
             for d in result.differences
         ]
         yield TextTable(["metric", "difference", *_COLUMNS, "verdict"], rows)

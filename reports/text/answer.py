@@ -9,13 +9,14 @@ from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.text_format import is_or_are, join_names
 from concord.reports.text import numbers
 from concord.reports.text.tables import beats
+from concord.reports.text.verdict_styles import perhaps_less
 
 _MAX_NAMES = 3  # in one clause
 _TOO_FEW = ", as too few users differ"
 _CLOSED = {  # verdict on a model against the baseline -> its words, and a reason
     "worse": ("worse", ""),
     "worse_without_interval": ("worse", ""),
-    "worse_below_threshold": ("slightly worse", ""),
+    "worse_below_threshold": ("worse", ""),
     "equivalent": ("equivalent", ""),
     "identical": ("identical", ""),
 }
@@ -202,11 +203,11 @@ def _top_clause(comparison: Comparison, models: Sequence[str], label: str) -> _C
         caveat = _training_caveat(comparison, leader, comparison.models, label)
         if leader == baseline:
             return _Clause((f"{leader}, the baseline,",), "is best", caveat, (label,))
-        slight = _is_slight(comparison, leader, label)
+        less = _perhaps_less(comparison, leader, label)
         if len(comparison.compared_models) == 1:
-            verb = "is slightly better than" if slight else "beats"
-            return _Clause((leader,), f"{verb} {baseline}", caveat, (label,))
-        though = f", though only slightly better than {baseline}" if slight else ""
+            return _Clause((leader,), f"beats {baseline}", f"{caveat}{less}", (label,))
+        margin = numbers.min_effect_text(comparison, label)
+        though = f", though perhaps less than {margin} ahead of {baseline}" if less else ""
         return _Clause((leader,), "is best", f"{though}{caveat}", (label,))
     if words := _tie(comparison, models, [label]):
         return _Clause(tuple(models), *words, (label,))
@@ -231,9 +232,10 @@ def _tie(
     return next(ties, None)
 
 
-def _is_slight(comparison: Comparison, model: str, label: str) -> bool:
-    pair = pair_of(comparison, model, comparison.baseline, label)
-    return pair.verdict == "better_below_threshold"
+def _perhaps_less(comparison: Comparison, model: str, label: str) -> str:
+    """Return `, perhaps by less than 0.01` if the verdict against the baseline is such."""
+    verdict = pair_of(comparison, model, comparison.baseline, label).verdict
+    return perhaps_less(verdict, numbers.min_effect_text(comparison, label))
 
 
 def _baseline_clauses(
@@ -242,25 +244,24 @@ def _baseline_clauses(
     labels: Sequence[str],
     ties: Sequence[set[str]],
 ) -> Iterator[_Clause]:
-    """Yield `both beat popularity`, or `ease is slightly better than popularity on R@10`."""
+    """Yield `both beat popularity`, or `ease beats pop on R@10, perhaps by less than 0.01`."""
     baseline = comparison.baseline
-    groups: dict[tuple[bool, str, tuple[str, ...]], list[str]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for model in better:
-        kinds: dict[tuple[bool, str], list[str]] = {}
+        labels_of: dict[str, list[str]] = {}
         for label in better[model]:
             caveat = _training_caveat(comparison, model, [baseline], label)
-            kinds.setdefault((_is_slight(comparison, model, label), caveat), []).append(label)
-        for kind, names in kinds.items():
-            groups.setdefault((*kind, tuple(names)), []).append(model)
-    for (slight, caveat, on), group in groups.items():
+            reason = f"{caveat}{_perhaps_less(comparison, model, label)}"
+            labels_of.setdefault(reason, []).append(label)
+        for reason, names in labels_of.items():
+            groups.setdefault((reason, tuple(names)), []).append(model)
+    for (reason, on), group in groups.items():
         verb = "beats" if len(group) == 1 else "beat"
-        if slight:
-            verb = f"{is_or_are(group)} slightly better than"
         subject = tuple(group)
         if [set(group)] == ties:
             subject = ({2: "both"}.get(len(group), "all"),)
         on_labels = () if len(on) == len(labels) else on
-        yield _Clause(subject, f"{verb} {baseline}", caveat, on_labels)
+        yield _Clause(subject, f"{verb} {baseline}", reason, on_labels)
 
 
 def _training_caveat(comparison: Comparison, model: str, others: Iterable[str], label: str) -> str:
@@ -278,6 +279,7 @@ def _no_better_model(
     """Return that no model beats the baseline, then how each compares with it."""
     groups: dict[str, list[str]] = {}
     baseline, words = comparison.baseline, _CLOSED | _OPEN
+    order = list(dict.fromkeys(word for word, _ in words.values()))
     candidates = {label: set(_candidates(comparison, label)) for label in labels}
     for model in comparison.compared_models:
         states: dict[tuple[str, str], list[str]] = {}
@@ -285,14 +287,23 @@ def _no_better_model(
             if {model, baseline} <= candidates[label]:
                 verdict = pair_of(comparison, model, baseline, label).verdict
                 is_open |= verdict in _OPEN
-                states.setdefault(words[verdict], []).append(label)
+                word, reason = words[verdict]
+                reason += _perhaps_less(comparison, model, label)
+                states.setdefault((word, reason), []).append(label)
         texts = [
-            f"{state[0]}{f' on {join_names(states[state])}' if len(states) > 1 else ''}{state[1]}"
-            for state in dict.fromkeys(words.values())
-            if state in states
+            f"{word}{f' on {join_names(states[word, reason])}' if len(states) > 1 else ''}{reason}"
+            for word, reason in sorted(states, key=lambda x: (order.index(x[0]), x[1] != ""))
         ]
         if texts:
-            groups.setdefault(join_names(texts), []).append(model)
+            groups.setdefault(_joined(texts), []).append(model)
     verb = "is shown to beat" if is_open else "beats"
     are = [f"{_names(models)} {is_or_are(models)} {text}" for text, models in groups.items()]
     return f"No model {verb} {baseline} on {join_names(labels, 'or')}: ", are
+
+
+def _joined(states: Sequence[str]) -> str:
+    """Return the states as a list, with a comma after one that ends in a clause of its own."""
+    *others, last = states
+    if not others:
+        return last
+    return f"{', '.join(others)}{',' if ', ' in others[-1] else ''} and {last}"

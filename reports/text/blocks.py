@@ -90,7 +90,7 @@ def _table_lines(table: TextTable, width: int, style: Style) -> Iterator[str]:
         for texts in zip_longest(*wrapped, fillvalue=""):
             line = ""
             for column, (text, length) in enumerate(zip(texts, widths, strict=True)):
-                tone = "" if number and not column else _TONES.get(row[column], "")
+                tone = _TONES.get(row[column].partition(", perhaps")[0], "") if column else ""
                 padding = " " * (length - _length(text) + gap)
                 line += style(text, tone if number else "bold") + padding
             yield line.rstrip()

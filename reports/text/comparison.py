@@ -9,7 +9,7 @@ from concord.reports.text import numbers, tables
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.text.groups import warning_sentence
 from concord.reports.text.summary import confidence, headline, notes
-from concord.reports.text.verdict_styles import VERDICTS
+from concord.reports.text.verdict_styles import phrase
 
 Row = tuple[str, ...]
 
@@ -87,7 +87,7 @@ def _difference(comparison: Comparison, model: str, label: str, *, details: bool
         numbers.signed(pair.difference, digits),
         numbers.signed_interval(pair.ci_low, pair.ci_high, digits),
         *(p_values if details else ()),
-        VERDICTS[pair.verdict].word,
+        phrase(pair.verdict, numbers.min_effect_text(comparison, label)),
     )
 
 
@@ -105,7 +105,7 @@ def _over_replicates(
         mean = numbers.interval(score.ci_low, score.ci_high, digits) or too_few
     if pair is not None:
         difference = numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
-        word = VERDICTS[pair.verdict].word
+        word = phrase(pair.verdict, numbers.min_effect_text(comparison, label))
     if score is not None or pair is not None:
         yield ("  replicates", "", mean, "", difference, *("" for _ in more), word)
 

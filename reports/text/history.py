@@ -13,10 +13,10 @@ from concord.metrics_core.results.history import (
     Setting,
     Standing,
 )
-from concord.metrics_core.results.text_format import join_names
+from concord.metrics_core.results.text_format import exact, join_names
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.text.verdict_styles import VERDICTS
+from concord.reports.text.verdict_styles import VERDICTS, phrase
 
 HASH_LENGTH = 12  # characters of a hash that are shown
 CHANGED_HEADER = ("revision", "date", "what changed")
@@ -183,19 +183,24 @@ def against_baseline(revision: Revision, standing: Standing, digits: int) -> str
     """Return `better, +0.0139 (+0.0066 to +0.0211)`."""
     if standing.verdict is None:
         return "baseline" if standing.model == revision.baseline else numbers.MISSING
-    word = VERDICTS[standing.verdict].word
+    margin = _margin(standing)
     if standing.difference is None:
-        return word
+        return phrase(standing.verdict, margin)
     interval = numbers.signed_interval(standing.diff_low, standing.diff_high, digits)
-    return f"{word}, {numbers.with_details(numbers.signed(standing.difference, digits), interval)}"
+    size = numbers.with_details(numbers.signed(standing.difference, digits), interval)
+    return phrase(standing.verdict, margin, f", {size}")
 
 
 def _change_text(change: Change, digits: int) -> str:
     """Return `worse, −0.0301 (−0.0365 to −0.0237)`."""
-    word = VERDICTS[change.verdict].word
-    if change.difference is None:
-        return word
-    return f"{word}, {numbers.difference_with_interval(change, digits)}"
+    size = numbers.difference_with_interval(change, digits)
+    text = "" if change.difference is None else f", {size}"
+    return phrase(change.verdict, _margin(change), text)
+
+
+def _margin(row: Standing | Change) -> str:
+    """Return the minimum relevant difference as text, without its number if that is unknown."""
+    return "the minimum relevant difference" if row.min_effect is None else exact(row.min_effect)
 
 
 def change_since_previous(revision: Revision, standing: Standing, digits: int) -> str:
@@ -212,7 +217,7 @@ def higher_is_better(history: History, label: str) -> bool:
 
 
 def headline(history: History) -> str:
-    """Return `nDCG@10 in the working tree: ease 0.2214, slightly better than knn`."""
+    """Return `nDCG@10 in the working tree: ease 0.2214, better than knn`."""
     last = history.revisions[-1]
     when = "in the working tree" if last.name == WORKING_TREE else f"at {revision_name(last)}"
     if not last.labels:
@@ -222,8 +227,8 @@ def headline(history: History) -> str:
     text = f"{label} {when}: {_mean(best, decimals(history, label))}"
     if best.verdict is None or last.baseline is None:
         return text
-    verdict = VERDICTS[best.verdict]
-    return f"{text}, {verdict.word} {verdict.link} {last.baseline}"
+    link = f" {VERDICTS[best.verdict].link} {last.baseline}"
+    return f"{text}, {phrase(best.verdict, _margin(best), link)}"
 
 
 def extent(history: History) -> str:
@@ -261,8 +266,8 @@ def _diff_sentence(revision: str, change: Change) -> str:
         return f"{change.label}: {change.model} against {revision}: no user has a value in both"
     relative = "" if change.relative is None else numbers.relative(change.relative)
     size = numbers.difference_with_interval(change, _diff_digits(change), relative)
-    word = VERDICTS[change.verdict].word
-    return f"{change.label}: {change.model}, against {revision}: {word}, {size}"
+    text = phrase(change.verdict, _margin(change), f", {size}")
+    return f"{change.label}: {change.model}, against {revision}: {text}"
 
 
 def _diff_row(change: Change) -> tuple[str, ...]:

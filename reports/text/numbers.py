@@ -29,6 +29,15 @@ def label_decimals(comparison: "Comparison", label: str) -> int:
     return comparison.decimals.get(label, _OTHER_DECIMALS)
 
 
+def min_effect_text(comparison: "Comparison", label: str) -> str:
+    """Return the minimum relevant difference as in params.yaml: `0.005`, or `2 %`.
+
+    That of a label that only segments have is the one of the first primary label.
+    """
+    metric = comparison.metric(label if label in comparison.labels else comparison.primary[0])
+    return metric.min_effect.replace("%", PERCENT)
+
+
 def number(value: float | None, digits: int) -> str:
     """Return the number, without a minus sign if it rounds to zero; a dash if it is missing."""
     if value is None:

@@ -5,10 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Definition, ExcludedPreset, PanelEntry
-from concord.reports.text.numbers import MISSING, number
+from concord.metrics_core.results.comparison_parts import (
+    Definition,
+    ExcludedPreset,
+    PanelEntry,
+    Verdict,
+)
+from concord.reports.text.numbers import number
 from concord.reports.text.tables import MANY_MODELS
-from concord.reports.text.verdict_styles import VERDICTS
 
 _N_BEST = 5  # models in table and chart if there are many
 _MAX_CHANGES = 4  # pairs or verdicts in one cell
@@ -55,8 +59,8 @@ class Change:
     """A verdict against the baseline under the pinned and under another definition."""
 
     model: str
-    before: str
-    after: str
+    before: Verdict | None
+    after: Verdict
 
 
 @dataclass(frozen=True)
@@ -180,6 +184,4 @@ def _cell(entry: Entry, definition: Definition, model: str, digits: int) -> Cell
 
 
 def _change(entry: Entry, definition: Definition, model: str) -> Change:
-    before = entry.pinned.verdicts.get(model)
-    word = VERDICTS[before].word if before else MISSING
-    return Change(model, word, definition.verdicts[model])
+    return Change(model, entry.pinned.verdicts.get(model), definition.verdicts[model])

@@ -4,18 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import (
-    Segmentation,
-    SegmentCell,
-    Verdict,
-)
+from concord.metrics_core.results.comparison_parts import Segmentation, SegmentCell
 from concord.metrics_core.results.text_format import is_or_are, join_names
 from concord.reports.text import numbers
 from concord.reports.text.groups import absent_models, compared_cells, group_name, group_phrase
 from concord.reports.text.tables import MANY_MODELS
-from concord.reports.text.verdict_styles import VERDICTS
+from concord.reports.text.verdict_styles import VERDICTS, phrase
 
-_WORSE: Mapping[Verdict | None, str] = {"worse": "worse", "worse_below_threshold": "slightly worse"}
+_WORSE = ("worse", "worse_below_threshold")
 _MAX_ROWS = 8  # models of a grid, if there are many
 _N_BEST = 3
 NO_LIST = "no list"
@@ -31,6 +27,8 @@ class Cell:
         Difference with its interval; None if there is nothing to compare.
     word : str
         The verdict in words, or that there is no list.
+    is_reversed : bool
+        True if the difference has the opposite sign to that over all users.
     """
 
     text: str
@@ -40,6 +38,7 @@ class Cell:
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    is_reversed: bool = False
 
 
 @dataclass(frozen=True)
@@ -209,15 +208,15 @@ def _cell(cell: SegmentCell | None, digits: int, absent: Sequence[str]) -> Cell:
         return Cell(numbers.MISSING, word=NO_LIST if is_model else f"{NO_LIST} from {absent[0]}")
     if cell is None or cell.difference is None or cell.verdict is None:
         return Cell(numbers.MISSING)
-    word = VERDICTS[cell.verdict].word
     return Cell(
         numbers.signed(cell.difference, digits),
         numbers.signed_interval(cell.diff_low, cell.diff_high, digits),
-        f"{word}, reversed" if cell.is_reversed else word,
+        phrase(cell.verdict, text=", reversed" if cell.is_reversed else ""),
         cell.verdict,
         cell.difference,
         cell.diff_low,
         cell.diff_high,
+        cell.is_reversed,
     )
 
 
@@ -233,13 +232,13 @@ def segment_sentences(
     baseline = comparison.baseline
     overall = {(pair.label, pair.a): pair for pair in comparison.pairs if pair.vs_baseline}
     reversed_segments: dict[tuple[str, str], list[str]] = {}
-    worse: dict[str, dict[tuple[str, str], list[str]]] = {word: {} for word in _WORSE.values()}
+    worse: dict[str, dict[tuple[str, str], list[str]]] = {verdict: {} for verdict in _WORSE}
     for cell in compared_cells(comparison, segmentation, cells):
         key = (cell.label, cell.model)
         if cell.is_reversed:
             reversed_segments.setdefault(key, []).append(cell.segment)
         elif cell.verdict in _WORSE:
-            worse[_WORSE[cell.verdict]].setdefault(key, []).append(cell.segment)
+            worse[cell.verdict].setdefault(key, []).append(cell.segment)
     sentences = []
     above = {key: (overall[key].difference or 0) > 0 for key in reversed_segments}
     for (label, groups, is_above), models in _group_models(
@@ -250,12 +249,11 @@ def segment_sentences(
             f"On {label}, {join_names(models)} {is_or_are(models)} {sides[0]} {baseline} over all "
             f"users, but {sides[1]} it for {groups}."
         )
-    for word, segments in worse.items():
+    for verdict, segments in worse.items():
         for (label, groups, _), models in _group_models(segmentation, segments, {}).items():
-            sentences.append(
-                f"On {label}, {join_names(models)} {is_or_are(models)} {word} than {baseline} for "
-                f"{groups}."
-            )
+            margin = numbers.min_effect_text(comparison, label)
+            state = phrase(verdict, margin, f" than {baseline} for {groups}")
+            sentences.append(f"On {label}, {join_names(models)} {is_or_are(models)} {state}.")
     return sentences
 
 

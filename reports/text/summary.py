@@ -19,6 +19,7 @@ from concord.reports.text.numbers import (
     join_first,
 )
 from concord.reports.text.quality import evaluated_users
+from concord.reports.text.verdict_styles import perhaps_less
 from concord.reports.text.verdicts import limits
 
 _MAX_NAMES = 4
@@ -237,9 +238,10 @@ def _worse_labels(comparison: Comparison, model: str) -> Iterator[str]:
     rows.sort(key=lambda row: -abs(row[0].relative or 0.0))
     for pair, cutoffs in rows:
         digits = comparison.decimals[pair.label]
-        parts = [*_magnitude(pair.verdict), numbers.signed(pair.difference, digits)]
+        parts = [numbers.signed(pair.difference, digits)]
         if pair.relative is not None:
             parts.append(numbers.relative(pair.relative))
+        parts[-1] += perhaps_less(pair.verdict, numbers.min_effect_text(comparison, pair.label))
         if not comparison.metric(pair.label).higher_is_better:
             parts.append("lower is better")
         if cutoffs:
@@ -258,9 +260,5 @@ def _worse_segments(comparison: Comparison, model: str) -> Iterator[str]:
     rows.sort(key=lambda row: -abs(row[1].difference or 0.0))
     for group, cell in rows:
         digits = numbers.label_decimals(comparison, cell.label)
-        parts = [*_magnitude(cell.verdict), numbers.signed(cell.difference, digits)]
-        yield f"{cell.label} for {group} ({', '.join(parts)})"
-
-
-def _magnitude(verdict: str | None) -> list[str]:
-    return ["slightly"] if verdict == "worse_below_threshold" else []
+        less = perhaps_less(cell.verdict or "", numbers.min_effect_text(comparison, cell.label))
+        yield f"{cell.label} for {group} ({numbers.signed(cell.difference, digits)}{less})"

@@ -41,14 +41,15 @@ class VerdictStyle:
     filled: bool = False
 
 
+_PERHAPS_LESS = ", perhaps by less"  # than the minimum relevant difference
 _RELEVANT = "by more than the minimum relevant difference"
-_SMALL = "though perhaps less than the minimum relevant difference"
+_SMALL = "perhaps by less than the minimum relevant difference"
 _UNSIZED = "significant; its size has no interval"
 _SIZE = "for the difference to"  # links "no interval" to the other model
 
 VERDICTS: Mapping[str, VerdictStyle] = {
     "better": VerdictStyle("better", "than", "better", _UP, _RELEVANT, filled=True),
-    "better_below_threshold": VerdictStyle("slightly better", "than", "better", _UP, _SMALL),
+    "better_below_threshold": VerdictStyle(f"better{_PERHAPS_LESS}", "than", "better", _UP, _SMALL),
     "better_without_interval": VerdictStyle(
         "better, no interval", _SIZE, "better", _CHEVRON_UP, _UNSIZED
     ),
@@ -81,6 +82,19 @@ VERDICTS: Mapping[str, VerdictStyle] = {
     "worse_without_interval": VerdictStyle(
         "worse, no interval", _SIZE, "worse", _CHEVRON_DOWN, _UNSIZED
     ),
-    "worse_below_threshold": VerdictStyle("slightly worse", "than", "worse", _DOWN, _SMALL),
+    "worse_below_threshold": VerdictStyle(f"worse{_PERHAPS_LESS}", "than", "worse", _DOWN, _SMALL),
     "worse": VerdictStyle("worse", "than", "worse", _DOWN, _RELEVANT, filled=True),
 }
+
+
+def perhaps_less(verdict: str, min_effect: str) -> str:
+    """Return `, perhaps by less than 0.01` if a verdict leaves that open; else an empty text."""
+    if not verdict.endswith("below_threshold"):
+        return ""
+    return f"{_PERHAPS_LESS} than {min_effect}" if min_effect else _PERHAPS_LESS
+
+
+def phrase(verdict: str, min_effect: str = "", text: str = "") -> str:
+    """Return `better than als, perhaps by less than 0.01`, with a text after the first word."""
+    word = VERDICTS[verdict].word.removesuffix(_PERHAPS_LESS)
+    return f"{word}{text}{perhaps_less(verdict, min_effect)}"

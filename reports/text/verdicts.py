@@ -7,12 +7,13 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS, min_differing_for
 from concord.metrics_core.results.replicates import ReplicatedDifference
-from concord.metrics_core.results.text_format import exact, join_names, percent
+from concord.metrics_core.results.text_format import join_names
 from concord.reports.text.answer import answer, answer_numbers, pair_of, top_models
 from concord.reports.text.groups import explains, missing_list_sentences
 from concord.reports.text.numbers import (
     LEVEL_ROUNDING,
     confidence_level,
+    min_effect_text,
     number,
     signed_interval,
     with_details,
@@ -96,12 +97,6 @@ def _has_different_users(pair: Difference, comparison: Comparison) -> bool:
     return {score.n_users for score in scores} != {pair.n_users} or len(requests) > 1
 
 
-def _threshold(label: str, effect: float, comparison: Comparison) -> str:
-    """Return the minimum relevant difference as in params.yaml: `0.005`, or `2 % of bm25`."""
-    share = comparison.metric(label).share
-    return exact(effect) if share is None else f"{percent(share)} of {comparison.baseline}"
-
-
 def absolute_difference(pair: Difference | ReplicatedDifference, comparison: Comparison) -> str:
     """Return `0.041 above popularity (95 % interval +0.035 to +0.047)`."""
     if pair.difference is None:
@@ -135,7 +130,9 @@ def _reason(pair: Difference, comparison: Comparison) -> str:
         return _undecided_reason(pair, comparison)
     if pair.verdict == "too_few_users":
         return _too_few_reason(pair, comparison)
-    threshold = _threshold(pair.label, pair.min_effect or 0.0, comparison)
+    threshold = min_effect_text(comparison, pair.label)
+    if comparison.metric(pair.label).share is not None:
+        threshold += f" of {comparison.baseline}"
     words = {
         "equivalent": f"too small to matter, as the interval lies within ±{threshold}",
         "identical": "every user has the same value with both",

@@ -14,9 +14,7 @@ from concord.reports.text.answer import answer
 from concord.reports.text.tables import marks
 
 PRIMARY, SECONDARY = ("A@10", "B@10", "C"), "D"
-SLIGHTLY_BETTER = {"better_below_threshold"}
-CLEARLY_BETTER = {"better", "better_without_interval"}
-BETTER = SLIGHTLY_BETTER | CLEARLY_BETTER
+BETTER = {"better", "better_below_threshold", "better_without_interval"}
 LEVEL = {"identical", "equivalent"}
 TOO_FEW = {"too_few_users"}
 TIES = {
@@ -26,8 +24,7 @@ TIES = {
     "too close to call": LEVEL | TOO_FEW | {"undecided"},
 }
 STATES = {
-    "slightly worse": {"worse_below_threshold"},
-    "worse": {"worse", "worse_without_interval"},
+    "worse": {"worse", "worse_below_threshold", "worse_without_interval"},
     "equivalent": {"equivalent"},
     "identical": {"identical"},
     "undecided": {"undecided"},
@@ -36,7 +33,11 @@ STATES = {
 MODEL, LABEL = r"m\d", r"[AB]@10|C"
 MODELS = rf"{MODEL}(?:(?:, | and ){MODEL})*(?: and \d more)?"
 ON = rf"(?: on (?P<labels>(?:{LABEL})(?:(?:, | and )(?:{LABEL}))*))?"
-STATE = rf"({'|'.join(STATES)})((?: on |, | and |{LABEL})*)(?:as too few users differ)?"
+LESS = r"perhaps by less than ([\d.]+)"
+STATE = (
+    rf"({'|'.join(STATES)})((?: on |, | and |{LABEL})*)"
+    rf"(?:as too few users differ|{LESS}(?:,? and |, )?)?"
+)
 
 
 def _random_comparison(seed: int) -> Comparison:
@@ -56,7 +57,7 @@ def _random_comparison(seed: int) -> Comparison:
         baseline=rng.choice(names),
         primary=labels[:-1],
         higher_is_better={label: rng.random() < 0.75 for label in labels},
-        min_effect=rng.choice([0, 0, 0.01, 0.05]),
+        min_effect=rng.choice([0, 0.02, 0.05, 0.1]),
         adjustment=rng.choice(["holm", "max_t"]),
         confidence=rng.choice([0.95, 0.8]),
         max_missing_lists=rng.choice([0.01, 0.3]),
@@ -103,13 +104,24 @@ def _labels(comparison: Comparison, text: str | None) -> list[str]:
     return re.findall(LABEL, text or "") or list(comparison.primary)
 
 
+def _less_is_true(comparison: Comparison, model: str, label: str, margin: str | None) -> bool:
+    """True if a size is left open exactly where the interval reaches below the margin."""
+    pair = comparison.difference(model, comparison.baseline, label)
+    is_open = pair is not None and pair.verdict.endswith("below_threshold")
+    if not is_open or margin is None:
+        return is_open == (margin is not None)
+    assert pair is not None
+    ends = [abs(end) for end in (pair.ci_low, pair.ci_high) if end is not None]
+    return min(ends) <= float(margin) == pair.min_effect
+
+
 def _best(comparison: Comparison, clause: re.Match[str], _: str) -> bool:
     def holds(label: str) -> bool:
         verdicts = {
             _verdict(comparison, model, x, label) for x in _rivals(comparison, model, label)
         }
-        slight = _verdict(comparison, model, comparison.baseline, label) in SLIGHTLY_BETTER
-        return bool(verdicts) and verdicts <= BETTER and slight == bool(clause["slightly"])
+        is_less = _less_is_true(comparison, model, label, clause["margin"])
+        return bool(verdicts) and verdicts <= BETTER and is_less
 
     model = clause["model"]
     return all(map(holds, _labels(comparison, clause["labels"])))
@@ -135,12 +147,12 @@ def _best_mean(comparison: Comparison, clause: re.Match[str], _: str) -> bool:
 def _beats(comparison: Comparison, clause: re.Match[str], text: str) -> bool:
     models = _models(clause["models"])
     if not models:  # `both` or `all` are the models of the only tie
-        (tie,) = [x for x in text.split("; ") if " are " in x and "better than" not in x]
+        (tie,) = [x for x in text.split("; ") if " are " in x]
         models = [x for x in comparison.models if x in tie or " more are " in tie]
         models = [x for x in models if x != comparison.baseline]
-    verdicts = SLIGHTLY_BETTER if "slightly" in clause["verb"] else CLEARLY_BETTER
     return clause["baseline"] == comparison.baseline and all(
-        _verdict(comparison, model, comparison.baseline, label) in verdicts
+        _verdict(comparison, model, comparison.baseline, label) in BETTER
+        and _less_is_true(comparison, model, label, clause["margin"])
         for model, label in product(models, _labels(comparison, clause["labels"]))
     )
 
@@ -166,10 +178,11 @@ def _against_baseline(comparison: Comparison, clause: re.Match[str], _: str) -> 
     for model in _models(clause["models"]):
         labels = [x for x in comparison.primary if _has_mean(comparison, model, x)]
         shared = {x for x in labels if baseline in _rivals(comparison, model, x)}
-        named = {label for _, on in states for label in _labels(comparison, on)} & shared
+        named = {label for _, on, _ in states for label in _labels(comparison, on)} & shared
         if named != shared or not all(
             _verdict(comparison, model, baseline, label) in STATES[words]
-            for words, on in states
+            and _less_is_true(comparison, model, label, margin or None)
+            for words, on, margin in states
             for label in shared.intersection(_labels(comparison, on))
         ):
             return False
@@ -178,14 +191,14 @@ def _against_baseline(comparison: Comparison, clause: re.Match[str], _: str) -> 
 
 RULES: dict[str, Callable[[Comparison, re.Match[str], str], bool]] = {
     rf"(?P<model>{MODEL})(?:, the baseline,)? is best{ON}"
-    rf"(?P<slightly>, though only slightly better than {MODEL})?": _best,
+    rf"(?:, though perhaps less than (?P<margin>[\d.]+) ahead of {MODEL})?": _best,
     rf"(?P<models>{MODELS}) are (?P<words>identical|equivalent|too close to call){ON}"
     r"(?P<reason>, as too few users differ)?": _tie,
     rf"(?P<model>{MODEL}) has the best mean{ON}, but"
     rf"(?: is not shown to be better than (?P<not>{MODELS}))?(?:, and)?"
     rf"(?: (?P<beaten>{MODELS}) beats? it on the users with values of both)?": _best_mean,
-    rf"(?P<models>{MODELS}|both|all) (?P<verb>beats?|(?:is|are) slightly better than) "
-    rf"(?P<baseline>{MODEL}){ON}": _beats,
+    rf"(?P<models>{MODELS}|both|all) beats? (?P<baseline>{MODEL}){ON}"
+    r"(?:, perhaps by less than (?P<margin>[\d.]+))?": _beats,
     rf"(?P<models>{MODELS}) (?:has|have) no mean of (?P<labels>.+)": _no_mean,
     rf"(?P<models>{MODELS}) (?:is|are) not comparable, as too many users have no value":
         _not_comparable,

@@ -11,8 +11,8 @@ import concord
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.gains import gain_chart
-from concord.reports.charts.tradeoffs import dominators, sentence, tradeoff_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
+from concord.reports.charts.tradeoffs import sentence, tradeoff_chart
 from concord.reports.markdown import render_markdown
 from concord.reports.text.groups import group_phrase
 from concord.reports.text.quality import Finding, findings, passed_checks
@@ -81,48 +81,22 @@ def test_a_model_that_never_differs_has_no_percentiles() -> None:
     assert re.search(rf">{model}: [\d.]+\s% worse, [\d.]+\s% unchanged, [\d.]+\s% better<", chart)
 
 
-def test_dominated_models_are_hollow_and_the_others_are_filled(five: Comparison) -> None:
-    for entry in tradeoffs(five):
-        chart = str(tradeoff_chart(five, entry))
-        models = [point.model for point in entry.points]
-        dominated = [model for model in models if dominators(five, entry, model)]
-        front = [model for model in models if model not in dominated]
-        assert 0 < chart.count('fill="#fcfbf8"') == len(dominated) < len(models)
-        assert all(f"{model}: {entry.x}" in chart for model in models)
-        assert re.fullmatch(
-            f"Not dominated: ({'|'.join(front)}|, )+. Dominated: ({'|'.join(dominated)}|, )+.",
-            sentence(five, entry),
-        )
-
-
-@pytest.mark.parametrize(
-    ("on_accuracy", "on_diversity", "is_dominated"),
-    [
-        ("better", "undecided", True),
-        ("better", "worse_below_threshold", False),
-        ("undecided", "better_below_threshold", True),
-        ("undecided", "equivalent", False),
-        ("better", "no_interval", False),  # popularity has the higher mean
-    ],
-)
-def test_only_decided_differences_dominate(
-    on_accuracy: str, on_diversity: str, *, is_dominated: bool
-) -> None:
+def test_dominated_models_are_hollow_and_the_others_are_filled() -> None:
     content = sample.five_models()
-    verdicts = {"nDCG@10": on_accuracy, "Coverage@10": on_diversity}
-    for row in content["scores"]:
-        if row["label"] == "Coverage@10":
-            row["mean"] = 0.9 if row["model"] == sample.BASELINE else 0.1
-    for row in content["pairs"]:
-        if row["label"] in verdicts:
-            row["verdict"] = "undecided"
-            if (row["a"], row["b"]) == ("ease", sample.BASELINE):
-                row["verdict"] = verdicts[row["label"]]
+    dominated_by = {"popularity": ["ease", "als"], "item-knn": ["ease"], "random-walk": ["als"]}
+    for entry in content["tradeoffs"]:
+        for point in entry["points"]:
+            point["dominated_by"] = dominated_by.get(point["model"], [])
     comparison = from_content(content)
-    (entry,) = (each for each in tradeoffs(comparison) if each.x == "Coverage@10")
 
-    expected = ["ease"] if is_dominated else []
-    assert dominators(comparison, entry, sample.BASELINE) == expected
+    for entry in tradeoffs(comparison):
+        chart = str(tradeoff_chart(comparison, entry))
+        assert chart.count('fill="#fcfbf8"') == len(dominated_by)
+        assert all(f"{model}: {entry.x}" in chart for model in comparison.models)
+        assert sentence(comparison, entry) == (
+            "Dominated by ease: item-knn, popularity. Dominated by als: random-walk. "
+            "Not shown to be dominated: ease, als."
+        )
 
 
 def test_the_better_corner_is_on_the_left_where_lower_is_better(five: Comparison) -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Segmentation
+from concord.reports.text.history import against_baseline, headline
 from concord.reports.text.verdicts import verdict_sentences
 from tests.metrics_core.comparison.tables import cell_of, comparison_of
+from tests.reports.samples.sample_history import HISTORY, standing
 
 POP = [0.2] * 100
 FAR = [0.6] * 50 + [0.4] * 50  # mean 0.5; 0.3 above POP, spread 0.1
@@ -105,11 +107,37 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
         "far is best on nDCG@10.", FAR_IS_AHEAD, CAUTION,
     ]),
     "a small lead over the baseline": (ndcg(pop=POP[:99], a=SMALL), {}, [
-        "a is slightly better than pop on nDCG@10.", "Against pop, nDCG@10: a +0.006 (+3.0 %).",
+        "a beats pop on nDCG@10, perhaps by less than 0.005.",
+        "Against pop, nDCG@10: a +0.006 (+3.0 %).",
+    ]),
+    "a small lead by a margin in percent": (ndcg(pop=POP[:99], a=SMALL), {"min_effect": "2.5%"}, [
+        "a beats pop on nDCG@10, perhaps by less than 2.5 %.",
+        "Against pop, nDCG@10: a +0.006 (+3.0 %).",
+    ]),
+    "a small loss": (ndcg(pop=SMALL, a=POP[:99]), {}, [
+        "No model beats pop on nDCG@10: a is worse, perhaps by less than 0.005.",
+        "Against pop, nDCG@10: a −0.006 (−2.9 %).",
+    ]),
+    "a small loss and a large one": ({
+        "pop": {"nDCG@10": SMALL, "R@10": FAR[:99]}, "a": {"nDCG@10": POP[:99], "R@10": SMALL},
+    }, {"min_effect": {"nDCG@10": 0.005, "R@10": 0.01}}, [
+        "No model beats pop on nDCG@10 or R@10: a is worse on R@10 and worse on nDCG@10, perhaps "
+        "by less than 0.005.",
+        "Against pop, nDCG@10: a −0.006 (−2.9 %). R@10: a −0.295 (−58.9 %).",
+    ]),
+    "small losses by two margins": ({
+        "pop": dict.fromkeys(("nDCG@10", "R@10", "AP@10"), SMALL),
+        "a": {"nDCG@10": POP[:99], "R@10": POP[:99], "AP@10": SMALL},
+    }, {"min_effect": {"nDCG@10": 0.005, "R@10": 0.004, "AP@10": 0.005}}, [
+        "No model beats pop on nDCG@10, R@10 or AP@10: a is worse on nDCG@10, perhaps by less than "
+        "0.005, worse on R@10, perhaps by less than 0.004, and identical on AP@10.",
+        "Against pop, nDCG@10: a −0.006 (−2.9 %). R@10: a −0.0060 (−2.9 %). AP@10: a 0.000 "
+        "(0.0 %).",
+        "On AP@10, pop is level with a: every user has the same value with both.",
     ]),
     "a small lead over the baseline, the best of others": (
         ndcg(pop=POP[:99], a=SMALL, b=[0.1] * 99), {}, [
-            "a is best on nDCG@10, though only slightly better than pop.",
+            "a is best on nDCG@10, though perhaps less than 0.005 ahead of pop.",
             "Against pop, nDCG@10: a +0.006 (+3.0 %).",
         ],
     ),
@@ -191,3 +219,21 @@ def test_segments_with_the_opposite_order_are_named_with_the_verdict() -> None:
     turned = "On nDCG@10, als is above pop over all users, but below it for activity “0”."
     assert sentences[-1] == turned
     assert sentences.count(turned) == 1
+
+
+@pytest.mark.parametrize(
+    ("min_effect", "words"),
+    [(0.01, "0.01"), (0.004972123, "0.00497"), (None, "the minimum relevant difference")],
+)
+def test_a_history_says_than_what_a_difference_may_be_less(
+    min_effect: float | None, words: str
+) -> None:
+    row = replace(standing("a", 0.3, "worse_below_threshold"), min_effect=min_effect)
+    revision = replace(HISTORY.revisions[-1], standings=(row,), baseline="b")
+
+    text = headline(replace(HISTORY, revisions=(revision,)))
+
+    assert text.endswith(f": a 0.300, worse than b, perhaps by less than {words}")
+    assert against_baseline(revision, row, 3) == (
+        f"worse, +0.020 (+0.010 to +0.030), perhaps by less than {words}"
+    )

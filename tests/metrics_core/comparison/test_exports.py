@@ -12,6 +12,9 @@ from tests.reports.samples import sample
 
 def test_every_number_of_a_part_is_in_its_table() -> None:
     content = sample.five_models()
+    for entry in content["tradeoffs"]:
+        for point in entry["points"]:
+            point["dominated_by"] = ["ease", "als"]
     tables = export_tables(from_content(content))
 
     assert len(tables["distributions"]) == 101 * len(content["distributions"])
@@ -23,7 +26,8 @@ def test_every_number_of_a_part_is_in_its_table() -> None:
     assert tables["segments"].drop("segmentation", "kind").to_dicts() == cells
     gaps = [gap["gap"] for entry in content["segments"] for gap in entry["gaps"]]
     assert tables["gaps"]["gap"].to_list() == gaps != []
-    points = [point for entry in content["tradeoffs"] for point in entry["points"]]
+    entries = content["tradeoffs"]
+    points = [p | {"dominated_by": "ease, als"} for entry in entries for p in entry["points"]]
     assert tables["tradeoffs"].drop("x_label", "y_label").to_dicts() == points
     severities = [warning["severity"] for warning in content["warnings"]]
     assert tables["warnings"]["severity"].to_list() == severities

@@ -164,6 +164,22 @@ def test_an_unreadable_comparison_is_a_row_with_a_reason(
     assert result.primary == primary
 
 
+@pytest.mark.parametrize("word", ["better, perhaps by less", "slightly better"])
+def test_verdicts_of_primary_json_are_read_also_in_the_words_of_older_revisions(
+    project: Project, word: str
+) -> None:
+    report = project.folder / "results/report"
+    report.mkdir(parents=True)
+    primary = {"R@1": {"als": 0.5, "base": 0.4}, "R@1 verdict": {"als": word}}
+    (report / "primary.json").write_text(json.dumps(primary))
+    project.lock("c1", "l1")
+
+    result = project.history()
+
+    verdicts = [each.verdict for each in result.revisions[0].standings]
+    assert verdicts == ["better_below_threshold", None]
+
+
 def test_damage_in_the_cache_is_a_row(project: Project) -> None:
     project.commit("c1", "l1")
     (project.files / "c1.dir").write_text("[{}]")

@@ -57,33 +57,6 @@ def test_models_with_equal_values_have_no_percentiles(tmp_path: Path) -> None:
     assert (row["n_zero"], row["quantiles"]) == (40, [])
 
 
-def test_front_has_models_that_no_other_dominates(tmp_path: Path) -> None:
-    means = {
-        "pop": (0.1, 9.0, 1.0),
-        "good": (0.4, 5.0, 2.0),
-        "broad": (0.3, 2.0, 4.0),
-        "dominated": (0.2, 5.0, 2.0),
-    }
-    names = ("nDCG@2", "ARP@2", "Novelty@2")
-    models = {
-        m: {name: [mean] * 20 for name, mean in zip(names, items, strict=True)}
-        for m, items in means.items()
-    }
-
-    tradeoffs = {row["x"]: row for row in run_compare(write_results(tmp_path, models))["tradeoffs"]}
-
-    assert tradeoffs["ARP@2"]["x_higher_is_better"] is False
-    for label in ("ARP@2", "Novelty@2"):
-        front = {point["model"] for point in tradeoffs[label]["points"] if point["pareto"]}
-        assert front == {"good", "broad"}
-    assert tradeoffs["Novelty@2"]["points"][0] == {
-        "model": "pop",
-        "x": 1.0,
-        "y": pytest.approx(0.1),
-        "pareto": False,
-    }
-
-
 BASE = [0.5] * 40
 OTHER = [0.5] * 28 + [0.5 + n / 15 for n in range(1, 7)] + [0.5 - n / 20 for n in range(1, 7)]
 

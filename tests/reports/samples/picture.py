@@ -81,10 +81,6 @@ class Picture:
         """Return the first line of a model."""
         return next(points for name, points in self._lines_of if name == model)
 
-    def frontier(self) -> list[Point]:
-        """Return the points of the longest line that belongs to no model."""
-        return max((points for name, points in self._lines_of if not name), key=len)
-
     def texts_of(self, model: str, text: str) -> list[Text]:
         return [each for each in self.texts if each.model == model and each.text == text]
 
