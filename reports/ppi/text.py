@@ -34,6 +34,8 @@ def describe(result: PredictionPowered) -> Iterator[Block]:
         f"People judged {depth} for {result.n_sampled:,} of {result.n_queries:,} users, the judge "
         f"for all; {confidence_level(result.confidence)} intervals"
     )
+    for warning in result.warnings:
+        yield f"Warning: {warning.sentence} What to do: {warning.fix}."
     rows = [[each.label, each.model, *_cells(each)] for each in result.means]
     yield TextTable(["metric", "model", *_COLUMNS], rows)
     if result.differences:

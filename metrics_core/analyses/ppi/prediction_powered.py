@@ -2,13 +2,20 @@
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.stats.floating_point import exact_mean, exact_sum
-from concord.metrics_core.stats.mean_interval import SMALL_SAMPLE, pseudo_spread, t_quantile
+from concord.metrics_core.stats.mean_interval import (
+    NO_INTERVAL,
+    SMALL_SAMPLE,
+    pseudo_spread,
+    t_quantile,
+)
+from concord.metrics_core.stats.sign_flip_test import DRAWS, MAX_EXACT_USERS
 
 MIN_SAMPLED = 3  # the tuning of each query needs two others
 
@@ -119,6 +126,38 @@ def _tuned(covariance: Floats, judged: Floats, others: Floats) -> Floats:
     if not variance:
         return np.zeros_like(covariance)
     return np.clip(covariance / ((1 + len(judged) / len(others)) * variance), 0.0, 1.0)
+
+
+def sign_flip_interval(values: Floats, level: float) -> tuple[float, float]:
+    """Return the means that one-sided sign-flip tests at (1 - level) / 2 do not reject.
+
+    Flipped signs of a subset F of the values minus m give at least the observed sum if
+    mean(F) <= m. So the ends are order statistics of the means of all subsets: of 2ⁿ up to 16
+    values, else of 100,000 seeded ones (Hartigan 1969). NaN if no mean could be rejected.
+
+    References
+    ----------
+    Hartigan (1969), Journal of the American Statistical Association 64(328), 1303-1317.
+    doi:10.1080/01621459.1969.10501057
+    """
+    subsets = _subsets(len(values))
+    sizes = subsets.sum(axis=1)
+    is_empty = sizes == 0
+    means = np.sort((subsets @ np.sort(values))[~is_empty] / sizes[~is_empty])
+    is_drawn = len(values) > MAX_EXACT_USERS  # then the observed signs count once more
+    n_always = int(np.count_nonzero(is_empty)) + is_drawn
+    n_beyond = math.floor((1 - level) / 2 * (len(subsets) + is_drawn) + 1e-9) - n_always
+    return NO_INTERVAL if n_beyond < 0 else (float(means[n_beyond]), float(means[-1 - n_beyond]))
+
+
+@cache
+def _subsets(n: int) -> Floats:
+    """Return (subsets, n): 1 for a member, else 0."""
+    if n <= MAX_EXACT_USERS:
+        numbers = np.arange(1 << n, dtype=np.uint32)[:, np.newaxis]
+        return ((numbers >> np.arange(n, dtype=np.uint32)) & 1).astype(np.float64)
+    random = np.random.Generator(np.random.PCG64(0))
+    return random.integers(0, 2, (DRAWS, n), dtype=np.uint8).astype(np.float64)
 
 
 def _spread(values: Floats, bounds: Bounds) -> tuple[float, int, float]:
