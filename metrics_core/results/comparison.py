@@ -12,7 +12,7 @@ from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, frame_of
 from concord.metrics_core.results.comparison_parts import (
     OF_VALUES,
-    BestChance,
+    BestShare,
     DataWarning,
     Difference,
     Distribution,
@@ -67,8 +67,8 @@ class Comparison(BaseResult):
         Each primary metric under the definitions of all presets.
     distributions : tuple of Distribution
         Percentiles of users' differences to the baseline, per primary metric and model.
-    best : tuple of BestChance
-        Probability of the best mean, per primary metric and model.
+    best : tuple of BestShare
+        Share of resamples in which each model is best, per primary metric.
     tradeoffs : tuple of Tradeoff
         Metrics beyond accuracy against the first primary metric.
     segments : tuple of Segmentation
@@ -115,7 +115,7 @@ class Comparison(BaseResult):
     pairs: tuple[Difference, ...]
     panel: tuple[PanelEntry, ...] = ()
     distributions: tuple[Distribution, ...] = ()
-    best: tuple[BestChance, ...] = ()
+    best: tuple[BestShare, ...] = ()
     tradeoffs: tuple[Tradeoff, ...] = ()
     segments: tuple[Segmentation, ...] = ()
     warnings: tuple[DataWarning, ...] = ()
