@@ -384,9 +384,9 @@ def _sample_not_random(details: Details) -> Texts:
     return (
         f"The sample does not look random: by the judge, {details['label']} of {what} is "
         f"{sampled} on the {details['n_sampled']:,} sampled users and {others} on the "
-        f"{details['n_others']:,} others. In fewer than 1 of 1,000 random samples, any of the "
-        f"{format_count(details['n_checks'], 'mean')} and differences deviates so far: the "
-        "estimates are biased, and their intervals do not hold.",
+        f"{details['n_others']:,} others. Fewer than 1 of 1,000 random samples deviate so far in "
+        f"any of the {details['n_checks']:,} means and differences that were checked. So the "
+        "estimates may be far off, and their intervals do not hold.",
         "decide nothing by them. Draw users at random from all users and let people judge their "
         "lists, or let the judge grade all users in the same way",
     )

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from concord.metrics_core.analyses.ppi.prediction_powered import (
     power_tuning,
     powered_mean,
+    sign_flip_interval,
     weighted_kappa,
 )
 from concord.metrics_core.metrics.metric import UNBOUNDED
+from concord.metrics_core.stats.sign_flip_test import SignFlips
 from tests.metrics_core.analyses.ppi.ppi_reference import powered
 
 T_2 = 4.302652729911275  # 97.5 % point of t with 2 degrees of freedom, from a table
@@ -146,3 +148,28 @@ def test_kappa_equals_its_definition_over_all_pairs(grades: list[tuple[int, int]
 
     if by_chance:
         assert kappa == pytest.approx(1 - np.mean((first - second) ** 2) / by_chance)
+
+
+@pytest.mark.parametrize("n", [10, 16, 25])
+@pytest.mark.parametrize("level", [0.95, 0.99])
+def test_the_interval_of_sign_flips_holds_the_means_that_they_do_not_reject(
+    n: int, level: float
+) -> None:
+    values = np.random.default_rng(n).normal(0.3, 1, n)
+    tail, step = (1 - level) / 2, 0.03 if n > 16 else 1e-6  # other signs are drawn
+
+    def p(mean: float) -> tuple[float, float]:
+        flips = SignFlips(values - mean, np.ones(n), np.zeros(0))
+        return flips.p_above(0), flips.p_below(0)
+
+    low, high = sign_flip_interval(values, level)
+
+    assert p(low - step)[0] <= tail < p(low + step)[0]
+    assert p(high + step)[1] <= tail < p(high - step)[1]
+
+
+def test_few_values_have_no_interval_of_sign_flips_at_a_high_level() -> None:
+    values = np.arange(1.0, 7.0)
+
+    assert sign_flip_interval(values, 0.95)[0] == pytest.approx(1.0)  # p = 1 / 64 for m < 1
+    assert math.isnan(sign_flip_interval(values, 0.97)[0])  # 2 / 64 is above 0.03
