@@ -1,4 +1,4 @@
-"""Leaderboard: means, shares of resamples in which each is best, trade-offs and distributions of differences."""
+"""Leaderboard: means, shares of resamples, trade-offs and distributions of differences."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -118,8 +118,8 @@ def test_estimates_equal_plain_python_on_the_values_of_evaluate(sampled: int) ->
 
 def test_intervals_have_the_level_of_their_family_and_verdicts_follow_from_them() -> None:
     seen = set()
-    for seed in range(4):
-        models, truth = drawn(np.random.default_rng(seed), 300, 25 if seed % 2 else 80, noise=0.2)
+    for seed in range(2):
+        models, truth = drawn(np.random.default_rng(seed), 200, 25 if seed % 2 else 80, noise=0.2)
         others = {f"m{n}": models["dense"].with_columns(_shifted(seed, n)) for n in (1, 2, 4)}
         result = estimated(
             models | others, truth, metrics=METRICS, primary=METRICS[:2], min_effect=0.05
@@ -142,7 +142,7 @@ def test_intervals_have_the_level_of_their_family_and_verdicts_follow_from_them(
 
 def _shifted(seed: int, n: int) -> pl.Expr:
     """Return scores with noise that grows with n."""
-    noise = np.random.default_rng((seed, n)).normal(0, 2.0 * n, 300 * DOCUMENTS)
+    noise = np.random.default_rng((seed, n)).normal(0, 2.0 * n, 200 * DOCUMENTS)
     return (pl.col("score") + pl.lit(pl.Series(noise))).alias("score")
 
 
