@@ -5,7 +5,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -106,8 +106,12 @@ class Run:
             people, judge = (_sides(v[world]) for v in (self.people, self.judge))
             sampled = {side: values[self.is_sampled] for side, values in people.items()}
             values = LabelValues(label, config, self.is_sampled, sampled, judge)
+            if "differ" not in world:
+                estimates.append(values.mean("+"))
+                continue
             pair = values.pair("+", "-", {"+": 0.0, "-": 0.0})
-            estimates.append(pair.estimate if "differ" in world else values.mean("+"))
+            low, high = pair.interval(config.confidence)
+            estimates.append(replace(pair.estimate, ci_low=low, ci_high=high))
         return estimates
 
     def by_ppi(self) -> list[PoweredEstimate]:
@@ -135,7 +139,11 @@ class Run:
                 "standard", user_empty_truth="zero", err_max_grade=4, relevance_threshold=1e-9
             ),
         )
-        rows = {(row.model, row.versus): row for row in (*result.means, *result.differences)}
+        differences = (
+            replace(row, ci_low=row.single_low, ci_high=row.single_high)
+            for row in result.differences
+        )
+        rows = {(row.model, row.versus): row for row in (*result.means, *differences)}
         return [rows[f"{world}+", f"{world}-" if "differ" in world else None] for world in WORLDS]
 
 
@@ -210,7 +218,7 @@ def _judges() -> list[str]:
         "",
         f"{QUERIES:,} queries, of which people judge a random sample; {RUNS:,} runs a row, the "
         "first also by `concord.ppi`. Coverage of the 95%",
-        "interval of a mean or a difference. The judge's values are random for all queries "
+        "interval of a mean or of one difference. The judge's values are random for all queries "
         "(useless), for 20% or 2% of them; 0.4 too high for",
         "30% (too generous); or those of people. A difference has an interval if ten sampled "
         "queries differ: `–` where less than half of the",

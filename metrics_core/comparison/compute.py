@@ -10,7 +10,7 @@ from concord.metrics_core.comparison.families import decide_differences, find_wi
 from concord.metrics_core.comparison.gate_inputs import decide_against_baseline
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import (
-    compute_best_chances,
+    compute_best_shares,
     compute_distributions,
     compute_scores,
     compute_tradeoffs,
@@ -141,7 +141,7 @@ def compare_user_values(inputs: ComparisonInput) -> Comparison:
         scores=tuple(compute_scores(inputs, pairs)),
         pairs=tuple(pairs),
         distributions=tuple(compute_distributions(config, inputs.aligned)),
-        best=tuple(compute_best_chances(inputs)),
+        best=tuple(compute_best_shares(inputs)),
         winners=tuple(find_winners(config, tests)),
         family=config.family,
         tried=config.tried,

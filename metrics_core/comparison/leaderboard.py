@@ -1,4 +1,4 @@
-"""Leaderboard: means, chances of being best, trade-offs and distributions of differences."""
+"""Leaderboard: means, shares of resamples, trade-offs and distributions of differences."""
 
 from collections.abc import Iterator, Sequence
 from itertools import permutations
@@ -12,7 +12,7 @@ from concord.metrics_core.evaluation.model_result import Models
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import (
-    BestChance,
+    BestShare,
     Difference,
     Distribution,
     Metric,
@@ -21,7 +21,7 @@ from concord.metrics_core.results.comparison_parts import (
     Tradeoff,
     negated,
 )
-from concord.metrics_core.stats.bootstrap import best_probability, weighted_means
+from concord.metrics_core.stats.bootstrap import best_shares, weighted_means
 from concord.metrics_core.stats.floating_point import difference, scale_of
 
 _NOT_TESTED = {"no_interval", "not_comparable"}
@@ -99,10 +99,10 @@ def _is_ahead(label: Label, model: str, pair: Difference) -> bool:
     return gain is not None and (gain > 0 if label.metric.higher_is_better else gain < 0)
 
 
-def compute_best_chances(inputs: ComparisonInput) -> Iterator[BestChance]:
-    """Yield one probability per primary label and model, over the users whom all models have.
+def compute_best_shares(inputs: ComparisonInput) -> Iterator[BestShare]:
+    """Yield one share per primary label and model, over the users whom all models have.
 
-    Models of equal mean share a resample; models that are not compared have no probability.
+    Models of equal mean share a resample; models that are not compared have no share.
     """
     config, aligned = inputs.config, inputs.aligned
     models = inputs.compared
@@ -114,10 +114,10 @@ def compute_best_chances(inputs: ComparisonInput) -> Iterator[BestChance]:
         if (clusters := aligned.clusters_for(label, config.conventions)) is not None:
             columns = np.column_stack([clusters.scores(column) for column in columns.T])
         means = weighted_means(columns, resamples=config.resamples, seed=config.seed)
-        shares = best_probability(means, higher_is_better=label.metric.higher_is_better)
+        shares = best_shares(means, higher_is_better=label.metric.higher_is_better)
         known = dict(zip(models, shares.tolist(), strict=True))
         for model in aligned.tables:
-            yield BestChance(str(label), model, known.get(model), config.resamples)
+            yield BestShare(str(label), model, known.get(model), config.resamples)
 
 
 def _columns(aligned: AlignedValues, models: Sequence[str], label: Label, undefined: str) -> Floats:

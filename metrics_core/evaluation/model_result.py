@@ -12,7 +12,14 @@ import polars as pl
 
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import OpenConnection, connect, only_row
-from concord.metrics_core.data.tables import Table, create_view, file_paths, read_column, scan
+from concord.metrics_core.data.tables import (
+    Table,
+    create_view,
+    file_paths,
+    read_column,
+    read_frame,
+    scan,
+)
 from concord.metrics_core.evaluation.accumulator import program_versions, summary_numbers
 from concord.metrics_core.evaluation.diagnostics import (
     TrainOverlap,
@@ -197,15 +204,22 @@ def summarise_values(
 
 
 def with_missing_users(models: Models) -> dict[str, ModelResult]:
-    """Return the models with the number of users of all models, and of those that each lacks."""
-    users = {model: read_column(result.values, "user") for model, result in models.items()}
-    n_users = pl.concat(users.values()).n_unique()
+    """Return the models with the number of users of all models, and of those that each lacks.
+
+    A model lacks a user if another model has a value of any metric, and it has none: no row, or
+    NaN in all columns.
+    """
+    tables = {model: read_frame(result.values) for model, result in models.items()}
+    n_users = pl.concat(table["user"] for table in tables.values()).n_unique()
+    has_value = ~pl.all_horizontal(pl.exclude("user").is_nan())
+    users = {model: table.filter(has_value)["user"] for model, table in tables.items()}
+    n_known = pl.concat(users.values()).n_unique()
     return {
         model: replace(
             result,
             summary={
                 **result.summary,
-                "users": {"evaluated": n_users, "missing": n_users - len(users[model])},
+                "users": {"evaluated": n_users, "missing": n_known - len(users[model])},
             },
         )
         for model, result in models.items()

@@ -12,7 +12,7 @@ from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, frame_of
 from concord.metrics_core.results.comparison_parts import (
     OF_VALUES,
-    BestChance,
+    BestShare,
     DataWarning,
     Difference,
     Distribution,
@@ -68,8 +68,8 @@ class Comparison(BaseResult):
         Each primary metric under the definitions of all presets.
     distributions : tuple of Distribution
         Percentiles of users' differences to the baseline, per primary metric and model.
-    best : tuple of BestChance
-        Probability of the best mean, per primary metric and model.
+    best : tuple of BestShare
+        Share of resamples in which each model is best, per primary metric.
     winners : tuple of Winner
         The leader of each primary metric, if it was chosen from several models, with an estimate
         that allows for this choice.
@@ -123,7 +123,7 @@ class Comparison(BaseResult):
     pairs: tuple[Difference, ...]
     panel: tuple[PanelEntry, ...] = ()
     distributions: tuple[Distribution, ...] = ()
-    best: tuple[BestChance, ...] = ()
+    best: tuple[BestShare, ...] = ()
     winners: tuple[Winner, ...] = ()
     tradeoffs: tuple[Tradeoff, ...] = ()
     segments: tuple[Segmentation, ...] = ()

@@ -329,8 +329,16 @@ class Winner(FiniteNumbers):
 
 
 @dataclass(frozen=True)
-class BestChance(FiniteNumbers):
-    """The share of resamples of the users in which a model has the best mean."""
+class BestShare(FiniteNumbers):
+    """The share of resamples of the users in which a model has the best mean.
+
+    It is no probability that the model is best: of equal models, one leads in most resamples.
+
+    Attributes
+    ----------
+    probability : float or None
+        The share; None for a model that is not compared.
+    """
 
     label: str
     model: str

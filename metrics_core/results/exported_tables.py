@@ -9,7 +9,7 @@ import polars as pl
 from concord.metrics_core.results.base import frame_of, schema_of
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import (
-    BestChance,
+    BestShare,
     Gap,
     InputFile,
     Metric,
@@ -71,7 +71,7 @@ def export_tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
         "metrics": frame_of(Metric, comparison.metrics),
         "leaderboard": comparison.leaderboard,
         "differences": comparison.differences,
-        "best": frame_of(BestChance, comparison.best),
+        "best": frame_of(BestShare, comparison.best),
         "inputs": frame_of(InputFile, comparison.provenance.inputs),
         **{
             name: pl.DataFrame(list(rows(comparison)), schema=dict(_TABLES[name]))

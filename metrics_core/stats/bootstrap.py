@@ -60,7 +60,7 @@ def weighted_means(values: Floats, *, resamples: int, seed: int) -> Floats:
     return means
 
 
-def best_probability(means: Floats, *, higher_is_better: bool) -> Floats:
+def best_shares(means: Floats, *, higher_is_better: bool) -> Floats:
     """Return the share of resamples in which each column has the best mean.
 
     Parameters

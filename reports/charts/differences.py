@@ -26,9 +26,9 @@ from concord.reports.text.numbers import (
 from concord.reports.text.replicates import single_differences
 from concord.reports.text.tables import (
     against_baseline,
-    best_probability,
+    best_share_text,
+    best_shares,
     min_effect,
-    probability_text,
 )
 from concord.reports.text.verdict_styles import VERDICTS
 
@@ -73,7 +73,7 @@ def draw_baseline_name(chart: Chart, x: Linear, baseline: str) -> None:
 def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Markup:
     """Return the interval plot, with a band of differences that are too small to matter.
 
-    Beside it are difference, verdict, probability of the best mean, and shares of users.
+    Beside it are difference, verdict, share of resamples in which it is best, and shares of users.
     """
     rows = against_baseline(comparison, label)
     left, right = (0, 4) if narrow else (140, 448)
@@ -137,7 +137,7 @@ def _draw_heads(chart: Chart, rows: list[Difference], comparison: Comparison) ->
     """Write the heads of the columns that have texts."""
     heads = {70: "difference"}
     if any(_best(row, comparison) for row in rows):
-        heads[336] = "best?"
+        heads[336] = "best in"
     if any(_users(row) for row in rows):
         heads[443] = "users + / −"
     for offset, head in heads.items():
@@ -172,7 +172,7 @@ def _number(row: Difference, comparison: Comparison) -> str:
 
 
 def _best(row: Difference, comparison: Comparison) -> str:
-    return probability_text(best_probability(comparison, row.label, row.a))
+    return best_share_text(best_shares(comparison, row.label).get(row.a))
 
 
 def _users(row: Difference) -> str:
@@ -188,7 +188,7 @@ def _plain(row: Difference, comparison: Comparison) -> str:
     if users := _users(row):
         texts.append(f"users better and worse: {users}")
     if best := _best(row, comparison):
-        texts.append(f"probability of the best mean: {best}")
+        texts.append(f"best in {best} of the resamples")
     return f"{row.a}: {', '.join(texts)}"
 
 

@@ -8,11 +8,12 @@ from concord.metrics_core.analyses.ppi.result import (
     PredictionPowered,
 )
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS as FEW
-from concord.metrics_core.results.text_format import exact, interval_decimals
+from concord.metrics_core.results.text_format import exact, interval_decimals, join_names
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import (
     MINUS,
     MISSING,
+    PERCENT,
     confidence_level,
     interval,
     number,
@@ -34,6 +35,8 @@ def describe(result: PredictionPowered) -> Iterator[Block]:
         f"People judged {depth} for {result.n_sampled:,} of {result.n_queries:,} users, the judge "
         f"for all; {confidence_level(result.confidence)} intervals"
     )
+    for warning in result.warnings:
+        yield f"Warning: {warning.sentence} What to do: {warning.fix}."
     rows = [[each.label, each.model, *_cells(each)] for each in result.means]
     yield TextTable(["metric", "model", *_COLUMNS], rows)
     if result.differences:
@@ -49,6 +52,13 @@ def describe(result: PredictionPowered) -> Iterator[Block]:
             for d in result.differences
         ]
         yield TextTable(["metric", "difference", *_COLUMNS, "verdict"], rows)
+        levels = sorted({d.level for d in result.differences if d.ci_low is not None})
+        if any(level > result.confidence for level in levels):
+            each = join_names([f"{100 * level:.4g}{PERCENT}" for level in levels])
+            yield (
+                "The intervals of differences are corrected for the number of comparisons, and the "
+                f"verdict is what they say. Their level is {each}."
+            )
     yield ""
     estimates = [*result.means, *result.differences]
     yield (

@@ -73,7 +73,33 @@ def answer(comparison: Comparison) -> str:
         start, clauses = _best_models(comparison, labels, better)
     else:
         start, clauses = _no_better_model(comparison, labels, is_open=bool(notes))
-    return f"{start}{'; '.join([*clauses, *notes])}."
+    return f"{start}{'; '.join([*clauses, *notes])}{_on_common_users(comparison)}."
+
+
+def _on_common_users(comparison: Comparison) -> str:
+    """Return `, on the 260 users with values of both`; empty if all means are over these users."""
+    pairs = [
+        pair
+        for pair in comparison.primary_pairs
+        if pair.difference is not None and pair.verdict != "not_comparable"
+    ]
+    if not any(has_different_users(pair, comparison) for pair in pairs):
+        return ""
+    if comparison.unit:
+        return ", on the requests with values of both"
+    fewest, most = (end(pair.n_users for pair in pairs) for end in (min, max))
+    if fewest == most:
+        return f", on the {most:,} users with values of both"
+    return f", each on the users with values of both ({fewest:,} to {most:,})"
+
+
+def has_different_users(pair: Difference, comparison: Comparison) -> bool:
+    """True if a mean of one of the models is over other users than their difference."""
+    if pair.difference is None:
+        return False
+    scores = [comparison.score(model, pair.label) for model in (pair.a, pair.b)]
+    requests = {score.n_requests for score in scores}
+    return {score.n_users for score in scores} != {pair.n_users} or len(requests) > 1
 
 
 def answer_numbers(comparison: Comparison) -> str:

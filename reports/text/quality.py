@@ -92,7 +92,7 @@ class Cell:
 def columns(comparison: Comparison) -> list[str]:
     """Return the headers of the table of models."""
     if not comparison.has_lists:
-        return ["Users with a row", "Users without a row"]
+        return ["Users with a value", "Users without a value"]
     k, units = comparison.main_cutoff, "Requests" if comparison.unit else "Users"
     return [
         f"{units} with a list",
@@ -156,7 +156,7 @@ def _missing_users(quality: Mapping[str, Any]) -> Iterator[str]:
     users = quality.get("users")
     if not isinstance(users, Mapping):
         return
-    missing, unit, noun = users.get("missing"), "user", "row"  # of a table of values
+    missing, unit, noun = users.get("missing"), "user", "value"  # of a table of values
     if not missing:
         missing, noun = users.get("without_list"), "list"
         unit = f"evaluated {_unit_name(quality).removesuffix('s')}"
@@ -168,7 +168,7 @@ def _missing_users(quality: Mapping[str, Any]) -> Iterator[str]:
 
 def no_defects(comparison: Comparison) -> str:
     """Return the clause for data without defects."""
-    noun = "a list from" if comparison.has_lists else "a row in the values of"
+    noun = "a list from" if comparison.has_lists else "a value of"
     return f"every evaluated user has {noun} every model"
 
 

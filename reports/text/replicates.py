@@ -16,6 +16,8 @@ from concord.reports.text.tables import MANY_MODELS
 from concord.reports.text.verdicts import absolute_difference
 
 _MIN_CHANCE = 0.001  # smaller chances are not shown as a figure
+_UNKNOWN = "not known"  # an estimate of two replicates, on one degree of freedom
+_NONE_SEEN = "none seen"  # replicates vary no more than the sample of users explains
 
 
 def replicate_answers(comparison: Comparison) -> Iterator[str]:
@@ -71,7 +73,7 @@ def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
     difference = absolute_difference(pair, comparison)
     evidence = f"{best} is {difference}; {_reversals(pair, comparison)}."
     if pair.ci_low is None or pair.ci_high is None:
-        few = min(n for n in (pair.n_replicates_a, pair.n_replicates_b) if n > 1)
+        few = _fewest(pair)
         reason = "there is no interval"
         if few < MIN_INTERVAL_REPLICATES:
             reason = (
@@ -86,13 +88,18 @@ def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
     return f"yes: {best} can be expected to stay ahead of {rival}. {evidence}"
 
 
+def _fewest(pair: ReplicatedDifference) -> int:
+    """Return the number of replicates of the model that has fewer, but more than one."""
+    return min(n for n in (pair.n_replicates_a, pair.n_replicates_b) if n > 1)
+
+
 def _reversals(pair: ReplicatedDifference, comparison: Comparison) -> str:
     """Return how often the order is reversed, and the chance that new trainings reverse it."""
     replicates, once = comparison.replicates, min(pair.n_replicates_a, pair.n_replicates_b) == 1
     is_paired = replicates and replicates.paired and pair.n_replicates_a == pair.n_replicates_b
     units = "replicates" if once or is_paired else "pairs of replicates"
     evidence = f"the ranking changes in {pair.n_reversed or 'none'} of {pair.n_pairs} {units}"
-    if pair.chance is None:
+    if pair.chance is None or _fewest(pair) < MIN_INTERVAL_REPLICATES:
         return evidence
     chance = f"about {percent(pair.chance)}"
     if pair.chance < _MIN_CHANCE:
@@ -138,6 +145,8 @@ class Row:
     over_users: str
     over_trainings: str
     degrees: str
+    chance: str
+    share: str
     remedy: str
 
 
@@ -166,6 +175,18 @@ def interval_over_trainings(comparison: Comparison, model: str, label: str) -> s
     return numbers.interval(score.ci_low, score.ci_high, digits) or _no_interval(n)
 
 
+def sd_text(comparison: Comparison, model: str, label: str) -> str:
+    """Return the standard deviation between replicates, if there are enough to estimate it."""
+    score = comparison.replicates.score(model, label) if comparison.replicates else None
+    if score is None:
+        return numbers.MISSING
+    if len(score.means) < MIN_INTERVAL_REPLICATES:
+        return _UNKNOWN
+    if score.sd_replicates == 0 and len({*score.means}) > 1:
+        return _NONE_SEEN
+    return numbers.number(score.sd_replicates, comparison.decimals[label] + 1)
+
+
 def _no_interval(n: int) -> str:
     return "too few for an interval" if n < MIN_INTERVAL_REPLICATES else numbers.MISSING
 
@@ -189,7 +210,10 @@ def pair_row(comparison: Comparison, users: Difference) -> Row | None:
     if pair is None:
         return None
     digits = comparison.decimals[pair.label]
-    n_trainings = min(n for n in (pair.n_replicates_a, pair.n_replicates_b) if n > 1)
+    n_trainings = _fewest(pair)
+    has_enough = n_trainings >= MIN_INTERVAL_REPLICATES
+    chance = numbers.share(pair.chance) if has_enough and pair.chance is not None else ""
+    share = _NONE_SEEN if pair.share == 0 else numbers.share(pair.share)
     df = pair.replicates_df
     over_trainings = numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
     return Row(
@@ -199,6 +223,8 @@ def pair_row(comparison: Comparison, users: Difference) -> Row | None:
         over_users=numbers.signed_interval(users.ci_low, users.ci_high, digits) or numbers.MISSING,
         over_trainings=over_trainings or _no_interval(n_trainings),
         degrees=numbers.MISSING if df is None else f"{df:.1f}".removesuffix(".0"),
+        chance=chance and f"probability {chance}",
+        share=share if has_enough else _UNKNOWN,
         remedy=_short_remedy(pair),
     )
 

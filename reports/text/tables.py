@@ -181,19 +181,46 @@ def listed_pairs(comparison: Comparison, label: str) -> list[Difference]:
     return [row for row in pairs if row.vs_baseline or frozenset((row.a, row.b)) in neighbours]
 
 
-def best_probability(comparison: Comparison, label: str, model: str) -> float | None:
-    """Return the share of resamples in which a model is the best; None if it was not computed."""
-    rows = (row for row in comparison.best if (row.label, row.model) == (label, model))
-    return next((row.probability for row in rows), None)
+def best_shares(comparison: Comparison, label: str) -> dict[str, float]:
+    """Return model -> share of resamples in which it is best.
+
+    Empty if it was not computed, or would contradict the intervals: the leader's share is at least
+    the confidence if and only if the intervals show the leader ahead of every other model.
+    """
+    shares = {
+        row.model: row.probability
+        for row in comparison.best
+        if row.label == label and row.model in comparison.models and row.probability is not None
+    }
+    if not shares:
+        return {}
+    leader = max(shares, key=shares.__getitem__)
+    is_ahead = all(_is_ahead(comparison, leader, x, label) for x in shares if x != leader)
+    return shares if is_ahead == (shares[leader] >= comparison.confidence) else {}
 
 
-def probability_text(probability: float | None) -> str:
-    """Return a share of resamples as text, never as 0 or 100 %; empty if it was not computed."""
-    if probability is None:
+def best_note(comparison: Comparison) -> str:
+    """Return what the column `best in` holds; empty if no primary metric shows it."""
+    if not any(best_shares(comparison, label) for label in comparison.primary):
         return ""
-    if probability < 0.001 or probability > 0.999:  # noqa: PLR2004 - the precision of resamples
-        return ("< 0.1" if probability < 0.5 else "> 99.9") + numbers.PERCENT  # noqa: PLR2004
-    return numbers.share(probability)
+    return "“best in” is the share of resamples of the users in which the model has the best mean;"
+
+
+def _is_ahead(comparison: Comparison, model: str, other: str, label: str) -> bool:
+    """True if the interval of the difference is on the better side of 0."""
+    pair = comparison.difference(model, other, label)
+    if pair is None or pair.ci_low is None or pair.ci_high is None:
+        return False
+    return pair.ci_low > 0 if comparison.metric(label).higher_is_better else pair.ci_high < 0
+
+
+def best_share_text(share: float | None) -> str:
+    """Return a share of resamples as text, never as 0 or 100 %; empty if it is not shown."""
+    if share is None:
+        return ""
+    if share < 0.001 or share > 0.999:  # noqa: PLR2004 - the precision of resamples
+        return ("< 0.1" if share < 0.5 else "> 99.9") + numbers.PERCENT  # noqa: PLR2004
+    return numbers.share(share)
 
 
 def primary_metrics(comparison: Comparison) -> dict[str, Any]:

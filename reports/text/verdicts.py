@@ -8,7 +8,13 @@ from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS, min_differing_for
 from concord.metrics_core.results.replicates import ReplicatedDifference
 from concord.metrics_core.results.text_format import join_names
-from concord.reports.text.answer import answer, answer_numbers, pair_of, top_models
+from concord.reports.text.answer import (
+    answer,
+    answer_numbers,
+    has_different_users,
+    pair_of,
+    top_models,
+)
 from concord.reports.text.groups import explains, missing_list_sentences
 from concord.reports.text.numbers import (
     LEVEL_ROUNDING,
@@ -81,20 +87,12 @@ def _different_users(comparison: Comparison) -> Iterator[str]:
     units = "requests" if comparison.unit else "users"
     for label in comparison.primary:
         pairs = comparison.against_baseline(label)
-        partial = [pair.a for pair in pairs if _has_different_users(pair, comparison)]
+        partial = [pair.a for pair in pairs if has_different_users(pair, comparison)]
         if partial:
             yield (
                 f"On {label}, {join_names(partial)} and {comparison.baseline} do not have values "
                 f"for the same {units}: they are compared on the {units} with values of both."
             )
-
-
-def _has_different_users(pair: Difference, comparison: Comparison) -> bool:
-    if pair.difference is None:
-        return False
-    scores = [comparison.score(model, pair.label) for model in (pair.a, pair.b)]
-    requests = {score.n_requests for score in scores}
-    return {score.n_users for score in scores} != {pair.n_users} or len(requests) > 1
 
 
 def absolute_difference(pair: Difference | ReplicatedDifference, comparison: Comparison) -> str:

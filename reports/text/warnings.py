@@ -377,6 +377,21 @@ def _ties_at_cutoff(details: Details) -> Texts:
     )
 
 
+def _sample_not_random(details: Details) -> Texts:
+    model, versus = details["model"], details["versus"]
+    sampled, others = (number(details[side], 3) for side in ("sampled", "others"))
+    what = model if versus is None else f"{model} minus {versus}"
+    return (
+        f"The sample does not look random: by the judge, {details['label']} of {what} is "
+        f"{sampled} on the {details['n_sampled']:,} sampled users and {others} on the "
+        f"{details['n_others']:,} others. Fewer than 1 of 1,000 random samples deviate so far in "
+        f"any of the {details['n_checks']:,} means and differences that were checked. So the "
+        "estimates may be far off, and their intervals do not hold.",
+        "decide nothing by them. Draw users at random from all users and let people judge their "
+        "lists, or let the judge grade all users in the same way",
+    )
+
+
 def _short_lists(details: Details) -> Texts:
     return (
         f"Lists end before rank {details['k']} for {_unit_share(details)}.",
@@ -453,8 +468,10 @@ def _propensity(details: Details) -> Texts:
     return (
         "Hits are weighted by inverse propensities: the effective sample size of "
         f"{format_count(details['rows'], 'relevant row')} is {details['effective']:,.1f}, and the "
-        f"largest weight is {percent(details['largest'])} of the sum{clipped}.",
-        "if few rows dominate, raise `conventions.propensity.clip`, at the cost of some bias",
+        f"largest weight is {percent(details['largest'])} of the sum{clipped}. No interval covers "
+        "errors of the propensities or the bias of clipping.",
+        "if few rows dominate, evaluate more users. A higher `conventions.propensity.clip` adds "
+        "bias that may turn the order of models: compare the order under several values",
     )
 
 
@@ -523,6 +540,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "padding_item": _padding_item,
     "propensity": _propensity,
     "same_file": _same_file,
+    "sample_not_random": _sample_not_random,
     "sampled_candidates": _sampled_candidates,
     "sampled_corrected": _sampled_corrected,
     "sampled_unfit": _sampled_unfit,

@@ -233,7 +233,14 @@ def _mark_is_true(comparison: Comparison, model: str, mark: str, label: str) -> 
 @pytest.mark.parametrize("seed", range(40))
 def test_answers_and_marks_of_random_comparisons_are_true(seed: int) -> None:
     comparison = _random_comparison(seed)
-    text = answer(comparison).removesuffix(".")
+    text, *users = re.split(r",(?: each)? on the (?=\d|users with)", answer(comparison)[:-1])
+    known = (x for x in comparison.primary_pairs if x.difference is not None)
+    pairs = [x for x in known if x.verdict != "not_comparable"]
+    counts = {pair.n_users for pair in pairs}
+    for numbers in users:
+        assert {*map(int, re.findall(r"\d+", numbers))} == {min(counts), max(counts)}
+    scores = {comparison.score(m, x.label).n_users for x in pairs for m in (x.a, x.b)}
+    assert users or scores <= counts
 
     start, _, rest = text.rpartition(": ")
     if start.startswith("No model"):

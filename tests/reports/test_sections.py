@@ -9,6 +9,7 @@ import pytest
 
 import concord
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import BestShare
 from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.gains import gain_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
@@ -18,7 +19,7 @@ from concord.reports.text.groups import group_phrase
 from concord.reports.text.quality import Finding, findings, passed_checks
 from concord.reports.text.segments import entries, grids
 from concord.reports.text.summary import cautions, costs, headline, thresholds
-from concord.reports.text.tables import listed_pairs, probability_text
+from concord.reports.text.tables import best_share_text, best_shares, listed_pairs
 from tests.reports.samples import sample
 from tests.reports.samples.rendered import html, markdown
 
@@ -63,11 +64,32 @@ def test_gaps_are_between_groups_of_enough_users() -> None:
 
 
 @pytest.mark.parametrize(
-    ("probability", "words"),
+    ("share", "words"),
     [(0.0, "< 0.1 %"), (1.0, "> 99.9 %"), (0.664, "66.4 %"), (None, "")],
 )
-def test_resamples_give_no_certainty(probability: float | None, words: str) -> None:
-    assert probability_text(probability).replace("\u00a0", " ") == words
+def test_resamples_give_no_certainty(share: float | None, words: str) -> None:
+    assert best_share_text(share).replace("\u00a0", " ") == words
+
+
+@pytest.mark.parametrize(
+    ("lead", "share", "is_shown"),
+    [(0.1, 0.97, True), (0.1, 0.9, False), (0.0, 0.97, False), (0.0, 0.6, True)],
+)
+def test_shares_of_resamples_are_shown_where_they_agree_with_the_intervals(
+    lead: float, share: float, *, is_shown: bool
+) -> None:
+    base = {user: user % 7 / 10 for user in range(60)}
+    better = {user: x + lead + (user % 5 - 2) / 100 for user, x in base.items()}
+    values = {"new": {"loss": base}, "old": {"loss": better}}  # the lowest loss is the best
+    comparison = concord.compare_values(values, baseline="old", higher_is_better={"loss": False})
+    shares = {"new": share, "old": 1 - share}
+    rows = tuple(BestShare("loss", model, x, 1_000) for model, x in shares.items())
+    comparison = replace(comparison, best=rows)
+
+    text = f"{100 * share:.1f}\u00a0%"
+    assert best_shares(comparison, "loss") == (shares if is_shown else {})
+    assert comparison.to_html().count(f">{text}<") == (2 if is_shown else 0)  # plot and table
+    assert ("“best in” is the share" in comparison.to_html()) == is_shown
 
 
 def test_a_model_that_never_differs_has_no_percentiles() -> None:

@@ -46,6 +46,21 @@ def test_two_trainings_have_no_interval_and_say_so() -> None:
     assert "als was trained twice: an interval over replicates needs at least 3." in text
 
 
+def test_what_two_trainings_cannot_estimate_is_not_shown() -> None:
+    comparison = replicate_sample((2, 3, 1))
+
+    rows = trainings.rows(comparison, LABEL)
+    by_als = {"als" in (row.pair.a, row.pair.b): (row.share, row.chance) for row in rows}
+    about_als, *_ = comparison.replicate_answers
+
+    assert trainings.sd_text(comparison, "als", LABEL) == "not known"
+    assert trainings.sd_text(comparison, "ease", LABEL) == "none seen"  # not 0.0000
+    assert by_als[True] == ("not known", "")
+    assert by_als[False][0] == "none seen"
+    assert "2 replicates are too few" in about_als
+    assert "probability" not in about_als
+
+
 @pytest.mark.parametrize("narrow", [True, False])
 def test_the_picture_has_a_mark_for_every_training(*, narrow: bool) -> None:
     comparison = replicate_sample()

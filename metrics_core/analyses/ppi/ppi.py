@@ -26,6 +26,7 @@ from concord.metrics_core.analyses.ppi.labels import (
     refuse_undefined,
     unsupported_problems,
 )
+from concord.metrics_core.analyses.ppi.random_sample import sample_warnings
 from concord.metrics_core.analyses.ppi.result import PoweredEstimate, PredictionPowered
 from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.config import ComparisonConfig, ComparisonOptions
@@ -83,11 +84,11 @@ def ppi(
     conventions : str, Conventions or dict, default="standard"
         The name of a preset, `concord.preset(name)`, or a dict.
     primary : sequence of str, optional
-        The labels whose p-values are adjusted together by Holm's method; by default the first.
+        The labels whose differences have intervals that hold together; by default the first.
     min_effect : float, str or dict, default=0
         Minimum relevant difference, as for `compare`.
     confidence : float, default=0.95
-        Level of all intervals and tests.
+        Level of the intervals of means, and of a family of differences.
     columns : dict, optional
         Column names, such as {"truth": {"user": "query", "predicted": "judge_grade"}}.
     input : dict, optional
@@ -97,7 +98,7 @@ def ppi(
     -------
     PredictionPowered
         Means and differences with intervals and verdicts, what the judge is worth in labels of
-        people, and its agreement with people.
+        people, its agreement with people, and a warning if the sample does not look random.
 
     Raises
     ------
@@ -170,12 +171,14 @@ def ppi_tables(
     by_judge = _evaluate(loader, lists, labels.judge, truth)
     means: list[PoweredEstimate] = []
     pairs: list[PoweredPair] = []
+    values_of: list[LabelValues] = []
     for label in config.labels:
         people = _values(by_people, label, config, queries.filter(is_sampled))
         judge = _values(by_judge, label, config, queries)
         values = LabelValues(label, config, is_sampled, people, judge)
         refuse_undefined(by_people, values, queries)
         sample = replace(values, judge={name: np.nan_to_num(each) for name, each in judge.items()})
+        values_of.append(sample)
         of_label = {model: sample.mean(model) for model in lists}
         estimates = {model: mean.estimate for model, mean in of_label.items()}
         means += of_label.values()
@@ -189,6 +192,7 @@ def ppi_tables(
         means=tuple(means),
         differences=tuple(with_verdicts(pairs, config)),
         agreement=judge_agreement(labels.people),
+        warnings=tuple(sample_warnings(values_of)),
         words=labels.words,
     )
 

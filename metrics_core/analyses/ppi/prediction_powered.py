@@ -8,7 +8,11 @@ import numpy as np
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.stats.floating_point import exact_mean, exact_sum
-from concord.metrics_core.stats.mean_interval import SMALL_SAMPLE, pseudo_spread, t_quantile
+from concord.metrics_core.stats.mean_interval import (
+    SMALL_SAMPLE,
+    pseudo_spread,
+    t_quantile,
+)
 
 MIN_SAMPLED = 3  # the tuning of each query needs two others
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers, frame_of
-from concord.metrics_core.results.comparison_parts import Verdict
+from concord.metrics_core.results.comparison_parts import DataWarning, Verdict
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,12 +58,19 @@ class PoweredEstimate(FiniteNumbers):
 class PoweredDifference(PoweredEstimate):
     """A prediction-powered difference, with test and verdict.
 
+    The verdict is what the interval `ci_low` to `ci_high` says about 0 and ± `min_effect`.
+
     Attributes
     ----------
+    level : float
+        Level of this interval and of that of people, corrected for the number of comparisons.
+    single_low, single_high : float or None
+        The interval of this difference alone, at the level `confidence`.
     n_nonzero : int
         Sampled queries whose values by people differ between the models.
     primary : bool
-        True if the p-value is adjusted by Holm's method, else by Benjamini and Hochberg's.
+        True if level and p-value are corrected by Bonferroni's and Holm's methods, else by that of
+        Benjamini and Hochberg.
     p, p_adjusted : float or None
         p-values of the difference.
     min_effect : float
@@ -72,6 +79,9 @@ class PoweredDifference(PoweredEstimate):
         Verdict on `model` against `versus`, as in a comparison.
     """
 
+    level: float
+    single_low: float | None
+    single_high: float | None
     n_nonzero: int
     primary: bool
     p: float | None
@@ -109,7 +119,7 @@ class PredictionPowered(BaseResult):
     Attributes
     ----------
     confidence : float
-        Level of all intervals.
+        Level of the intervals of means, and of a family of differences.
     baseline : str
         The model that all others are compared with.
     n_sampled, n_queries : int
@@ -122,6 +132,8 @@ class PredictionPowered(BaseResult):
         One for each label and pair of models.
     agreement : JudgeAgreement
         Agreement of judge and people.
+    warnings : tuple of DataWarning
+        `sample_not_random` if the judge's values refute that the sample is random.
     words : dict or None
         The words that texts show for user and item; None if they show these.
 
@@ -153,6 +165,7 @@ class PredictionPowered(BaseResult):
     means: tuple[PoweredEstimate, ...]
     differences: tuple[PoweredDifference, ...]
     agreement: JudgeAgreement
+    warnings: tuple[DataWarning, ...] = ()
     words: Mapping[str, str] | None = field(default=None, metadata=OMIT_IF_NONE)
 
     def to_frame(self) -> "pl.DataFrame":

@@ -152,5 +152,5 @@ def test_compare_values_refuses_codes_of_warnings_about_lists() -> None:
         )
 
 
-def test_every_warning_can_be_acknowledged() -> None:
-    assert set(texts._TEXTS) == CODES
+def test_every_warning_of_a_comparison_can_be_acknowledged() -> None:
+    assert set(texts._TEXTS) - {"sample_not_random"} == CODES  # that is a warning of `ppi`

@@ -207,6 +207,26 @@ def test_a_user_without_a_value_of_one_model_is_a_warning_as_without_a_row() -> 
         assert warning.details == {"without_values": {"dense": 6}, "n_users": 60}
 
 
+@pytest.mark.parametrize("share", [0.35, 0.6])
+def test_the_headline_names_the_users_with_values_of_both(share: float) -> None:
+    hardest = sorted(LOW, key=LOW.__getitem__)[: int(share * len(LOW))]
+    rows = {topic: value for topic, value in HIGH.items() if topic not in hardest}
+    without_value = {**HIGH, **dict.fromkeys(hardest, math.nan)}
+    by_row, by_value = (
+        cc.compare_values({"dense": {"AP": values}, "bm25": {"AP": LOW}}, baseline="bm25")
+        for values in (rows, without_value)
+    )
+
+    headline = by_row.verdicts[0]
+    assert by_value.verdicts == by_row.verdicts
+    assert by_value.quality == by_row.quality
+    assert by_value.quality["dense"]["users"] == {"evaluated": 60, "missing": len(hardest)}
+    if share > 0.5:
+        assert headline.endswith("dense is not comparable, as too many users have no value.")
+    else:
+        assert headline == "dense beats bm25 on AP, on the 39 users with values of both."
+
+
 def test_users_without_a_value_are_counted_once_over_all_metrics() -> None:
     one, two = ({**HIGH, [*HIGH][n]: math.nan} for n in range(2))
     dense: dict[str, Any] = {"AP": one, "RR": two, "F": one}
@@ -268,7 +288,7 @@ def test_the_report_shows_nothing_that_needs_lists() -> None:
     ):
         assert word not in page.partition("<main>")[2]
         assert word not in twin
-    assert "every evaluated user has a row in the values of every model" in twin
+    assert "every evaluated user has a value of every model" in twin
 
 
 def test_comparison_json_and_the_tables_hold_all_of_it() -> None:

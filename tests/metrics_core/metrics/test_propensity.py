@@ -248,6 +248,8 @@ def test_a_comparison_says_on_how_few_rows_it_rests() -> None:
     (warning,) = (each for each in comparison.warnings if each.code == "propensity")
     assert f"size of 4 relevant rows is {effective:.1f}, and" in warning.sentence
     assert f"the largest weight is {200 / sum(weights):.1f}" in warning.sentence
+    assert "No interval covers errors of the propensities" in warning.sentence
+    assert "bias that may turn the order of models" in warning.fix
     assert "; 1 weight is clipped" in warning.sentence
     assert comparison.conventions.values[-1].name == "propensity"
 

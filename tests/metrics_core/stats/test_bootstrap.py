@@ -12,7 +12,7 @@ from scipy.stats import poisson
 from concord.metrics_core.stats import bootstrap
 from concord.metrics_core.stats.bootstrap import (
     MAX_WEIGHT,
-    best_probability,
+    best_shares,
     percentile_interval,
     weighted_means,
 )
@@ -81,11 +81,9 @@ def test_probability_of_being_best_by_hand() -> None:
     means = np.array([[1.0, 2.0, 2.0], [3.0, 1.0, 2.0], [1.0, 4.0, NAN], [NAN, NAN, NAN]])
 
     # three resamples: columns 2 and 3 tie in one, column 1 is best in one, column 2 in one
-    assert best_probability(means, higher_is_better=True) == pytest.approx(
-        [1 / 3, 1.5 / 3, 0.5 / 3]
-    )
-    assert best_probability(means, higher_is_better=False) == pytest.approx([2 / 3, 1 / 3, 0])
-    assert np.isnan(best_probability(means[3:], higher_is_better=True)).all()
+    assert best_shares(means, higher_is_better=True) == pytest.approx([1 / 3, 1.5 / 3, 0.5 / 3])
+    assert best_shares(means, higher_is_better=False) == pytest.approx([2 / 3, 1 / 3, 0])
+    assert np.isnan(best_shares(means[3:], higher_is_better=True)).all()
 
 
 def test_ends_of_the_interval_are_values_of_the_samples() -> None:

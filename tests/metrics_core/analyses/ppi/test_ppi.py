@@ -1,6 +1,7 @@
 """`ppi`: by hand, against plain Python on evaluated values, and what it refuses."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.metrics.label import parse
 from tests.metrics_core.analyses.ppi.ppi_data import (
+    DOCUMENTS,
     SMALL_MODELS,
     ZERO,
     drawn,
@@ -104,10 +106,97 @@ def test_estimates_equal_plain_python_on_the_values_of_evaluate(sampled: int) ->
         human, judged, others = columns
         mean, low, high, _ = powered(human, judged, others)
         assert row.estimate == pytest.approx(mean, abs=1e-9)
-        if row.n_nonzero >= 10:
-            assert (row.ci_low, row.ci_high) == pytest.approx((low, high), rel=1e-9)
-        else:
-            assert (row.ci_low, row.verdict) == (None, "too_few_users")
+        if row.n_nonzero < 10:
+            assert (row.ci_low, row.single_low, row.verdict) == (None, None, "too_few_users")
+        elif sampled >= 30:
+            assert (row.single_low, row.single_high) == pytest.approx((low, high), rel=1e-9)
+        else:  # that of sign flips, or of the t test
+            assert row.single_low is not None
+            assert row.single_high is not None
+            assert row.single_low <= low + 1e-9 < high - 1e-9 <= row.single_high
+
+
+def test_intervals_have_the_level_of_their_family_and_verdicts_follow_from_them() -> None:
+    seen = set()
+    for seed in range(2):
+        models, truth = drawn(np.random.default_rng(seed), 200, 25 if seed % 2 else 80, noise=0.2)
+        others = {f"m{n}": models["dense"].with_columns(_shifted(seed, n)) for n in (1, 2, 4)}
+        result = estimated(
+            models | others, truth, metrics=METRICS, primary=METRICS[:2], min_effect=0.05
+        )
+
+        tested = [row for row in result.differences if row.p is not None]
+        sizes = Counter((row.primary, row.primary and row.versus == "bm25") for row in tested)
+        found = sum((row.p_adjusted or 0) <= 0.05 for row in tested if not row.primary)
+        for row in tested:
+            size = sizes[row.primary, row.primary and row.versus == "bm25"]
+            assert row.level == pytest.approx(1 - 0.05 * (1 if row.primary else found or 1) / size)
+            assert row.ci_low is not None
+            assert row.ci_high is not None
+            seen.add(row.verdict)
+            assert _word(row.ci_low, row.ci_high, 0.05) == row.verdict
+            excludes_0 = not row.ci_low <= 0 <= row.ci_high
+            assert row.primary or excludes_0 == ((row.p_adjusted or 0) <= 0.05)
+    assert {"better", "worse", "undecided"} <= seen
+
+
+def _shifted(seed: int, n: int) -> pl.Expr:
+    """Return scores with noise that grows with n."""
+    noise = np.random.default_rng((seed, n)).normal(0, 2.0 * n, 200 * DOCUMENTS)
+    return (pl.col("score") + pl.lit(pl.Series(noise))).alias("score")
+
+
+def _word(low: float, high: float, effect: float) -> str:
+    if -effect <= low and high <= effect:
+        return "equivalent"
+    if low > 0:
+        return "better" if low > effect else "better_below_threshold"
+    if high < 0:
+        return "worse" if high < -effect else "worse_below_threshold"
+    return "undecided"
+
+
+def test_queries_that_were_chosen_by_the_judge_are_a_serious_warning() -> None:
+    models, truth = drawn(np.random.default_rng(1), 200, 40, noise=0.0)
+    by_judge = truth.select("user", "item", grade="predicted")
+    a, b = (
+        cc.evaluate(lists, by_judge, metrics=["P@3"], conventions=CONVENTIONS).per_user
+        for lists in models.values()
+    )
+    gaps = a.join(b, on="user").select("user", gap=pl.col("P@3") - pl.col("P@3_right"))
+    is_chosen = pl.col("user").is_in(gaps.sort("gap", "user")["user"][:40].implode())
+    chosen = truth.with_columns(grade=pl.when(is_chosen).then("predicted"))
+
+    (warning,) = estimated(models, chosen, metrics=["P@3"]).warnings
+
+    assert estimated(models, truth, metrics=["P@3"]).warnings == ()
+    assert (warning.code, warning.severity) == ("sample_not_random", "serious")
+    gap = -gaps["gap"].to_numpy()
+    is_sampled = np.isin(gaps["user"], gaps.sort("gap", "user")["user"][:40])
+    expected = gap[is_sampled].mean(), gap[~is_sampled].mean()
+    assert warning.details["model"] == "dense"
+    assert (warning.details["sampled"], warning.details["others"]) == pytest.approx(expected)
+    assert "P@3 of dense minus bm25 is 0.383 on the 40 sampled users and" in warning.sentence
+    lines = str(estimated(models, chosen, metrics=["P@3"])).splitlines()
+    assert lines[1].startswith("Warning: The sample does not look random: by the judge, P@3 of")
+    assert "What to do: decide nothing by them" in lines[1]
+
+
+@pytest.mark.parametrize(("queries", "is_refuted"), [(15, False), (30, True)])
+def test_three_sampled_queries_can_refute_a_random_sample(
+    queries: int, *, is_refuted: bool
+) -> None:
+    # Only the sampled ones have a hit: one of 455 samples of 15 queries, one of 4,060 of 30.
+    hits = [float(number < 3) for number in range(queries)]
+    ids = [f"q{number}" for number in range(queries)]
+    truth = pl.DataFrame(
+        {"user": ids, "item": "a", "grade": [hit or None for hit in hits], "predicted": hits}
+    )
+    models = {name: {query: ["a"] for query in ids} for name in ("one", "two")}
+
+    warnings = estimated(models, truth, metrics=["P@1"]).warnings
+
+    assert [each.details["n_checks"] for each in warnings] == [3] * is_refuted
 
 
 def test_the_order_of_rows_and_numbers_as_ids_change_no_bit() -> None:
