@@ -124,10 +124,22 @@ def _label_numbers(comparison: Comparison, label: str, best: set[str]) -> str:
         numbers.with_details(
             f"{pair.a} {numbers.signed(pair.difference, digits)}",
             "" if pair.relative is None else numbers.relative(pair.relative),
+            _choice_of_best(comparison, pair, digits),
         )
         for pair in ([pair for pair in pairs if pair.a in best] or pairs[:1])
     ]
     return f"{label}: {numbers.join_first(texts, _MAX_NAMES)}"
+
+
+def _choice_of_best(comparison: Comparison, pair: Difference, digits: int) -> str:
+    """Return `allowing for the choice of the best of 20: +0.034`, if other digits are printed."""
+    winner = comparison.winner(pair.label)
+    if winner is None or winner.model != pair.a or winner.corrected is None:
+        return ""
+    corrected = numbers.signed(winner.corrected, digits)
+    if corrected == numbers.signed(pair.difference, digits):
+        return ""
+    return f"allowing for the choice of the best of {winner.n_models}: {corrected}"
 
 
 def top_models(comparison: Comparison, label: str) -> list[str]:

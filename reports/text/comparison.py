@@ -8,7 +8,7 @@ from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers, tables
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.text.groups import warning_sentence
-from concord.reports.text.summary import confidence, headline, notes
+from concord.reports.text.summary import confidence, difference_interval, headline, notes
 from concord.reports.text.verdict_styles import phrase
 
 Row = tuple[str, ...]
@@ -61,7 +61,8 @@ def leaderboard(
     arrow = "↑" if comparison.metric(label).higher_is_better else "↓"
     interval = f"{confidence(comparison)} interval"
     more = ("relative", "p, adjusted") if details else ()
-    header = (f"{label} {arrow}", "mean", interval, "difference", interval, *more, "verdict")
+    joint = difference_interval(comparison, label)
+    header = (f"{label} {arrow}", "mean", interval, "difference", joint, *more, "verdict")
     models = [*comparison.leaders(label), *comparison.others(label)][:n_models]
     if comparison.baseline not in models:
         models[-1] = comparison.baseline
@@ -83,11 +84,12 @@ def _difference(comparison: Comparison, model: str, label: str, *, details: bool
         return ("", "", *(("", "") if details else ()), word)
     digits = comparison.decimals[label]
     p_values = (numbers.relative(pair.relative), numbers.p_value(pair.p_adjusted))
+    word = phrase(pair.verdict, numbers.min_effect_text(comparison, label))
     return (
         numbers.signed(pair.difference, digits),
         numbers.signed_interval(pair.ci_low, pair.ci_high, digits),
         *(p_values if details else ()),
-        phrase(pair.verdict, numbers.min_effect_text(comparison, label)),
+        "; ".join(filter(None, (word, numbers.can_show(pair, digits)))),
     )
 
 
@@ -114,3 +116,6 @@ def legend(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
     """Yield the meaning of the marks."""
     for mark, meaning in tables.legend(comparison, labels).items():
         yield f"{mark}: {meaning}"
+    pairs = (pair for label in labels for pair in comparison.against_baseline(label))
+    if any(numbers.can_show(pair, 0) for pair in pairs):
+        yield "can show: the smallest true difference that these users show in 80\u00a0% of cases"

@@ -29,7 +29,6 @@ from concord.reports.text.gate_cells import (
     unchanged_models,
 )
 from concord.reports.text.groups import NEARLY_ALL
-from concord.reports.text.numbers import LEVEL_ROUNDING
 
 _MAX_GUARDRAILS = 3  # in one sentence
 _MIN_WHOLE = 10  # times as many users, without decimals
@@ -103,7 +102,7 @@ def _difference_text(model: str, measured: MeasuredDifference, confidence: float
     digits = digits_of(measured)
     interval = numbers.signed_interval(measured.ci_low, measured.ci_high, digits)
     if interval:
-        joint = "joint " if (measured.level or 0.0) > confidence + LEVEL_ROUNDING else ""
+        joint = "" if (measured.level or 0.0) == confidence else "joint "
         interval = f"{joint}{numbers.confidence_level(confidence)} interval {interval}"
     difference = measured.difference
     number = "no mean" if difference is None else numbers.signed(difference, digits)

@@ -10,6 +10,7 @@ from concord.metrics_core.results.text_format import interval_decimals as interv
 
 if TYPE_CHECKING:
     from concord.metrics_core.results.comparison import Comparison
+    from concord.metrics_core.results.comparison_parts import Difference
 
 MISSING = "\N{EN DASH}"
 SMALLEST_P = 0.0001
@@ -73,12 +74,38 @@ def signed_interval(low: float | None, high: float | None, digits: int) -> str:
     return f"{_signed_end(low, digits)} to {_signed_end(high, digits)}"
 
 
-LEVEL_ROUNDING = 1e-9
+_LEVEL_ROUNDING = 1e-9
 
 
 def confidence_level(confidence: float) -> str:
     """Return `95 %`."""
     return exact(100 * confidence) + PERCENT
+
+
+class Interval(Protocol):
+    """An interval with its level, of a primary metric or of another one."""
+
+    @property
+    def primary(self) -> bool: ...
+    @property
+    def level(self) -> float: ...
+
+
+def interval_name(interval: Interval, confidence: float) -> str:
+    """Return `95 % interval`, or `joint 95 % interval` if those of a family hold together.
+
+    Those of metrics that are not primary are `adjusted`: they control the false coverage rate.
+    """
+    kind = "joint " if interval.primary else "adjusted "
+    prefix = kind if interval.level > confidence + _LEVEL_ROUNDING else ""
+    return f"{prefix}{confidence_level(confidence)} interval"
+
+
+def can_show(pair: "Difference", digits: int) -> str:
+    """Return `can show 0.009` for an undecided difference of a primary metric, else nothing."""
+    if pair.verdict != "undecided" or pair.detectable is None:
+        return ""
+    return f"can show {number(pair.detectable, digits)}"
 
 
 def with_details(text: str, *details: str) -> str:

@@ -16,6 +16,7 @@ from concord.reports.text.numbers import (
     conventions_name,
     count,
     exact,
+    interval_name,
     join_first,
 )
 from concord.reports.text.quality import evaluated_users
@@ -23,6 +24,7 @@ from concord.reports.text.verdict_styles import perhaps_less
 from concord.reports.text.verdicts import limits
 
 _MAX_NAMES = 4
+_MANY_CANDIDATES = 5  # with more, some were probably left out
 _N_CAUTIONS = 2  # outside of the fold; warnings are never in it
 
 
@@ -110,6 +112,15 @@ def confidence(comparison: Comparison) -> str:
     return confidence_level(comparison.confidence)
 
 
+def difference_interval(comparison: Comparison, label: str) -> str:
+    """Return the name of the intervals of differences to the baseline, such as `95 % interval`."""
+    pairs = comparison.against_baseline(label)
+    widest = max(pairs, key=lambda pair: pair.level, default=None)
+    if widest is None:
+        return f"{confidence(comparison)} interval"
+    return interval_name(widest, comparison.confidence)
+
+
 def covers(comparison: Comparison) -> tuple[str]:
     """Return what the intervals cover, and what they do not."""
     if not comparison.has_lists:
@@ -152,7 +163,20 @@ def method_note(comparison: Comparison) -> str:
     level = confidence(comparison)
     return (
         f"Differences are paired, {unit}, over {users} users{clustered}. "
-        f"{_families(comparison, rows, level)}{flips}"
+        f"{_families(comparison, rows, level)}{flips}{_tried(comparison)}"
+    )
+
+
+def _tried(comparison: Comparison) -> str:
+    """Return how many models were tried, or the request for this number if many are compared."""
+    n_models = len(comparison.compared_models)
+    if comparison.tried is not None:
+        return f" They allow for {count(comparison.tried)} models that were tried on these users."
+    if n_models <= _MANY_CANDIDATES:
+        return ""
+    return (
+        f" If more than these {count(n_models)} models were tried on these users, "
+        "set `comparison.tried` to their number."
     )
 
 

@@ -17,8 +17,8 @@ from concord.reports.text.answer import (
 )
 from concord.reports.text.groups import explains, missing_list_sentences
 from concord.reports.text.numbers import (
-    LEVEL_ROUNDING,
-    confidence_level,
+    can_show,
+    interval_name,
     min_effect_text,
     number,
     signed_interval,
@@ -102,24 +102,10 @@ def absolute_difference(pair: Difference | ReplicatedDifference, comparison: Com
     decimals = comparison.decimals[pair.label]
     interval = signed_interval(pair.ci_low, pair.ci_high, decimals)
     if interval:
-        interval = f"{interval_name(pair, comparison)} {interval}"
+        interval = f"{interval_name(pair, comparison.confidence)} {interval}"
     size, side = number(abs(pair.difference), decimals), "above" if pair.difference > 0 else "below"
     amount = f"{size} {side}" if size.strip("0.") else "level with"
     return with_details(f"{amount} {pair.b}", interval)
-
-
-def interval_name(pair: Difference | ReplicatedDifference, comparison: Comparison) -> str:
-    """Return `95 % interval`; `joint 95 % interval` if those of a family hold together."""
-    joint = "joint " if pair.primary and pair.level > comparison.confidence + LEVEL_ROUNDING else ""
-    return f"{joint}{confidence_level(comparison.confidence)} interval"
-
-
-def detectable(pair: Difference, comparison: Comparison) -> str:
-    """Return what the users of an undecided difference can show: `these 80 users can show 0.09`."""
-    if pair.verdict != "undecided" or pair.detectable is None:
-        return ""
-    size = number(pair.detectable, comparison.decimals[pair.label])
-    return f"these {format_count(pair.n_users, 'user')} can show {size}"
 
 
 def _reason(pair: Difference, comparison: Comparison) -> str:
@@ -142,8 +128,9 @@ def _reason(pair: Difference, comparison: Comparison) -> str:
 def _undecided_reason(pair: Difference, comparison: Comparison) -> str:
     if pair.ci_low is None:
         return "not decided, as min_effect is a share of a mean that may be 0"
-    shown = detectable(pair, comparison)
-    return f"not decided, as the interval includes 0{f'; {shown}' if shown else ''}"
+    shown = can_show(pair, comparison.decimals[pair.label])
+    these = f"; these {format_count(pair.n_users, 'user')} {shown}" if shown else ""
+    return f"not decided, as the interval includes 0{these}"
 
 
 def _too_few_reason(pair: Difference, comparison: Comparison) -> str:
@@ -152,4 +139,4 @@ def _too_few_reason(pair: Difference, comparison: Comparison) -> str:
     have = "has" if pair.n_nonzero == 1 else "have"
     needed = min_differing_for(1 - pair.level)
     only = f"only {format_count(pair.n_nonzero, 'user')} {have} different values"
-    return f"{only}; a {interval_name(pair, comparison)} needs at least {needed}"
+    return f"{only}; a {interval_name(pair, comparison.confidence)} needs at least {needed}"
