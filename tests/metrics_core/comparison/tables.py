@@ -25,7 +25,7 @@ from concord.metrics_core.results.comparison_parts import SegmentCell, Verdict
 Values = Mapping[str, Sequence[float | None]]  # label -> value of each user; None: left out
 EMPTY_TABLE = pl.DataFrame()
 _CONFIG_FIELDS = (
-    "title", "baseline", "confidence", "adjustment", "wilcoxon", "resamples", "seed", "panel",
+    "title", "baseline", "confidence", "wilcoxon", "resamples", "seed", "panel",
     "primary", "segments",
 )  # fmt: skip
 
@@ -43,7 +43,6 @@ def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> Compari
         "primary": list(labels),
         "baseline": baseline,
         "confidence": 0.95,
-        "adjustment": "holm",
         "wilcoxon": False,
         "resamples": 199,
         "seed": 1,
