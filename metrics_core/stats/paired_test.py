@@ -170,6 +170,7 @@ def paired_test(
     if is_few or share_of is not None:
         diff = differences(a.values, b.values, scale)
         if share_of is not None:
+            share_of = share_of.where(~np.isnan(diff))
             covariance = _covariance(share_of.values - share_of.mean, diff - mean_difference)
             moments = share_of.mean, share_of.standard_error, covariance
             result = _with_reference(result, moments, diff, share_of.values)
