@@ -132,6 +132,7 @@ def _difference(
         paired, (low, high), alpha=alpha, min_effect=min_effect, higher_is_better=upwards
     )
     is_measured = primary and not math.isnan(low)
+    relative = paired.relative(config.confidence, in_both_directions=test.b != reference)
     return Difference(
         label=str(test.label),
         a=test.a,
@@ -147,7 +148,7 @@ def _difference(
         single_low=single[0],
         single_high=single[1],
         standard_error=paired.standard_error,
-        relative=math.nan if math.isnan(min_effect) else paired.relative(config.confidence),
+        relative=math.nan if math.isnan(min_effect) else relative,
         effect_size=paired.effect_size,
         better=paired.above if upwards else paired.below,
         equal=paired.equal,

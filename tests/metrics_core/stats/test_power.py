@@ -23,6 +23,7 @@ from concord.metrics_core.stats.power import (
     smallest_effect,
     superiority_claim,
     users_needed,
+    users_to_decide,
 )
 from concord.metrics_core.stats.verdict import verdict
 from tests.metrics_core.defined import defined
@@ -240,3 +241,28 @@ def test_without_a_standard_error_no_difference_is_detectable(error: float) -> N
     test = PairedTest(0.5, 0.4, 0.1, 50, 50, standard_error=error, effective_users=50)
 
     assert math.isnan(detectable_difference(test, ALPHA))
+
+
+@pytest.mark.parametrize(
+    ("gain", "half", "times"),
+    [
+        # 0.002 above the margin: ((1.96 + 0.8416) / 1.9623 · 0.004 / 0.002)² = 8.15
+        (-0.002, 0.004, 8.15),
+        # 0.002 below it
+        (-0.006, 0.004, 8.15),
+        (-0.0039, 0.0011, 246.6),  # (1.4277 · 0.0011 / 0.0001)²
+    ],
+)
+def test_users_that_decide_a_guardrail_with_80_percent(
+    gain: float, half: float, times: float
+) -> None:
+    needed = users_to_decide(gain, (gain - half, gain + half), 0.004, n_users=1000, confidence=0.95)
+
+    assert defined(needed) / 1000 == pytest.approx(times, rel=2e-3)
+
+
+def test_no_number_of_users_decides_at_the_margin_or_without_an_interval() -> None:
+    at_margin = users_to_decide(-0.004, (-0.008, 0.0), 0.004, n_users=1000, confidence=0.95)
+    without = users_to_decide(0.1, (math.nan, math.nan), 0.004, n_users=9, confidence=0.95)
+
+    assert at_margin is without is None
