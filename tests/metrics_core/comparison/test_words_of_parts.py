@@ -15,7 +15,12 @@ from tests.metrics_core.defined import defined
 
 N_USERS, N_ITEMS, MAIN = 150, 30, "nDCG@10"
 LABELS = [MAIN, "R@5", "RR@10", "P@5", "Coverage@5"]
-USERS = pl.DataFrame({"user": range(N_USERS), "country": [f"c{n % 7}" for n in range(N_USERS)]})
+USERS = pl.DataFrame(
+    {
+        "user": range(N_USERS),
+        "country": ["a" if n < 20 else "b" if n < 60 else "c" for n in range(N_USERS)],
+    }
+)
 _RNG = np.random.default_rng(3)
 RELEVANT = np.stack([_RNG.permutation(N_ITEMS)[:3] for _ in range(N_USERS)])
 TRUTH = pl.DataFrame({"user": np.repeat(np.arange(N_USERS), 3), "item": RELEVANT.ravel()})

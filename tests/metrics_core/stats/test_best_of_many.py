@@ -15,7 +15,8 @@ def reference(d: Floats, covariance: Floats, best: int) -> float:
     ones = np.ones(len(d))
 
     def parts(tau2: float) -> tuple[Floats, float]:
-        inverse = np.linalg.inv(covariance + tau2 * np.eye(len(d)))
+        shrunk = covariance + tau2 * np.eye(len(d))
+        inverse = np.asarray(np.linalg.inv(shrunk), dtype=np.float64)
         return inverse, float(ones @ inverse @ d / (ones @ inverse @ ones))
 
     def excess(tau2: float) -> float:

@@ -41,8 +41,11 @@ def inverted(diff: Floats, base: Floats, confidence: float) -> tuple[float, floa
         low -= step
     while excess(high) < 0:
         high += step
-    options = {"xtol": 1e-15, "rtol": 1e-13}
-    return brentq(excess, low, middle, **options), brentq(excess, middle, high, **options)
+
+    def root(first: float, last: float) -> float:
+        return float(brentq(excess, first, last, xtol=1e-15, rtol=1e-13))
+
+    return root(low, middle), root(middle, high)
 
 
 def gamma_values(seed: int, n: int = 80, shift: float = 0.05) -> tuple[Floats, Floats]:

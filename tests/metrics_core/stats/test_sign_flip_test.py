@@ -1,6 +1,7 @@
 """Sign-flip tests and intervals, against enumeration in plain Python and SciPy."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -31,7 +32,7 @@ def one_sided_p(values: list[float], weights: list[float], mean: Fraction) -> tu
     return above / len(sums), below / len(sums)
 
 
-def flips(differences: list[float] | Floats, weights: list[float] | Floats = ()) -> SignFlips:  # type: ignore[assignment]
+def flips(differences: list[float] | Floats, weights: Sequence[float] = ()) -> SignFlips:
     values = np.array(differences, dtype=np.float64)
     weight = np.array(weights, dtype=np.float64) if len(weights) else np.ones(len(values))
     differs = values != 0
@@ -124,8 +125,8 @@ def random_flips(rng: np.random.Generator) -> SignFlips:
         values = np.abs(values) + 0.01
     elif kind == "rounding":
         values = rng.choice([-0.1, -0.2, -0.3, 0.1, 0.2, 0.3], n)
-    weights = [np.ones(n + n_equal), rng.integers(1, 6, n + n_equal) * 1.0, rng.random(n + n_equal)]
-    weight = weights[rng.integers(len(weights))]
+    weights = [np.ones(n + n_equal), rng.integers(1, 6, n + n_equal), rng.random(n + n_equal)]
+    weight = np.asarray(weights[rng.integers(len(weights))], dtype=np.float64)
     return SignFlips(values, weight[:n], weight[n:])
 
 

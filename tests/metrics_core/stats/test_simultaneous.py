@@ -49,7 +49,7 @@ def test_the_critical_value_is_that_of_the_multivariate_normal(
 ) -> None:
     """Draws have a standard error of 0.007 at α = 0.05 and 0.014 at 0.01; rounding adds 0.01."""
     matrix = random_correlation(seed, m)
-    distribution = multivariate_normal(cov=matrix, seed=1, abseps=1e-4)  # type: ignore[call-arg]
+    distribution = multivariate_normal(cov=matrix, seed=1)
 
     def excess(c: float) -> float:
         return float(distribution.cdf(np.full(m, c), lower_limit=np.full(m, -c))) - (1 - alpha)
