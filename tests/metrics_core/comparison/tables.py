@@ -13,6 +13,8 @@ import polars as pl
 
 from concord.metrics_core.comparison.compute import collect_conventions, compare_user_values
 from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.comparison.differences import compare_pairs
+from concord.metrics_core.comparison.families import decide_differences
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import argument_names
@@ -20,7 +22,7 @@ from concord.metrics_core.evaluation.model_result import EvaluationData, ModelRe
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.label import is_pooled, parse
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import SegmentCell, Verdict
+from concord.metrics_core.results.comparison_parts import Difference, SegmentCell, Verdict
 
 Values = Mapping[str, Sequence[float | None]]  # label -> value of each user; None: left out
 EMPTY_TABLE = pl.DataFrame()
@@ -99,6 +101,16 @@ def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:
     """Return the comparison of models with values by label; the first is the baseline."""
     inputs = inputs_of(values, **settings)
     return replace(compare_user_values(inputs), conventions=collect_conventions(inputs.config))
+
+
+def differences_of(inputs: ComparisonInput) -> list[Difference]:
+    """Return the differences of all pairs of models."""
+    return decide_differences(
+        inputs.config,
+        compare_pairs(inputs),
+        reference=inputs.config.baseline,
+        n_models=len(inputs.models),
+    )
 
 
 def cell_of(
