@@ -136,6 +136,8 @@ def test_relative_change_needs_a_mean_whose_interval_is_above_0() -> None:
 
     assert one(a, b).relative(0.95) == pytest.approx(0.8 / 0.1)
     assert math.isnan(one(a, b).relative(0.99))
+    assert one(b, a).relative(0.99) == pytest.approx(-0.8 / 0.9)
+    assert math.isnan(one(b, a).relative(0.99, in_both_directions=True))
 
 
 def test_pooled_means_have_a_difference_without_test() -> None:
