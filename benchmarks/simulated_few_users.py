@@ -140,8 +140,12 @@ def _type_one() -> list[str]:
         "",
         f"{RUNS:,} runs a row; nominal are 2.5% `better`, 2.5% `worse` and 95% coverage of those "
         "that are tested. Under 30 users who",
-        "differ p is that of sign flips, which are exact for symmetric differences alone; users "
-        "are too few for a test under 6.",
+        "differ, p and the interval are those of sign flips, which are exact for symmetric "
+        "differences alone; users are too few for a",
+        "test under 6.",
+        "",
+        "Changed: under 30 users who differ, the interval is that of sign flips, too. Before it "
+        "was that of t, and a verdict needed both.",
         "",
         *markdown_table(
             ("differences", "users", "tested", "better", "worse", "coverage"), rows, text_columns=1
@@ -197,6 +201,9 @@ def _at_the_margin() -> list[str]:
         "The true mean difference is `min_effect`, so neither `better` nor `equivalent` is true; "
         f"{RUNS:,} runs a row, nominal 2.5% each. Coverage",
         "is that of the pairs with an interval.",
+        "",
+        "Changed: under 30 users who differ, the interval is that of sign flips, and the verdict "
+        "is what it says.",
         "",
         *markdown_table(
             ("differences", "users", "better", "equivalent", "coverage"), rows, text_columns=1
