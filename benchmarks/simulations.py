@@ -4,6 +4,7 @@ All data are simulated, so the truth is known; seeds are pinned. It takes some m
 """
 
 import math
+import os
 import sys
 import time
 import warnings
@@ -17,14 +18,17 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest, wilcoxon
 
+from benchmarks import simulated_candidates as candidates
 from benchmarks import simulated_clusters as clusters
 from benchmarks import simulated_exposure as exposure
 from benchmarks import simulated_failures as failures
 from benchmarks import simulated_fairness as fairness
+from benchmarks import simulated_families as families
 from benchmarks import simulated_few_users as few_users
 from benchmarks import simulated_gates as gates
 from benchmarks import simulated_judges as judges
 from benchmarks import simulated_judging as judging
+from benchmarks import simulated_margins as margins
 from benchmarks import simulated_pools as pools
 from benchmarks import simulated_power as power
 from benchmarks import simulated_replicates as replicates
@@ -52,6 +56,7 @@ ALPHA = 0.05
 SIZES = (30, 100, 300, 1_000, 5_000)
 BETTER = 0.08  # by how much one model is, of six
 HIT_RATES = (0.02, 0.1, 0.5)
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")
 
 
 def main() -> None:
@@ -74,6 +79,9 @@ def main() -> None:
         _gaps,
         _swaps,
         *few_users.PARTS,
+        *families.PARTS,
+        *candidates.PARTS,
+        *margins.PARTS,
         *gates.PARTS,
         *replicates.PARTS,
         *failures.PARTS,
@@ -91,6 +99,7 @@ def main() -> None:
         *trec.PARTS,
         *pools.PARTS,
     )
+    os.environ |= dict.fromkeys(THREADS, "1")  # of a worker; each has a core
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         for lines in pool.map(_run, simulations):
             parts += ["", *lines]
