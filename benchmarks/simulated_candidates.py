@@ -36,7 +36,7 @@ def finding() -> list[str]:
     """Share of candidates with the same true gain that are found, by several rules."""
     rows = []
     for candidates, runs in COUNTS:
-        found = np.zeros(5)
+        found = []
         inside = inside_alone = 0
         for run in range(runs):
             family = _gaining(generator(71, candidates, run), candidates)
@@ -46,7 +46,7 @@ def finding() -> list[str]:
             now = np.array([word.startswith("better") for word in family.words])
             rules = [now, p <= ALPHA / candidates, holm(p) <= ALPHA]
             rules += [_step_down(family, p), _all_pairs(family)[:candidates]]
-            found += [np.mean(rule & (family.gains > 0)) for rule in rules]
+            found.append([float(np.mean(rule & (family.gains > 0))) for rule in rules])
             low, high = family.intervals[family.best]
             inside += low <= GAIN <= high
             low, high = family.tests[family.best].paired.interval(1 - ALPHA)
@@ -55,7 +55,7 @@ def finding() -> list[str]:
             (
                 f"{candidates}",
                 f"{runs:,}",
-                *(f"{share:.1%}" for share in found / runs),
+                *_means(np.array(found), ".1%"),
                 rate(inside, runs),
                 rate(inside_alone, runs),
             )
@@ -78,16 +78,20 @@ def finding() -> list[str]:
         "candidates called better by the words, and by",
         "other rules on the same p-values: Bonferroni and Holm over the comparisons with the "
         "baseline, Dunnett's test step by step, and",
-        "Holm over all pairs of models, the rule before. The Monte-Carlo error of a share is at "
-        "most that of one candidate,",
-        f"{math.sqrt(0.25 / COUNTS[0][1]):.1%} with one candidate and "
-        f"{math.sqrt(0.25 / COUNTS[-1][1]):.1%} with {COUNTS[-1][0]}. The leader is the candidate "
-        "with the largest observed gain.",
+        "Holm over all pairs of models, the rule before. The leader is the candidate with the "
+        "largest observed gain.",
         "",
         *FINDING,
         "",
         *markdown_table(head, rows),
     ]
+
+
+def _means(values: Floats, form: str) -> list[str]:
+    """Return the mean of each column over runs, with its standard error."""
+    means, errors = values.mean(axis=0), values.std(axis=0) / math.sqrt(len(values))
+    unsigned = form.removeprefix("+")
+    return [f"{m:{form}} ± {e:{unsigned}}" for m, e in zip(means, errors, strict=True)]
 
 
 def _step_down(family: Family, p: Floats) -> Bools:
@@ -167,6 +171,7 @@ def _both_agree(diff: Floats, effect: float) -> bool:
     return float(diff.mean()) - half > effect and flips.p <= ALPHA
 
 
+FARTHEST = 10  # standard errors below the observed difference, as conditional estimates are cut
 SHARED_SD = 0.4 / math.sqrt(2)  # so that errors are 0.02 and correlate by 0.5
 TRUTHS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "all gain 0.03": lambda rng, m: np.full(m, 0.03),
@@ -185,14 +190,13 @@ def the_best() -> list[str]:
             errors = np.array(
                 [_estimates(truths, candidates, run) for run in range(runs)], dtype=np.float64
             )
-            bias, spread = errors.mean(axis=0), errors.std(axis=0) / math.sqrt(runs)
             size = np.sqrt((errors * errors).mean(axis=0))
             rows.append(
                 (
                     name,
                     f"{candidates}",
                     f"{runs:,}",
-                    *(f"{b:+.4f} ± {s:.4f}" for b, s in zip(bias, spread, strict=True)),
+                    *_means(errors, "+.4f"),
                     *(f"{each:.4f}" for each in size),
                 )
             )
@@ -211,8 +215,10 @@ def the_best() -> list[str]:
         "them correlate by 0.5. Bias and root",
         "mean squared error of the largest observed difference; of `winners[0].corrected`, which "
         "shrinks it towards the mean of all;",
-        "and of the median-unbiased estimate given that this candidate leads (the normal "
-        "distribution, truncated where another would lead).",
+        "and of the median-unbiased estimate given that this candidate leads: the normal "
+        "distribution, truncated where another would lead,",
+        f"cut at {FARTHEST} standard errors below the observed difference, since it has no bound "
+        "if the second is close.",
         "",
         *THE_BEST,
         "",
@@ -250,7 +256,10 @@ def _conditional(family: Family) -> float:
         above = log_ndtr((mean - gains[best]) / error) - log_ndtr((mean - lowest) / error)
         return float(np.exp(above)) - 0.5
 
-    return float(brentq(beyond_median, gains[best] - 30 * error, gains[best] + 10 * error))
+    farthest = float(gains[best]) - FARTHEST * error
+    if beyond_median(farthest) * beyond_median(float(gains[best]) + error) > 0:
+        return farthest  # the runner-up is so close that the estimate is below it
+    return float(brentq(beyond_median, farthest, gains[best] + error))
 
 
 FINDING: list[str] = []
