@@ -180,6 +180,7 @@ def _case(
         difference=mean - reference,
         ci_low=or_none(ends[0]),
         ci_high=or_none(ends[1]),
+        level=CONFIDENCE,
         standard_error=None,
         n_users=n,
         n_nonzero=n_nonzero,
