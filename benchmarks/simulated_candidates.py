@@ -22,7 +22,7 @@ USERS, GAIN, SD = 400, 0.03, 0.2
 CHECKED = 3  # runs of each row that also go through `concord.compare_values`
 DRAWS = 20_000
 COUNTS = ((1, 2_000), (2, 600), (5, 500), (20, 250), (50, 60))  # candidates, runs
-FEW_RUNS = 400
+FEW_RUNS = 250
 
 
 def _gaining(rng: np.random.Generator, candidates: int) -> Family:

@@ -15,9 +15,7 @@ from concord.metrics_core.stats.paired_difference import PairedTest
 from concord.metrics_core.stats.paired_test import UserValues, paired_test
 from concord.metrics_core.stats.power import (
     detectable_difference,
-    non_inferiority_claim,
-    users_needed,
-    variance_from_error,
+    users_to_decide,
 )
 from concord.metrics_core.stats.verdict import verdict
 
@@ -25,6 +23,7 @@ CHECKED = 3  # runs of each row that also go through `concord.compare_values`
 SHARES = (0.05, 0.1, 0.2, 0.5, 1.0)
 CONFIDENCE = 1 - ALPHA
 POWER = 0.8
+MARGIN, PILOTS, MOST_USERS = 0.02, 500, 20_000  # of undecided guardrails
 Draw = Callable[[np.random.Generator, int, float], tuple[Floats, Floats]]
 
 
@@ -76,7 +75,7 @@ def shares() -> list[str]:
     ]
     rows: list[Row] = []
     for name, draw in worlds:
-        for users, runs in ((300, 1_000), (40, 300)):
+        for users, runs in ((300, 600), (40, 150)):
             for share in SHARES:
                 above = _at_the_margin(draw, share, 1, users, runs)
                 cells = _cells(above, runs)
@@ -105,8 +104,8 @@ def shares() -> list[str]:
         "exactly 1 + m or 1 − m, so each of these words",
         "is an error; nominal 2.5% each. Coverage is that of the ratio by the interval, of the "
         "runs that have one: there is none if the",
-        "baseline's mean may be 0, or under six users who differ. 1,000 runs a row with 300 users, "
-        "300 with 40.",
+        "baseline's mean may be 0, or under six users who differ. 600 runs a row with 300 users, "
+        "150 with 40.",
         "",
         *SHARES_TEXT,
         "",
@@ -170,7 +169,7 @@ def _guardrails() -> list[str]:
     ]
     rows: list[Row] = []
     for name, draw in worlds:
-        for users, runs in ((300, 2_000), (1_000, 1_000)):
+        for users, runs in ((300, 1_000), (1_000, 500)):
             for share in (0.2, 0.5):
                 passed = worse = 0
                 for run in range(runs):
@@ -185,7 +184,7 @@ def _guardrails() -> list[str]:
     return [
         "A guardrail with such a margin, and a model that is worse by exactly the margin: how "
         "often the interval passes it, or calls it worse;",
-        "nominal 2.5% each. 2,000 runs a row with 300 users, 1,000 with 1,000.",
+        "nominal 2.5% each. 1,000 runs a row with 300 users, 500 with 1,000.",
         "",
         *markdown_table(head, rows, text_columns=1),
     ]
@@ -220,9 +219,9 @@ def detectable() -> list[str]:
     rows: list[Row] = []
     for name, draw in worlds:
         for users, candidates, runs in (
-            (20, 1, 300),
-            (100, 1, 1_000),
-            (400, 1, 1_000),
+            (20, 1, 200),
+            (100, 1, 600),
+            (400, 1, 600),
             (400, 5, 200),
         ):
             named, shown, count = [], 0, 0
@@ -251,38 +250,59 @@ def detectable() -> list[str]:
     ]
 
 
-def planned_guardrails() -> list[str]:
-    """The users that a guardrail needs, from the spread of others, pass an equal model in 80 %."""
-    worlds: list[tuple[str, Shifted, float]] = [
-        ("normal", _normal, 0.02),
-        ("exponential", _exponential, 0.02),
-        ("hits, 10%", _more_hits, 0.02),
+def undecided_guardrails() -> list[str]:
+    """The users that an undecided guardrail names decide it in 80 %."""
+    worlds: list[tuple[str, Shifted, int]] = [
+        ("normal", _normal, 100),
+        ("normal", _normal, 300),
+        ("exponential", _exponential, 100),
+        ("hits, 10%", _more_hits, 300),
     ]
     rows: list[Row] = []
-    for name, draw, margin in worlds:
-        for users, runs in ((100, 1_000), (300, 1_000)):
-            factors, passed, count = [], 0, 0
-            for run in range(runs):
-                test = draw(generator(109, users, run), users, 1, 0.0).tests[0].paired
-                spread = variance_from_error(test.standard_error, users)
-                if spread is None:
-                    continue
-                needed = users_needed(
-                    non_inferiority_claim(margin, ALPHA), 0.0, spread, power=POWER
-                )
-                assert needed is not None, "an equal model passes with enough users"
-                factors.append(needed / users)
-                other = draw(generator(113, users, run), needed, 1, 0.0).tests[0].paired
-                passed += other.interval(CONFIDENCE)[0] > -margin
-                count += 1
-            rows.append((name, f"{users}", f"{np.median(factors):.1f}", rate(passed, count)))
-    head = ("differences", "users", "times as many, median", "passed")
+    for name, draw, users in worlds:
+        factors, decided, passed = [], 0, 0
+        for run in range(PILOTS):
+            pilot = draw(generator(109, users, run), users, 1, 0.0).tests[0].paired
+            gain, (low, high) = pilot.difference, pilot.interval(CONFIDENCE)
+            if not low <= -MARGIN <= high:
+                continue
+            needed = users_to_decide(
+                gain, (low, high), MARGIN, n_users=users, confidence=CONFIDENCE
+            )
+            if needed is None or needed > MOST_USERS:
+                continue
+            factors.append(needed / users)
+            others = generator(113, users, run), generator(127, users, run)
+            as_observed = draw(others[0], needed, 1, gain).tests[0].paired.interval(CONFIDENCE)
+            decided += as_observed[0] > -MARGIN if gain > -MARGIN else as_observed[1] < -MARGIN
+            equal = draw(others[1], needed, 1, 0.0).tests[0].paired.interval(CONFIDENCE)
+            passed += equal[0] > -MARGIN
+        n = len(factors)
+        rows.append(
+            (
+                name,
+                f"{users}",
+                rate(n, PILOTS, error=False),
+                f"{np.median(factors):.1f}",
+                rate(decided, n),
+                rate(passed, n),
+            )
+        )
+    head = (
+        "differences",
+        "users",
+        "undecided",
+        "times as many, median",
+        "decided, observed gain is true",
+        "passed, models are equal",
+    )
     return [
-        "## What texts say about power: users for a guardrail",
+        "## What texts say about power: an undecided guardrail",
         "",
-        "Two equal models and a margin of 0.02. How many times as many users a guardrail needs, by "
-        "the spread of the users who are there, and",
-        f"how often so many other users pass it; nominal {POWER:.0%}.",
+        f"Two equal models, a margin of {MARGIN}, and {PILOTS:,} runs a row. Where the guardrail "
+        "is undecided, it names the users that decide it",
+        f"(up to {MOST_USERS:,} here); so many others are then drawn. Nominal {POWER:.0%} if the "
+        "observed gain is the true one.",
         "",
         *GUARDRAILS_TEXT,
         "",
@@ -294,4 +314,4 @@ SHARES_TEXT: list[str] = []
 DETECTABLE_TEXT: list[str] = []
 GUARDRAILS_TEXT: list[str] = []
 
-PARTS = (shares, detectable, planned_guardrails)
+PARTS = (shares, detectable, undecided_guardrails)
