@@ -25,8 +25,8 @@ from concord.metrics_core.results.comparison_parts import SegmentCell, Verdict
 Values = Mapping[str, Sequence[float | None]]  # label -> value of each user; None: left out
 EMPTY_TABLE = pl.DataFrame()
 _CONFIG_FIELDS = (
-    "title", "baseline", "confidence", "adjustment", "wilcoxon", "resamples", "seed", "panel",
-    "primary", "segments",
+    "title", "baseline", "confidence", "family", "tried", "wilcoxon", "resamples", "seed",
+    "panel", "primary", "segments", "gate",
 )  # fmt: skip
 
 
@@ -43,7 +43,6 @@ def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> Compari
         "primary": list(labels),
         "baseline": baseline,
         "confidence": 0.95,
-        "adjustment": "holm",
         "wilcoxon": False,
         "resamples": 199,
         "seed": 1,
@@ -107,18 +106,19 @@ def cell_of(
 ) -> SegmentCell:
     """Return a cell of a segment without numbers, with a verdict and the flag for a reversal."""
     return SegmentCell(
-        label,
-        segment,
-        model,
-        None,
-        None,
-        None,
-        0,
-        None,
-        None,
-        None,
-        None,
-        None,
-        verdict,
-        is_reversed,
+        label=label,
+        segment=segment,
+        model=model,
+        mean=None,
+        ci_low=None,
+        ci_high=None,
+        n_users=0,
+        difference=None,
+        diff_low=None,
+        diff_high=None,
+        level=0.95,
+        n_nonzero=None,
+        p_adjusted=None,
+        verdict=verdict,
+        is_reversed=is_reversed,
     )
