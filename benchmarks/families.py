@@ -13,7 +13,7 @@ import polars as pl
 
 import concord
 from benchmarks.simulated import Floats
-from concord.metrics_core.comparison.families import PairTest, oriented, simultaneous_alphas
+from concord.metrics_core.comparison.families import PairTest, simultaneous_alphas
 from concord.metrics_core.metrics.metric import UNBOUNDED
 from concord.metrics_core.metrics.value_metric import value_label
 from concord.metrics_core.results.comparison_parts import Difference, Verdict
@@ -70,7 +70,7 @@ class Family:
         diff = differences(self.columns[model], self.columns[BASELINE])
         if self.clusters is not None:
             diff = self.clusters.linearised(diff)
-        return deviation_numbers(oriented(diff - test.difference, test.difference))
+        return deviation_numbers(diff - test.difference)
 
     @cached_property
     def alphas(self) -> list[float]:
