@@ -92,7 +92,7 @@ class Case:
 def _cases() -> list[Case]:
     gamma = _gamma(0.5)
     many = [(1, 4_000), (2, 1_000), (5, 800), (20, 300), (50, 150)]
-    few = [(10, 200), (20, 200), (50, 600), (5_000, 400)]
+    few = [(10, 1_000), (20, 600), (50, 600), (5_000, 400)]
     values: list[tuple[str, Draw]] = [
         ("log-normal", _log_normal),
         ("hits, 2%", _hits(0.02)),
@@ -106,7 +106,7 @@ def _cases() -> list[Case]:
         *(Case("gamma, correlation 0.5", gamma, 300, m, runs) for m, runs in many),
         *(Case("gamma, correlation 0.5", gamma, n, 5, runs) for n, runs in few),
         *(Case(f"gamma, correlation {c}", _gamma(c), 300, 5, 500) for c in (0.0, 0.9, 0.99)),
-        *(Case(name, draw, 300, 5, 400) for name, draw in values),
+        *(Case(name, draw, 300, 5, 1_500) for name, draw in values),
         Case("gamma, correlation 0.5", gamma, 30, 20, 400),
         Case("gamma, each model lacks 20% of the users", _missing, 50, 20, 300),
         Case("sessions of users", _sessions, 30, 5, 200),
@@ -186,10 +186,10 @@ def true_differences() -> list[str]:
         ("gamma, correlation 0.9", _gamma(0.9), 0.2, 300, 600),
         ("log-normal", _log_normal, math.exp(0.5), 300, 600),
         ("log-normal", _log_normal, math.exp(0.5), 20, 200),
-        ("log-normal", _log_normal, math.exp(0.5), 5_000, 300),
+        ("log-normal", _log_normal, math.exp(0.5), 5_000, 1_000),
         ("hits, 50%, times 1 + gain", _hits(0.5), 0.5, 300, 600),
         ("hits, 10%, times 1 + gain", _hits(0.1), 0.1, 300, 500),
-        ("hits, 10%, times 1 + gain", _hits(0.1), 0.1, 5_000, 400),
+        ("hits, 10%, times 1 + gain", _hits(0.1), 0.1, 5_000, 1_000),
         ("hits, 2%, times 1 + gain", _hits(0.02), 0.02, 1_000, 200),
     ]
     rows = []
