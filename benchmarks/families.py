@@ -108,8 +108,7 @@ class Family:
         """(candidates, candidates) estimated covariance of the observed differences."""
         deviations = [each.deviations for each in self.tests if each.deviations is not None]
         errors = np.array([each.paired.standard_error for each in self.tests])
-        signed = np.where(self.gains < 0, -errors, errors)
-        return np.asarray(correlations(deviations) * np.outer(signed, signed))
+        return np.asarray(correlations(deviations) * np.outer(errors, errors))
 
     @property
     def best(self) -> int:
