@@ -325,7 +325,7 @@ def test_model_is_compared_with_its_former_values_by_user(project: Path) -> None
 
     assert (row["difference"], row["ci_low"], row["p"]) == (
         expected.difference,
-        expected.interval(row["level"])[0],
+        expected.interval(float(str(row["level"])))[0],
         expected.p,
     )
     assert (row["verdict"], row["primary"]) == ("worse", True)
