@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +95,7 @@ def p_value(one: Pair) -> float:
     return float(min(1, 2 * min((sums <= zero).mean(), (sums >= -zero).mean())))
 
 
+@cache
 def subsets(n: int) -> NDArray[np.float64]:
     """Return one row per subset of n users; the first one is empty."""
     return np.array(list(itertools.product((0.0, 1.0), repeat=n)))
