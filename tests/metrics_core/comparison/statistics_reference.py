@@ -137,12 +137,15 @@ def interval(one: Pair, level: float, *, share: bool = False) -> Interval:
         return None
     if share and t_quantile(one, level) * base_error(one) >= abs(one.base_mean):
         return None
+    ends: Interval
     if one.is_constant:
         ends = constant_interval(one, level, share=share)
     elif one.has_t_interval:
         ends = fieller_interval(one, level) if share else t_interval(one, level)
     else:
         ends = sign_flip_interval(one, alpha, share=share)
+    if ends is None:
+        return None
     return max(ends[0], -one.width), min(ends[1], one.width)
 
 
@@ -191,30 +194,45 @@ def fieller_interval(one: Pair, level: float) -> tuple[float, float]:
     return (b - root) / a * mean, (b + root) / a * mean
 
 
-def sign_flip_interval(one: Pair, alpha: float, *, share: bool) -> tuple[float, float]:
-    """Return the interval by all subsets: every user differs, and they are few."""
+def sign_flip_interval(one: Pair, alpha: float, *, share: bool) -> Interval:
+    """Return the interval by all subsets, if every user differs and they are few."""
     assert one.is_enumerated
-    members = subsets(one.n)[1:]
+    members = subsets(one.n)
+    low, high = (
+        np.sort(subset_means(one, members, share=share, empty=empty))
+        for empty in (-math.inf, math.inf)
+    )
+    k = math.floor(len(members) * alpha / 2 + 1e-9)
+    ends = float(low[k]), float(high[len(members) - 1 - k])
+    return ends if math.isfinite(ends[1] - ends[0]) else None
+
+
+def subset_means(
+    one: Pair, members: NDArray[np.float64], *, share: bool, empty: float
+) -> NDArray[np.float64]:
+    """Return the mean difference of each subset; with `share`, its ratio times the mean.
+
+    If a subset's sum of the baseline is not positive, its ratio is infinite, with the sign of its
+    difference.
+    """
     sizes = members @ (np.nan_to_num(one.base) / one.base_mean if share else np.ones(one.n))
-    means = np.sort(members @ one.d / sizes)
-    # The empty subset lies below every m for the lower end, and above it for the upper end.
-    k = math.floor((len(means) + 1) * alpha / 2 + 1e-9)
-    return float(means[k - 1]), float(means[len(means) - k])
+    sums = members @ one.d
+    sums[abs(sums) <= 1e-9 * abs(one.d).sum()] = 0.0
+    has_size = sizes > 1e-12 * one.n
+    means = np.where(sums == 0, empty, np.copysign(math.inf, sums))
+    means[has_size] = sums[has_size] / sizes[has_size]
+    return np.asarray(means)
 
 
 def tails(one: Pair, m: float, *, share: bool, draws: int, seed: int) -> tuple[float, float]:
-    """Return the estimated shares of subsets with a mean below m, and at most m.
+    """Return the shares of drawn subsets with a mean below m, and at most m.
 
-    The users of a subset are drawn; an empty one has no mean. Means within 1e-9 of m equal it.
+    Means within 1e-9 of m equal it; the empty subset is below.
     """
     members = np.random.default_rng(seed).integers(0, 2, (draws, one.n)).astype(np.float64)
-    sizes = members @ (np.nan_to_num(one.base) / one.base_mean if share else np.ones(one.n))
-    sums, slack = members @ one.d, 1e-9 * abs(one.d).sum()
-    empty = sizes == 0
-    return (
-        float(((sums < m * sizes - slack) & ~empty).mean()),
-        float(((sums <= m * sizes + slack) & ~empty).mean()),
-    )
+    means = subset_means(one, members, share=share, empty=-math.inf)
+    slack = 1e-9 * abs(one.d).max()
+    return float((means < m - slack).mean()), float((means <= m + slack).mean())
 
 
 def relative(difference: float, b: Vector, level: float) -> float | None:
