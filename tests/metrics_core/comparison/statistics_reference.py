@@ -159,7 +159,7 @@ def t_interval(one: Pair, level: float) -> tuple[float, float]:
 
 
 def constant_interval(one: Pair, level: float, *, share: bool) -> tuple[float, float]:
-    """Return the interval of equal differences; of a ratio, over the ends of the mean's interval."""
+    """Return the interval of equal differences; of a ratio, over the ends of the mean's."""
     d = float(one.d[0])
     inner = (2 * ((1 - level) / 2) ** (1 / one.n) - 1) * d
     if share:
@@ -198,28 +198,26 @@ def sign_flip_interval(one: Pair, alpha: float, *, share: bool) -> Interval:
     """Return the interval by all subsets, if every user differs and they are few."""
     assert one.is_enumerated
     members = subsets(one.n)
+    means = subset_means(one, members, share=share)
     low, high = (
-        np.sort(subset_means(one, members, share=share, empty=empty))
-        for empty in (-math.inf, math.inf)
+        np.sort(np.where(np.isnan(means), empty, means)) for empty in (-math.inf, math.inf)
     )
     k = math.floor(len(members) * alpha / 2 + 1e-9)
     ends = float(low[k]), float(high[len(members) - 1 - k])
     return ends if math.isfinite(ends[1] - ends[0]) else None
 
 
-def subset_means(
-    one: Pair, members: NDArray[np.float64], *, share: bool, empty: float
-) -> NDArray[np.float64]:
-    """Return the mean difference of each subset; with `share`, its ratio times the mean.
+def subset_means(one: Pair, members: NDArray[np.float64], *, share: bool) -> Vector:
+    """Return the mean difference of each subset, with `share` its ratio times the mean.
 
-    If a subset's sum of the baseline is not positive, its ratio is infinite, with the sign of its
-    difference.
+    NaN for the empty subset. If a subset's sum of the baseline is not positive, its ratio is
+    infinite, with the sign of its difference.
     """
-    sizes = members @ (np.nan_to_num(one.base) / one.base_mean if share else np.ones(one.n))
-    sums = members @ one.d
+    weights = np.nan_to_num(one.base) / one.base_mean if share else np.ones(one.n)
+    sums, sizes = (members @ np.column_stack((one.d, weights))).T
     sums[abs(sums) <= 1e-9 * abs(one.d).sum()] = 0.0
     has_size = sizes > 1e-12 * one.n
-    means = np.where(sums == 0, empty, np.copysign(math.inf, sums))
+    means = np.where(sums == 0, math.nan, np.copysign(math.inf, sums))
     means[has_size] = sums[has_size] / sizes[has_size]
     return np.asarray(means)
 
@@ -229,17 +227,21 @@ def tails(one: Pair, m: float, *, share: bool, draws: int, seed: int) -> tuple[f
 
     Means within 1e-9 of m equal it; the empty subset is below.
     """
-    members = np.random.default_rng(seed).integers(0, 2, (draws, one.n)).astype(np.float64)
-    means = subset_means(one, members, share=share, empty=-math.inf)
+    bits = np.random.default_rng(seed).integers(0, 2, (draws, one.n), dtype=np.uint8)
+    members = bits.astype(np.float64)
+    means = subset_means(one, members, share=share)
+    means[np.isnan(means)] = -math.inf
     slack = 1e-9 * abs(one.d).max()
     return float((means < m - slack).mean()), float((means <= m + slack).mean())
 
 
-def relative(difference: float, b: Vector, level: float) -> float | None:
-    """Return the share of b's mean, unless this is not positive or its t interval contains 0."""
-    t = stats.t.ppf(1 - (1 - level) / 2, len(b) - 1)
-    exceeds_0 = b.mean() > t * b.std(ddof=1) / math.sqrt(len(b))
-    return float(difference / b.mean()) if exceeds_0 else None
+def relative(difference: float, b: Vector, level: float, *others: Vector) -> float | None:
+    """Return the share of b's mean, if this and `others` are positive with all their t interval."""
+    for values in (b, *others):
+        t = stats.t.ppf(1 - (1 - level) / 2, len(values) - 1)
+        if values.mean() <= t * values.std(ddof=1) / math.sqrt(len(values)):
+            return None
+    return float(difference / b.mean())
 
 
 def verdict(

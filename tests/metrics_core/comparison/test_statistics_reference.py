@@ -16,8 +16,9 @@ from concord.metrics_core.results.comparison_parts import Difference
 from tests.metrics_core.comparison import statistics_reference as reference
 from tests.metrics_core.comparison.statistics_reference import Pair, Vector
 
-QUICK = range(10)
-MORE = [pytest.param(seed, marks=pytest.mark.nightly) for seed in range(10, 300)]
+QUICK = (0, 2, 3, 11, 12, 15, 18, 22, 24, 36, 37, 38, 43, 49, 59, 61)  # few comparisons each
+NIGHTLY = [seed for seed in range(300) if seed not in QUICK]
+MORE = [pytest.param(seed, marks=pytest.mark.nightly) for seed in NIGHTLY]
 KINDS = ("normal", "gamma", "rare", "ties", "negative", "identical", "constant", "few")
 SHARE = 0.05
 PRODUCT_DRAWS = 65_536  # of the level, and of sign flips with users without a difference
@@ -48,8 +49,8 @@ class World:
         return len(self.values)
 
     def pair(self, row: Difference) -> Pair:
-        columns = (self.values[model][row.label] for model in (row.a, row.b, "m0"))
-        return reference.pair(*columns)
+        a, b, base = (self.values[model][row.label] for model in (row.a, row.b, "m0"))
+        return reference.pair(a, b, base)
 
     @property
     def tested(self) -> list[tuple[Difference, Pair]]:
@@ -114,7 +115,7 @@ def world(seed: int) -> World:
     return World(
         values,
         tuple(metrics[:n_primary]),
-        {metric: True for metric in metrics} | is_higher,
+        dict.fromkeys(metrics, True) | is_higher,
         min_effect,
         confidence,
         family,
@@ -147,6 +148,11 @@ def _by_user(column: Vector) -> dict[int, float]:
     return {user: float(value) for user, value in enumerate(column) if not np.isnan(value)}
 
 
+def number(value: float | None) -> float:
+    assert value is not None
+    return value
+
+
 def near(expected: float | None) -> object:
     return None if expected is None else pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -170,8 +176,10 @@ def test_differences(seed: int) -> None:
             reference.detectable(one, row.level) if has_detectable else None
         )
         if not compared.is_share or row.min_effect is not None:
-            b = compared.values[row.b][row.label][one.users]
-            assert row.relative == near(reference.relative(one.d.mean(), b, compared.confidence))
+            a, b = (compared.values[model][row.label][one.users] for model in (row.a, row.b))
+            others = () if row.vs_baseline else (a,)
+            expected = reference.relative(one.d.mean(), b, compared.confidence, *others)
+            assert row.relative == near(expected)
 
 
 @pytest.mark.parametrize("seed", [*QUICK, *MORE])
@@ -214,7 +222,7 @@ def _assert_near_quantiles(
     one: Pair, ends: tuple[float, float], level: float, *, share: bool
 ) -> None:
     """Both ends cut off α/2 of the subsets, up to the error of both seeded draws."""
-    alpha, draws = 1 - level, 40_000
+    alpha, draws = 1 - level, 20_000
     error = STANDARD_ERRORS * math.sqrt(alpha / 2 * (1 / draws + 1 / PRODUCT_DRAWS)) + 4 / draws
     mirrored = Pair(-one.d, one.base, one.users)
     for side, end in ((one, ends[0]), (mirrored, -ends[1])):
@@ -229,7 +237,7 @@ def test_levels(seed: int) -> None:
     alpha = compared.family_alpha
     for rows, left_out in compared.families:
         m = len(rows) + left_out
-        p = [row.p for row, _ in rows]
+        p = [number(row.p) for row, _ in rows]
         assert [row.p_adjusted for row, _ in rows] == [near(q) for q in reference.holm(p)]
         pooled = [(row, one) for row, one in rows if one.has_t_interval and not left_out]
         for row, _ in rows:
@@ -244,7 +252,7 @@ def test_levels(seed: int) -> None:
             continue
         assert 1 - level >= alpha / m - 1e-12
         correlation = reference.correlations([one for _, one in pooled])
-        draws = 200_000
+        draws = 100_000
         exact = reference.joint_quantile(correlation, share, draws, seed=2)
         density = share * exact  # at least, of the largest of normal numbers in its tail
         error = math.sqrt(share * (1 / draws + 1 / PRODUCT_DRAWS)) / density
@@ -261,14 +269,14 @@ def test_exploratory_levels(seed: int) -> None:
     rows = [row for row, _ in compared.tested if not row.primary]
     if not rows:
         return
-    p = [row.p for row in rows]
+    p = [number(row.p) for row in rows]
     assert [row.p_adjusted for row in rows] == [near(q) for q in reference.benjamini_hochberg(p)]
     level = reference.false_coverage_level(p, 1 - compared.confidence)
     for row in rows:
         assert row.level == near(level)
         if row.ci_low is not None:
-            is_found = row.p_adjusted <= 1 - compared.confidence
-            assert is_found == (not row.ci_low <= 0 <= row.ci_high)
+            is_found = number(row.p_adjusted) <= 1 - compared.confidence
+            assert is_found == (not row.ci_low <= 0 <= number(row.ci_high))
 
 
 @pytest.mark.parametrize("seed", [*QUICK, *MORE])
@@ -284,13 +292,13 @@ def test_winners(seed: int) -> None:
             if row.label == label and row.vs_baseline and not one.is_constant
         ]
         sign = 1.0 if compared.higher_is_better[label] else -1.0
-        gains = {row.a: sign * row.difference for row, _ in rows}
+        gains = {row.a: sign * number(row.difference) for row, _ in rows}
         against_baseline = [
             row
             for row in compared.comparison.pairs_of(label)
             if row.vs_baseline and row.verdict != "not_comparable"
         ]
-        highest = max((sign * row.difference for row in against_baseline), default=0.0)
+        highest = max((sign * number(row.difference) for row in against_baseline), default=0.0)
         is_chosen = len(gains) > 1 and max(gains.values()) >= highest > 0 and not has_more
         assert (label in winners) == is_chosen
         if not is_chosen:
@@ -302,8 +310,8 @@ def test_winners(seed: int) -> None:
         expected = sign * estimates[[*gains].index(best)]
         winner = winners[label]
         assert (winner.model, winner.n_models) == (best, len(gains))
-        # the product rounds users' deviations, so that their order changes no bit
-        assert winner.corrected == pytest.approx(expected, rel=1e-6, abs=1e-8)
+        # the product rounds deviations to 2^-20 of the largest, so that no order changes a bit
+        assert winner.corrected == pytest.approx(expected, abs=2e-6 * highest)
 
 
 @pytest.mark.parametrize("n", [20, 200])
@@ -316,9 +324,8 @@ def test_share_of_the_mean_over_the_same_users(n: int) -> None:
     values = {"new": {"M": _by_user(new)}, "base": {"M": _by_user(base)}}
     (row,) = concord.compare_values(values, baseline="base", min_effect="5%").pairs
     one = reference.pair(new, base, base)
-    assert row.min_effect == near(SHARE * row.mean_b)
-    assert (row.ci_low, row.ci_high) != (None, None)
-    assert row.ci_low < row.difference < row.ci_high
+    assert row.min_effect == near(SHARE * number(row.mean_b))
+    assert is_inside(row)
     if n == 200:
         assert (row.ci_low, row.ci_high) == near_ends(one, row.level)
 
@@ -334,8 +341,12 @@ def test_share_of_a_mean_that_lacks_users() -> None:
     comparison = concord.compare_values(values, baseline="base", min_effect="5%")
     row = comparison.difference("same", "zero", "M")
     assert row is not None
-    assert row.ci_low < row.difference < row.ci_high
+    assert is_inside(row)
     assert (row.ci_low, row.ci_high) == near_ends(reference.pair(base, zero, lacks), row.level)
+
+
+def is_inside(row: Difference) -> bool:
+    return number(row.ci_low) < number(row.difference) < number(row.ci_high)
 
 
 def near_ends(one: Pair, level: float) -> tuple[object, object]:
@@ -407,7 +418,7 @@ def _lists(ranks: NDArray[np.int64]) -> dict[int, list[str]]:
     }
 
 
-@pytest.mark.parametrize("seed", [0, 1, *MORE[:20]])
+@pytest.mark.parametrize("seed", [0, *MORE[:30]])
 def test_gates_and_segments(seed: int) -> None:
     """Guardrails have single intervals, success metrics share alpha, segments a discovery rate."""
     compared = _list_world(seed)
@@ -432,12 +443,11 @@ def test_gates_and_segments(seed: int) -> None:
         }
         m = max(1, sum(reference.is_counted(one, alpha) for one in pairs.values()))
         for success, one in pairs.items():
-            assert success.level == near(1 - alpha / m)
-            assert_interval(one, (success.ci_low, success.ci_high), success.level, share=False)
+            level = number(success.level)
+            assert level == near(1 - alpha / m)
+            assert_interval(one, (success.ci_low, success.ci_high), level, share=False)
             assert success.better == (success.ci_low is not None and success.ci_low > 0)
-            expected = (
-                reference.detectable(one, success.level) if success.ci_low is not None else None
-            )
+            expected = reference.detectable(one, level) if success.ci_low is not None else None
             assert success.detectable == near(expected)
         outcomes = {guardrail.outcome for guardrail in model.guardrails}
         is_better = any(success.better for success in model.success)
