@@ -327,10 +327,9 @@ POWER = 0.8  # of the differences that texts name
 def detectable_difference(test: PairedTest, alpha: float) -> float:
     """Return the smallest true difference whose interval is above 0 with probability 0.8.
 
-    It takes the standard error as known. NaN without one, or if too few users
-    differ for an interval.
+    It takes the standard error as known. NaN without one.
     """
-    if not (test.standard_error > 0 and test.has_interval(1 - alpha)):
+    if not test.standard_error > 0:
         return math.nan
     users = max(math.floor(test.effective_users), MIN_COUNT)
     variance = VarianceComponents(test.standard_error * math.sqrt(users))
