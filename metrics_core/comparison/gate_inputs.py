@@ -130,8 +130,9 @@ def measure_gate_metrics(
 
 def _success(tested: _Tested, level: float) -> MeasuredDifference:
     interval, _ = tested.interval(0.0, math.nan, level)
-    detectable = or_none(detectable_difference(tested.test, 1 - level))
-    return replace(with_interval(tested.measured, interval, level), detectable=detectable)
+    has_interval = tested.test.has_interval(level)
+    detectable = detectable_difference(tested.test, 1 - level) if has_interval else math.nan
+    return replace(with_interval(tested.measured, interval, level), detectable=or_none(detectable))
 
 
 def with_interval(

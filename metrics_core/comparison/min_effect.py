@@ -62,7 +62,7 @@ def margin_interval(
     effect : float or str
         Minimum relevant difference or margin: a number, or a share such as "2%".
     mean : float
-        The mean that a share is of.
+        The mean that a share is of, if the test has none over the same users.
     confidence : float
         Level of the interval.
 
@@ -71,6 +71,8 @@ def margin_interval(
     ((float, float), float)
         Ends of the interval, NaN if there is none, and `effect` as a number.
     """
+    if test.reference is not None:
+        mean = test.reference.mean
     number = to_absolute(effect, mean)
     if not isinstance(effect, str) or not test.has_interval(confidence):
         return test.interval(confidence), number

@@ -172,6 +172,8 @@ def paired_test(
         if share_of is not None:
             share_of = share_of.where(~np.isnan(diff))
             covariance = _covariance(share_of.values - share_of.mean, diff - mean_difference)
+            # users without the reference's value enter the difference alone
+            covariance *= math.sqrt(_degrees(share_of.n_defined) / _degrees(n))
             moments = share_of.mean, share_of.standard_error, covariance
             result = _with_reference(result, moments, diff, share_of.values)
     return _with_sign_flips(result, diff, np.ones(len(diff))) if is_few else result
@@ -240,6 +242,11 @@ def _with_reference(
 def _sign_flips(diff: Floats, weights: Floats) -> SignFlips:
     differs, is_equal = np.nan_to_num(diff) != 0, diff == 0
     return SignFlips(diff[differs], weights[differs], weights[is_equal])
+
+
+def _degrees(n: int) -> int:
+    """Return n (n - 1), which sums of squares are divided by for the variance of a mean."""
+    return n * (n - 1)
 
 
 def _covariance(errors_a: Floats, errors_b: Floats) -> float:

@@ -163,7 +163,9 @@ def test_many_models_are_compared_with_baseline_and_leader_and_fewer_in_a_matrix
     many = html(sample.many_models())
     assert page.count('<table class="matrix">') == len(sample.PRIMARY)
     assert '<table class="matrix">' not in many
-    assert f"{sample.PRIMARY[0]}: 25 pairs in full" in many  # 13 with the baseline, 12 more with the leader
+    assert (
+        f"{sample.PRIMARY[0]}: 25 pairs in full" in many
+    )  # 13 with the baseline, 12 more with the leader
     assert "only the pairs with popularity and with the leader are compared" in many
     assert len(many) < 1_000_000  # pages lie in git
 

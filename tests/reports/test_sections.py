@@ -236,7 +236,9 @@ def test_serious_warnings_are_never_folded() -> None:
 
 
 def test_many_pairs_are_listed_to_the_baseline_and_between_neighbours() -> None:
-    models = {f"m{n}": {"A": {user: n + user % (n + 2) / 9 for user in range(40)}} for n in range(6)}
+    models = {
+        f"m{n}": {"A": {user: n + user % (n + 2) / 9 for user in range(40)}} for n in range(6)
+    }
     six = concord.compare_values(models, baseline="m0", resamples=99)
 
     assert len(six.pairs_of("A")) == 6 * 5 / 2
