@@ -192,7 +192,8 @@ def find_winners(config: ComparisonConfig, tests: Sequence[PairTest]) -> Iterato
         correlation = correlations([*deviations.values()])
         covariance = correlation * np.outer(signs * errors, signs * errors)
         corrected = shrunk_best(np.array(gains), covariance, best)
-        yield Winner(str(label), candidates[best].a, len(gains), gains[best], corrected)
+        model, n = candidates[best].a, len(gains)
+        yield Winner(str(label), model, n, n_models, gains[best], corrected)
 
 
 def oriented(values: Floats, difference: float) -> Floats:
