@@ -15,7 +15,8 @@ import polars as pl
 import pyarrow as pa
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.differences import compute_differences
+from concord.metrics_core.comparison.differences import compare_pairs
+from concord.metrics_core.comparison.families import decide_differences
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import argument_names
@@ -74,7 +75,8 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         settings=argument_names(""),
     )
     data = EvaluationData(truth=no_file, connect=read_only_connection)
-    return len(compute_differences(ComparisonInput(config, models, data)))
+    tests = compare_pairs(ComparisonInput(config, models, data))
+    return len(decide_differences(config, tests, reference=config.baseline, n_models=len(models)))
 
 
 def _scipy(paths: dict[str, Path], labels: list[Any]) -> int:

@@ -43,9 +43,8 @@ def exposures() -> list[str]:
                 null, shifted = paired_tests(columns, pairs, confidence=1 - ALPHA)
                 false_alarms[name] += null.p <= ALPHA
                 detections[name] += shifted.p <= ALPHA
-                covered[name] += (
-                    shifted.ci_low <= true[1.0][name] - true[0.0][name] <= shifted.ci_high
-                )
+                low, high = shifted.interval(1 - ALPHA)
+                covered[name] += low <= true[1.0][name] - true[0.0][name] <= high
         rows += [
             (
                 name,

@@ -8,12 +8,13 @@ import numpy as np
 from benchmarks.simulated import DEPTH, Floats, lists, mean_of_pair, pair, skewed
 from benchmarks.tabulated import Row, generator, markdown_table, rate
 from concord.metrics_core.comparison.gate import decide_guardrail
+from concord.metrics_core.comparison.min_effect import margin_interval
 from concord.metrics_core.metrics.exposure import coverage
 from concord.metrics_core.metrics.ranked_lists import Items
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.gate import MeasuredDifference, Outcome
 from concord.metrics_core.stats.paired_test import UserValues, paired_test
-from concord.metrics_core.stats.randomization_test import RecommendedItems, jackknife_intervals
+from concord.metrics_core.stats.randomization_test import RecommendedItems, jackknife_errors
 
 CONFIDENCE = 0.95
 OUTCOMES: tuple[Outcome, ...] = ("pass", "worse", "undecided")
@@ -49,6 +50,10 @@ def at_the_margin() -> list[str]:
         "them are among some",
         "hundred users, the interval lies too high, and a gate passes too often; it needs "
         "thousands of users then.",
+        "",
+        "Changed: a margin that is a share of the mean counts the error of this mean, and under 30 "
+        "users who differ the interval is that",
+        "of sign flips.",
         "",
         *markdown_table(("differences", "users", "differ, mean", *OUTCOMES), rows),
     ]
@@ -123,7 +128,7 @@ def _skewed(rng: np.random.Generator, users: int) -> tuple[Floats, Floats]:
 
 
 def _cells(draw: Draw, margin: float | str, n: int, runs: int) -> tuple[str, ...]:
-    differ = [_measured(draw, n, run).n_nonzero for run in range(50)]
+    differ = [_measured(draw, margin, n, run)[0].n_nonzero for run in range(50)]
     outcomes = _outcomes(draw, margin, n, runs)
     return f"{np.mean(differ):,.0f}", *(rate(outcomes.count(each), runs) for each in OUTCOMES)
 
@@ -131,20 +136,20 @@ def _cells(draw: Draw, margin: float | str, n: int, runs: int) -> tuple[str, ...
 def _outcomes(draw: Draw, margin: float | str, n: int, runs: int) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for run in range(runs):
-        measured = _measured(draw, n, run)
-        allowed = (
-            float(margin[:-1]) / 100 * (measured.reference or 0.0)
-            if isinstance(margin, str)
-            else margin
-        )
+        measured, allowed = _measured(draw, margin, n, run)
         outcomes.append(decide_guardrail(measured, margin, allowed).outcome)
     return outcomes
 
 
-def _measured(draw: Draw, n: int, run: int) -> MeasuredDifference:
+def _measured(
+    draw: Draw, margin: float | str, n: int, run: int
+) -> tuple[MeasuredDifference, float | None]:
+    """Return the measured difference, and the margin as a number."""
     a, b = (UserValues(values) for values in draw(generator(7, n, run), n))
-    test = paired_test(a, b, confidence=CONFIDENCE)
-    return _case((a.mean, b.mean), (test.ci_low, test.ci_high), n, test.n_nonzero)
+    share_of = b if isinstance(margin, str) else None
+    test = paired_test(a, b, confidence=CONFIDENCE, share_of=share_of)
+    interval, allowed = margin_interval(test, margin, b.mean, CONFIDENCE)
+    return _case((a.mean, b.mean), interval, n, test.n_nonzero), or_none(allowed)
 
 
 def _coverages(n: int, run: int, steepness: tuple[float, float]) -> MeasuredDifference:
@@ -156,11 +161,9 @@ def _coverages(n: int, run: int, steepness: tuple[float, float]) -> MeasuredDiff
     everything = np.ones(ITEMS, dtype=np.int64)
     items = Items(1, 1, everything, everything > 0, None)
     measures = {"Coverage@10": partial(coverage, coverage_items="catalogue")}
-    intervals = jackknife_intervals(
-        one, other, measures, items=items, k=DEPTH, confidence=CONFIDENCE
-    )
+    errors = jackknife_errors(one, other, measures, items=items, k=DEPTH)
     means = tuple(len(np.unique(each.item)) / ITEMS for each in (one, other))
-    return _case(means, intervals["Coverage@10"], n, n)
+    return _case(means, errors["Coverage@10"].interval(CONFIDENCE), n, n)
 
 
 def _case(
@@ -177,6 +180,8 @@ def _case(
         difference=mean - reference,
         ci_low=or_none(ends[0]),
         ci_high=or_none(ends[1]),
+        level=CONFIDENCE,
+        standard_error=None,
         n_users=n,
         n_nonzero=n_nonzero,
         n_lost=0,

@@ -162,15 +162,14 @@ def _halves(case: _Case, a: Floats, b: Floats) -> tuple[float, dict[str, float]]
     known = paired_test(
         UserValues(mean_of_rows(list(a))), UserValues(mean_of_rows(list(b))), confidence=CONFIDENCE
     )
-    of_users = known.ci_high - known.difference
-    users = VarianceEstimate((of_users / t_quantile(USERS, CONFIDENCE)) ** 2, USERS)
+    users = VarianceEstimate(known.standard_error**2, USERS)
     gaps = [ReplicateValues(a - b)] if case.paired else [ReplicateValues(a), ReplicateValues(b)]
     estimate = ReplicateEstimate(
         known.difference, users, tuple(each.variance_of_mean for each in gaps)
     )
     return known.difference, {
         "Concord": estimate.half_width(CONFIDENCE),
-        "users only": of_users,
+        "users only": t_quantile(USERS, CONFIDENCE) * known.standard_error,
         "t over means of seeds": _over_means(gaps),
         "Satterthwaite": _satterthwaite(estimate),
     }

@@ -150,7 +150,7 @@ def _interval(values: Floats) -> tuple[float, float]:
     (test,) = paired_tests(
         {"a": values, "b": np.zeros(len(values))}, [("a", "b")], confidence=1 - ALPHA
     )
-    return test.ci_low, test.ci_high
+    return test.interval(1 - ALPHA)
 
 
 PAIRS = (("sharp", "broad"), ("sharp", "scale-free"), ("scale-free", "broad"))
@@ -172,7 +172,8 @@ def _sampled_orders() -> list[str]:
                     of_pair = {n: each[r - 1] for n, r in zip("ab", ranks, strict=True)}
                     (test,) = paired_tests(of_pair, [("a", "b")], confidence=1 - ALPHA)
                     right[key] += (test.difference > 0) == better
-                    wrong[key] += (test.ci_high < 0) if better else (test.ci_low > 0)
+                    low, high = test.interval(1 - ALPHA)
+                    wrong[key] += (high < 0) if better else (low > 0)
             rows.append(
                 (
                     f"{candidates.negatives:,} of {candidates.others:,}",

@@ -10,7 +10,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.comparison.aligned import paired_scores
-from concord.metrics_core.comparison.families import PairTest, oriented
+from concord.metrics_core.comparison.families import PairTest
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import best_models
 from concord.metrics_core.comparison.segment_groups import with_positions
@@ -224,7 +224,7 @@ def _deviations(diff: Floats, result: PairedTest, clusters: Clusters | None) -> 
     """Return the deviations of users from their mean difference."""
     if clusters is not None:
         diff = clusters.linearised(diff)
-    return deviation_numbers(oriented(diff - result.difference, result.difference))
+    return deviation_numbers(diff - result.difference)
 
 
 def _test_lists(inputs: ComparisonInput) -> Iterator[PairTest]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.min_effect import Effect, margin_interval
-from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison_parts import Difference, Winner
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS
@@ -36,8 +35,7 @@ class PairTest:
     reference_mean : float
         The mean that a share such as "2%" is of.
     deviations : (users,) float32 or None
-        Deviations of users from the difference, in the direction of the difference, of a primary
-        label with a standard error.
+        Deviations of users from the difference, of a primary label with a standard error.
     """
 
     label: Label
@@ -134,6 +132,7 @@ def _difference(
         paired, (low, high), alpha=alpha, min_effect=min_effect, higher_is_better=upwards
     )
     is_measured = primary and not math.isnan(low)
+    relative = paired.relative(config.confidence, in_both_directions=test.b != reference)
     return Difference(
         label=str(test.label),
         a=test.a,
@@ -149,7 +148,7 @@ def _difference(
         single_low=single[0],
         single_high=single[1],
         standard_error=paired.standard_error,
-        relative=math.nan if math.isnan(min_effect) else paired.relative(config.confidence),
+        relative=math.nan if math.isnan(min_effect) else relative,
         effect_size=paired.effect_size,
         better=paired.above if upwards else paired.below,
         equal=paired.equal,
@@ -170,32 +169,30 @@ def _difference(
 def find_winners(config: ComparisonConfig, tests: Sequence[PairTest]) -> Iterator[Winner]:
     """Yield the model with the largest gain on each primary label with several tested models.
 
-    None if more models were tried than are compared: the others would be needed, too.
+    None if more models were tried than are compared: the others would be needed, too. None if the
+    best model has no standard error, because all users differ by the same.
     """
     n_models = len({test.a for test in tests if test.b == config.baseline})
     if n_models < (config.tried or 0):
         return
     for label in config.primary_labels:
-        deviations = {
-            i: test.deviations
-            for i, test in enumerate(tests)
-            if test.label == label and test.b == config.baseline and test.deviations is not None
-        }
-        candidates = [tests[i] for i in deviations]
+        compared = [
+            test
+            for test in tests
+            if test.label == label and test.b == config.baseline and test.paired.is_comparable
+        ]
+        candidates = [test for test in compared if test.deviations is not None]
         gains = [test.paired.difference for test in candidates]
-        sign = 1 if label.metric.higher_is_better else -1
-        if len(gains) < 2 or max(sign * gain for gain in gains) <= 0:  # noqa: PLR2004 - a choice
+        if len(gains) < 2:  # noqa: PLR2004 - a choice
             continue
+        sign = 1 if label.metric.higher_is_better else -1
         best = max(range(len(gains)), key=lambda i: sign * gains[i])
+        highest = sign * gains[best]
+        if highest <= 0 or any(sign * test.paired.difference > highest for test in compared):
+            continue
+        deviations = [test.deviations for test in candidates if test.deviations is not None]
         errors = np.array([test.paired.standard_error for test in candidates])
-        signs = np.where(np.array(gains) < 0, -1.0, 1.0)  # deviations are in this direction
-        correlation = correlations([*deviations.values()])
-        covariance = correlation * np.outer(signs * errors, signs * errors)
+        covariance = correlations(deviations) * np.outer(errors, errors)
         corrected = shrunk_best(np.array(gains), covariance, best)
         model, n = candidates[best].a, len(gains)
         yield Winner(str(label), model, n, n_models, gains[best], corrected)
-
-
-def oriented(values: Floats, difference: float) -> Floats:
-    """Return values in the direction of the difference, so that a - b and b - a are the same."""
-    return -values if difference < 0 else values

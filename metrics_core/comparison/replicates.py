@@ -70,7 +70,7 @@ def compute_replicates(
         paired=config.paired_replicates,
         nested=is_nested,
         scores=tuple(replicated_scores),
-        pairs=tuple(_decide(config, measured, len(inputs.models) - 1)),
+        pairs=tuple(_decide(config, measured, list(inputs.models))),
     )
     return over_replicates, _one_per_replicate(outliers)
 
@@ -263,13 +263,16 @@ class _Measured:
 
 
 def _decide(
-    config: ComparisonConfig, measured: Sequence[_Measured], n_models: int
+    config: ComparisonConfig, measured: Sequence[_Measured], models: Sequence[str]
 ) -> Iterator[ReplicatedDifference]:
     """Yield the differences in their order, with intervals that hold together.
 
     The families are those of the differences over users. Each of m primary comparisons has the
-    level 1 - α / m (Bonferroni).
+    level 1 - α / m (Bonferroni). Pairs that were chosen not to be compared by the data count, too.
     """
+    others = [model for model in models if model != config.baseline]
+    n_others = math.comb(len(others), 2)
+    n_others -= math.comb(sum(model not in config.replicates for model in others), 2)
     p = np.array([each.estimate.p for each in measured], dtype=np.float64)
     adjusted, alphas = np.full((2, len(measured)), config.alpha)
     families: dict[tuple[bool, bool], list[int]] = {}
@@ -277,9 +280,12 @@ def _decide(
         is_one_family = not each.pair.primary or config.family == "all"
         key = each.pair.primary, is_one_family or each.pair.vs_baseline
         families.setdefault(key, []).append(row)
-    alpha = config.family_alpha(n_models)
-    for (is_primary, _), rows in families.items():
+    alpha = config.family_alpha(len(others))
+    for (is_primary, is_of_baseline), rows in families.items():
         m = max(int(np.count_nonzero(~np.isnan(p[rows]))), 1)
+        if is_primary and (config.family == "all" or not is_of_baseline):
+            n_compared = sum(not measured[row].pair.vs_baseline for row in rows)
+            m += n_others * len(config.primary) - n_compared
         adjusted[rows] = (holm if is_primary else benjamini_hochberg)(p[rows])
         alphas[rows] = alpha / m if is_primary else discovery_alpha(p[rows], config.alpha)
     for each, alpha, p_adjusted in zip(measured, alphas.tolist(), adjusted.tolist(), strict=True):

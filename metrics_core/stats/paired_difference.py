@@ -37,8 +37,8 @@ class PairedTest:
         Degrees of freedom of the t interval, plus 1.
     width : float
         Largest difference that the metric allows; infinite if it has no bounds.
-    error_b : float
-        Standard error of b's mean.
+    error_a, error_b : float
+        Standard errors of these means.
     flips : SignFlips or None
         Sign-flip test of the differences if fewer than 30 users differ.
     reference : Reference or None
@@ -60,6 +60,7 @@ class PairedTest:
     standard_error: float = math.nan
     effective_users: float = math.nan
     width: float = math.inf
+    error_a: float = math.nan
     error_b: float = math.nan
     flips: SignFlips | None = field(default=None, compare=False, repr=False)
     reference: "Reference | None" = None
@@ -70,13 +71,17 @@ class PairedTest:
         """Smallest p-value that is possible with this number of differing users."""
         return smallest_p(self.n_nonzero) if self.test == "sign_flips" else 0.0
 
-    def relative(self, confidence: float) -> float:
-        """Return difference / mean_b; NaN if mean_b <= 0 or its t interval contains 0."""
-        if not self.mean_b > 0:
-            return math.nan
-        if self.error_b > 0:
-            half = t_quantile(self.effective_users, confidence) * self.error_b
-            return self.difference / self.mean_b if self.mean_b > half else math.nan
+    def relative(self, confidence: float, *, in_both_directions: bool = False) -> float:
+        """Return difference / mean_b; NaN if mean_b <= 0 or its t interval contains 0.
+
+        In both directions, NaN if this is true of mean_a.
+        """
+        means = [(self.mean_b, self.error_b)]
+        means += [(self.mean_a, self.error_a)] if in_both_directions else []
+        for mean, error in means:
+            half = t_quantile(self.effective_users, confidence) * error if error > 0 else 0.0
+            if not mean > half:
+                return math.nan
         return self.difference / self.mean_b
 
     @property

@@ -166,10 +166,11 @@ def paired_test(
     error = 0.0 if is_constant else _standard_deviation(blocks, result) / math.sqrt(n)
     result = _tested(result, error, n, a.bounds)
     is_few = n_nonzero < MIN_T_TEST_USERS
-    result = replace(result, error_b=b.standard_error)
+    result = replace(result, error_a=a.standard_error, error_b=b.standard_error)
     if is_few or share_of is not None:
         diff = differences(a.values, b.values, scale)
         if share_of is not None:
+            share_of = share_of.where(~np.isnan(diff))
             covariance = _covariance(share_of.values - share_of.mean, diff - mean_difference)
             moments = share_of.mean, share_of.standard_error, covariance
             result = _with_reference(result, moments, diff, share_of.values)
@@ -202,7 +203,7 @@ def _clustered_test(
     is_constant = difference(user_means.max(), user_means.min(), scale) == 0
     error = 0.0 if is_constant else ratio.standard_error
     result = _tested(result, error, ratio.effective_users, a.bounds)
-    result = replace(result, error_b=of_b.standard_error)
+    result = replace(result, error_a=of_a.standard_error, error_b=of_b.standard_error)
     if share_of is not None:
         base = clusters.ratio(np.where(missing, np.nan, share_of.values))
         covariance = _covariance(base.jackknife_errors, ratio.jackknife_errors)

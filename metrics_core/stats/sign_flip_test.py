@@ -6,9 +6,9 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from concord.metrics_core.metrics.judged import Bools, Floats
+from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS
-from concord.metrics_core.stats.floating_point import round_to_grid
+from concord.metrics_core.stats.floating_point import exact_sum, round_to_grid
 
 DRAWS = 100_000
 MAX_EXACT_USERS = 16  # up to this number, all combinations of signs are enumerated
@@ -74,6 +74,9 @@ class SignFlips:
             return -math.inf, math.inf
         low = np.partition(np.where(is_empty, -np.inf, means), n_allowed)[n_allowed]
         high = np.partition(np.where(is_empty, np.inf, means), n - 1 - n_allowed)[n - 1 - n_allowed]
+        if not self._sign:
+            half = max(-float(low), float(high))
+            return -half, half
         ends = float(low), float(high)
         return ends if self._sign > 0 else (-ends[1], -ends[0])
 
@@ -83,19 +86,28 @@ class SignFlips:
 
     @cached_property
     def _sign(self) -> int:
-        """-1 if the mean is negative: a - b and b - a have the same subsets."""
-        return -1 if self.differing.sum() < 0 else 1
+        """-1 if the mean is negative: a - b and b - a have the same subsets.
+
+        If the mean is 0, the first of the next moments that is not; 0 if they are symmetric.
+        """
+        d = self.differing
+        moments = (exact_sum(each) for each in (d, d * d * d, d * self.weights))
+        return next((-1 if moment < 0 else 1 for moment in moments if moment), 0)
 
     @cached_property
-    def _order(self) -> np.ndarray:
+    def _signed(self) -> Floats:
+        """The differences, with a mean that is not negative."""
+        return -self.differing if self._sign < 0 else self.differing
+
+    @cached_property
+    def _order(self) -> Ints:
         """Order of the differing users, which does not depend on that of the rows."""
-        signed = self._sign * self.differing
-        return np.lexsort((self.weights, signed, np.abs(signed)))
+        return np.lexsort((self.weights, self._signed, np.abs(self._signed)))
 
     @cached_property
     def _subset_sums(self) -> Floats:
         """(subsets,) exact sums of the differences of each subset."""
-        values = self._sign * self.differing[self._order]
+        values = self._signed[self._order]
         values = round_to_grid(values[:, np.newaxis], max_weight=1)[:, 0]
         sums = _subsets(len(values)) @ values
         sums[np.abs(sums) <= _TOLERANCE * np.abs(values).sum()] = 0.0

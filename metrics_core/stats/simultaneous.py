@@ -69,7 +69,7 @@ def joint_alpha(correlation: Floats, alpha: float) -> float:
     m = len(correlation)
     if m <= 1:
         return alpha
-    factor = np.linalg.cholesky(_in_canonical_order(correlation) + _JITTER * np.eye(m))
+    factor = np.linalg.cholesky(_canonical(correlation) + _JITTER * np.eye(m))
     random = np.random.Generator(np.random.PCG64(0))
     largest = np.concatenate(
         [
@@ -83,10 +83,14 @@ def joint_alpha(correlation: Floats, alpha: float) -> float:
     return min(max(2 * float(ndtr(-critical)), alpha / m), alpha)
 
 
-def _in_canonical_order(correlation: Floats) -> Floats:
-    """Return the matrix in an order that depends on its values only, not on names."""
+def _canonical(correlation: Floats) -> Floats:
+    """Return the matrix in an order, and with signs, that do not depend on those of the tests."""
     order = np.lexsort(np.sort(np.abs(correlation), axis=1).T)
-    return correlation[np.ix_(order, order)]
+    ordered = correlation[np.ix_(order, order)]
+    signs = np.ones(len(ordered))
+    for row in range(1, len(ordered)):
+        signs[row] = -1.0 if math.fsum(ordered[row, :row] * signs[:row]) < 0 else 1.0
+    return np.asarray(ordered * np.outer(signs, signs))
 
 
 def discovery_alpha(p: Floats, alpha: float) -> float:

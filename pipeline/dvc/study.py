@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
 
-from concord.metrics_core.analyses.study.result import ShrunkDifference, Study, StudyDataset
+from concord.metrics_core.analyses.study.result import LeftOut, Study, StudyDataset
 from concord.metrics_core.analyses.study.study import study
 from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
@@ -209,6 +209,6 @@ def _tables(result: Study) -> "dict[str, pl.DataFrame]":
         "table": result.to_frame(),
         "aggregations": result.aggregations,
         "differences": result.differences,
-        "shrunk": frame_of(ShrunkDifference, result.shrunk),
+        "left_out": frame_of(LeftOut, result.left_out),
         "datasets": frame_of(StudyDataset, result.datasets),
     }

@@ -145,7 +145,7 @@ def _legend(plan: Plan) -> Iterator[str]:
     if all(each.effect is None for each in differences):
         yield "For the number of users that detect an effect, pass `effect`: 0.01 or '2%'."
     if any(each.min_effect for each in differences):
-        yield "better: gets the verdict better, so it is significant and above min_effect."
+        yield "better: gets the verdict better, so its interval is above min_effect."
     if any(each.effect for each in differences):
         yield (
             "users for: users needed in all to detect it. equivalent: users needed to show that "

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from concord.metrics_core.analyses.study.result import Cell, Pair, ShrunkDifference, Study
+from concord.metrics_core.analyses.study.result import Cell, Pair, Study
 from concord.reports.charts.differences import draw_differences_axis, draw_interval, draw_zero_line
 from concord.reports.charts.plots import Linear, padded_scale, plot_width, shorten
 from concord.reports.charts.svg import CIRCLE, DIAMOND, Chart
-from concord.reports.study.text import digits, open_ranks, rank_text, undecided_reason
+from concord.reports.study.text import digits, effect_text, open_ranks, rank_text, reason_text
 from concord.reports.text import numbers
-from concord.reports.text.numbers import signed, signed_interval
-from concord.reports.text.verdict_styles import VERDICTS
+from concord.reports.text.numbers import difference_with_interval, signed, signed_interval
+from concord.reports.text.verdict_styles import VERDICTS, perhaps_less
 
 MAX_FOREST_MODELS = 8
 _COLOUR_STEPS = 4  # of the heat map, on each side
@@ -82,9 +82,7 @@ class _Row:
     Attributes
     ----------
     number, reason, plain : str
-        Difference and verdict, why it is undecided, and all of it for screen readers.
-    shrunk : float or None
-        None in the row of the mean.
+        Difference and verdict, why there is no interval, and all of it for screen readers.
     """
 
     name: str
@@ -94,21 +92,19 @@ class _Row:
     plain: str
     tone: str
     reason: str = ""
-    shrunk: float | None = None
+    is_mean: bool = False
 
 
 def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     """Return the forest plot of the best models: a row per data set, then the mean over them."""
-    shrunk = study.shrunk_of(label)
-    models = {each.model for each in shrunk}
-    shown = [model for model in study.ranked(label) if model in models][:MAX_FOREST_MODELS]
+    shown = [m for m in study.ranked(label) if m != study.baseline][:MAX_FOREST_MODELS]
     rows = {model: list(_rows(study, label, model)) for model in shown}
     every = [row for part in rows.values() for row in part]
     left, right = (104, 4) if narrow else (200, 200)
     width = plot_width(left, right, narrow=narrow)
     height = _FOREST_ROW * (len(rows) + len(every))
     chart = Chart(width, height, left=left, right=right, top=6, bottom=30)
-    ends = [end for row in every for end in (*row.interval, row.shrunk)]
+    ends = [end for row in every for end in (*row.interval, row.value)]
     x = padded_scale([0.0, *ends], 0, width)
     draw_differences_axis(chart, x, narrow=narrow)
     draw_zero_line(chart, x, 0, height)
@@ -135,41 +131,37 @@ def _name(name: str, *, narrow: bool) -> str:
 
 def _rows(study: Study, label: str, model: str) -> Iterator[_Row]:
     decimals, cells = digits(study, label), study.cells_of(label)
-    for each in study.shrunk_of(label):
-        if each.model == model:
-            yield _dataset_row(each, cells[each.dataset, model], decimals)
+    for each in study.datasets:
+        yield _dataset_row(cells[each.name, model], decimals)
     (pair,) = [p for p in study.pairs_of(label) if p.a == model and p.vs_baseline]
     yield _mean_row(study, pair, decimals)
 
 
-def _dataset_row(each: ShrunkDifference, cell: Cell, decimals: int) -> _Row:
-    number = signed(each.difference, decimals)
+def _dataset_row(cell: Cell, decimals: int) -> _Row:
+    number = signed(cell.difference, decimals)
     interval = signed_interval(cell.diff_low, cell.diff_high, decimals)
-    shrunk = signed(each.shrunk, decimals)
-    plain = (
-        f"{each.model} on {each.dataset}: {numbers.with_details(number, interval)}, shrunk {shrunk}"
-    )
+    plain = f"{cell.model} on {cell.dataset}: {numbers.with_details(number, interval)}"
     ends = cell.diff_low, cell.diff_high
-    return _Row(each.dataset, each.difference, ends, number, plain, "open", shrunk=each.shrunk)
+    return _Row(cell.dataset, cell.difference, ends, number, plain, "open")
 
 
 def _mean_row(study: Study, pair: Pair, decimals: int) -> _Row:
-    verdict, reason = VERDICTS[pair.verdict], undecided_reason(study, pair)
-    number = signed(pair.difference, decimals)
-    interval = signed_interval(pair.ci_low, pair.ci_high, decimals)
-    plain = (
-        f"{pair.a}, mean over data sets: {number} ({interval}), {verdict.word} {reason}".rstrip()
-    )
-    ends, number = (pair.ci_low, pair.ci_high), f"{number} {verdict.word}"
-    return _Row("all data sets", pair.difference, ends, number, plain, verdict.tone, reason)
+    style = VERDICTS[pair.verdict]
+    word = style.word.split(",")[0]
+    less = perhaps_less(pair.verdict, effect_text(study, pair.label)).removeprefix(", ")
+    reason = reason_text(pair) or less
+    name = f"over {pair.n_datasets} of {len(study.datasets)}"
+    mean = difference_with_interval(pair, decimals)
+    plain = f"{pair.a}, mean {name} data sets: {mean}, {word} {reason}".rstrip()
+    number = f"{signed(pair.difference, decimals)} {word}"
+    ends = pair.ci_low, pair.ci_high
+    return _Row(name, pair.difference, ends, number, plain, style.tone, reason, is_mean=True)
 
 
 def _draw_marks(chart: Chart, x: Linear, y: float, row: _Row) -> None:
     if row.value is None:
         return
-    shape, radius = (DIAMOND, 5.6) if row.shrunk is None else (CIRCLE, 3.4)
+    shape, radius = (DIAMOND, 5.6) if row.is_mean else (CIRCLE, 3.4)
     with chart.group(hover=row.plain):
         draw_interval(chart, x, y, row.interval, row.tone)
-        if row.shrunk is not None:
-            chart.line([(x(row.shrunk), y - 6), (x(row.shrunk), y + 6)], "line-strong", 2)
         chart.symbol((x(row.value), y), shape, radius, stroke=row.tone, fill=row.tone)

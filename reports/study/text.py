@@ -1,13 +1,21 @@
-"""A study as text: winners, their significance, values by way of aggregating."""
+"""A study as text: winners, their lead, values by way of aggregating, mean differences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from concord.metrics_core.analyses.study.data_sets import MIN_DATASETS
-from concord.metrics_core.analyses.study.result import Answer, Cell, Pair, Study, Way
-from concord.metrics_core.errors import format_count
+from concord.metrics_core.analyses.study.result import (
+    Answer,
+    Cell,
+    LeftOut,
+    NoInterval,
+    Pair,
+    Study,
+    Way,
+)
 from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, Heading, TextTable
+from concord.reports.text.verdict_styles import phrase
 
 WAY_NAMES: Mapping[Way, str] = {
     "mean": "mean",
@@ -25,8 +33,17 @@ WAY_MEANINGS: Mapping[Way, str] = {
 }
 
 
+REASONS: Mapping[NoInterval, str] = {
+    "left_out": "not over all data sets",
+    "same_truth": "some data sets are the same data",
+    "few_datasets": f"fewer than {MIN_DATASETS} data sets",
+    "equal_differences": "equal differences show no spread",
+    "baseline_near_zero": "a share of a mean that may be 0",
+}
+
+
 def describe(study: Study) -> Iterator[Block]:
-    """Yield the winner of each label, the values by way of aggregating, and the notes."""
+    """Yield the winner, the values by way of aggregating and the differences, then the notes."""
     for answer in study.answers:
         yield Heading(f"{headline(study, answer)}.")
         if answer.winners:
@@ -35,8 +52,25 @@ def describe(study: Study) -> Iterator[Block]:
             yield winner_sentence(study, answer)
             yield TextTable(["model", *WAY_NAMES.values()], [*_way_rows(study, answer.label)])
         yield ""
-    yield f"Differences are to {study.baseline}, over {len(study.datasets)} data sets."
+        pairs = [pair for pair in study.pairs_of(answer.label) if pair.vs_baseline]
+        level = f"{level_text(pairs[0])} interval"
+        header = ["model", f"mean difference to {study.baseline}", level, "verdict", "data sets"]
+        yield TextTable(header, [_pair_row(study, pair) for pair in pairs])
+        yield ""
     yield from (f"Note: {note}" for note in notes(study))
+
+
+def _pair_row(study: Study, pair: Pair) -> Sequence[str]:
+    decimals = digits(study, pair.label)
+    return [
+        pair.a,
+        numbers.signed(pair.difference, decimals),
+        numbers.signed_interval(pair.ci_low, pair.ci_high, decimals) or numbers.MISSING,
+        numbers.with_details(
+            phrase(pair.verdict, effect_text(study, pair.label)), reason_text(pair)
+        ),
+        used_datasets(study, pair),
+    ]
 
 
 def _way_rows(study: Study, label: str) -> Iterator[Sequence[str]]:
@@ -45,7 +79,7 @@ def _way_rows(study: Study, label: str) -> Iterator[Sequence[str]]:
 
 
 def headline(study: Study, answer: Answer) -> str:
-    """Return `ease has the best nDCG@10 on 4 of 5 data sets; its lead is not significant`."""
+    """Return `ease has the best nDCG@10 on 4 of 5 data sets; its lead is not shown …`."""
     count = len(study.datasets)
     if not answer.winners:
         return f"No model has a value of {answer.label} on every data set"
@@ -54,16 +88,16 @@ def headline(study: Study, answer: Answer) -> str:
     n_best = best_datasets(study, answer)
     text = f"{answer.winners[0]} has the best {answer.label} on {n_best} of {count} data sets"
     if answer.is_sure:
-        return f"{text}, significantly ahead of every other model"
+        return f"{text}, and is ahead of every other model over all of them"
     if answer.certainty == "same_truth":
         return f"{text}, but some of them are the same data"
     if answer.certainty == "too_few_datasets":
-        return f"{text}, too few for a test"
-    return f"{text}; its lead is not significant"
+        return f"{text}, too few for an interval"
+    return f"{text}; its lead is not shown over all of them"
 
 
 def headline_explanation(study: Study, answer: Answer) -> str:
-    """Return why the lead is not significant; empty if it is, or if a note says why."""
+    """Return over which models the lead is shown; empty if over all, or if a note says why not."""
     says_all = answer.is_sure or answer.certainty == "same_truth"
     return "" if says_all else certainty_sentence(study, answer)
 
@@ -119,24 +153,24 @@ def certainty_sentence(study: Study, answer: Answer) -> str:
                 f"Unknown: an interval over data sets needs at least {MIN_DATASETS}; there are "
                 f"{count}."
             )
-        case "sure":
-            return f"Over {count} data sets, {winner} differs significantly from every other model."
-    different = (
-        f"{join_names(answer.behind)}, but not from {join_names(others)}"
-        if answer.behind
-        else "no other model"
-    )
-    return f"Over {count} data sets, {winner} differs significantly from {different}."
+    if not answer.behind:
+        return f"No interval over all {count} data sets shows {winner} ahead of another model."
+    ahead = "every other model" if answer.is_sure else join_names(answer.behind)
+    unknown = "" if answer.is_sure else f", and not shown to be ahead of {join_names(others)}"
+    return f"Over {count} of {count} data sets, {winner} is ahead of {ahead}{unknown}."
 
 
 def notes(study: Study) -> Iterator[str]:
-    """Yield notes on models, ground truths, replicates and grades."""
+    """Yield notes on models, data sets that do not count, ground truths, replicates and grades."""
     for each in study.missing_models:
         yield f"{each.model} is left out: it is missing in {join_names(each.missing_in)}."
+    for label in study.primary:
+        for text in _left_out_texts(study, [x for x in study.left_out if x.label == label]):
+            yield f"Left out of mean differences of {label}, which have no verdict: {text}."
     for names in study.same_truth:
         yield (
-            f"{join_names(names)} have the same ground truth: intervals, tests and wins over data "
-            f"sets count it {len(names)} times."
+            f"{join_names(names)} have the same ground truth: means and wins over data sets count "
+            f"it {len(names)} times, and there is no verdict over them."
         )
     if study.replicated:
         models = join_names(study.replicated)
@@ -188,9 +222,42 @@ def winner_difference(study: Study, answer: Answer) -> Pair | None:
     return None
 
 
-def undecided_reason(study: Study, pair: Pair) -> str:
-    """Return why a pair whose interval excludes 0 is undecided; empty for other pairs."""
-    low, high = pair.ci_low, pair.ci_high
-    if pair.verdict != "undecided" or low is None or high is None or low <= 0 <= high:
-        return ""
-    return f"after correction for {format_count(len(study.pairs_of(pair.label)), 'pair')}"
+def level_text(pair: Pair) -> str:
+    """Return the level of an interval: `95 %`, or `98.33 %`."""
+    return f"{100 * pair.level:.4g}{numbers.PERCENT}"
+
+
+def effect_text(study: Study, label: str) -> str:
+    """Return the minimum relevant difference, such as `0.00173`."""
+    return f"{study.min_effect[label]:.3g}"
+
+
+def reason_text(pair: Pair) -> str:
+    """Return why a mean difference has no interval; empty if it has one."""
+    return REASONS[pair.reason] if pair.reason else ""
+
+
+def used_datasets(study: Study, pair: Pair) -> str:
+    """Return `6 of 6`, or `5 of 6; left out: d3 (b has no value)`."""
+    texts = _left_out_texts(study, study.left_out_of(pair))
+    left_out = f"; left out: {', '.join(texts)}" if texts else ""
+    return f"{pair.n_datasets} of {len(study.datasets)}{left_out}"
+
+
+def _left_out_texts(study: Study, left_out: Sequence[LeftOut]) -> list[str]:
+    """Return `d3, d4 (b has no value)` for each reason."""
+    names: dict[str, dict[str, None]] = {}
+    for each in left_out:
+        names.setdefault(_left_out_reason(study, each), {})[each.dataset] = None
+    return [f"{', '.join(datasets)} ({reason})" for reason, datasets in names.items()]
+
+
+def _left_out_reason(study: Study, each: LeftOut) -> str:
+    if each.reason == "not_comparable":
+        return f"{each.a} or {each.b} lacks the lists of most users"
+    if each.reason == "not_compared":
+        return f"{each.a} and {each.b} were not compared on the same users"
+    cells = study.cells_of(each.label)
+    models = dict.fromkeys((each.a, each.b, study.baseline))
+    without = [model for model in models if cells[each.dataset, model].mean is None]
+    return f"{join_names(without)} {'has' if len(without) == 1 else 'have'} no value"

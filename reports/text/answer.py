@@ -132,12 +132,14 @@ def _label_numbers(comparison: Comparison, label: str, best: set[str]) -> str:
 
 
 def _choice_of_best(comparison: Comparison, pair: Difference, digits: int) -> str:
-    """Return `allowing for the choice of the best of 20: +0.034`, if other digits are printed."""
+    """Return `allowing for the choice of the best of 20: +0.034`, if a smaller gain is printed."""
     winner = comparison.winner(pair.label)
     if winner is None or winner.model != pair.a or winner.corrected is None:
         return ""
+    sign = 1 if comparison.metric(pair.label).higher_is_better else -1
+    lost = sign * ((pair.difference or 0.0) - winner.corrected)
     corrected = numbers.signed(winner.corrected, digits)
-    if corrected == numbers.signed(pair.difference, digits):
+    if lost <= 0 or corrected == numbers.signed(pair.difference, digits):
         return ""
     of_all = "" if winner.n_models == winner.n_compared else f" of {winner.n_compared} models"
     return f"allowing for the choice of the best of {winner.n_models}{of_all}: {corrected}"

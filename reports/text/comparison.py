@@ -62,6 +62,8 @@ def leaderboard(
     interval = f"{confidence(comparison)} interval"
     more = ("relative", "p, adjusted") if details else ()
     joint = difference_interval(comparison, label)
+    if joint != interval:
+        joint = joint.removesuffix(" interval")
     header = (f"{label} {arrow}", "mean", interval, "difference", joint, *more, "verdict")
     models = [*comparison.leaders(label), *comparison.others(label)][:n_models]
     if comparison.baseline not in models:

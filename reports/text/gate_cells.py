@@ -11,6 +11,7 @@ from concord.metrics_core.results.gate import (
     MeasuredDifference,
     ModelDecision,
     Outcome,
+    Success,
 )
 from concord.metrics_core.results.text_format import (
     MINUS,
@@ -85,16 +86,25 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
         yield _line(model, each, (allowed(each), each.outcome, each.outcome, each.why))
     aim = "better" if len(model.success) == 1 else "one of these better"
     for success in model.success:
-        is_open = not success.better and success.detectable is not None
-        size = numbers.number(success.detectable, digits_of(success)) if is_open else ""
-        reason = f"these {success.n_users:,} users can show {size}" if is_open else ""
-        if success.p_adjusted is None:
-            reason = "no test"
+        reason = _success_reason(success)
         if success.n_lost:
             reason += f"; {missing_values(success)}"
         outcome: Outcome = "pass" if success.better else "undecided"
         word = "better" if success.better else "not better"
         yield _line(model, success, (aim, outcome, word, reason))
+
+
+def _success_reason(success: Success) -> str:
+    if success.p_adjusted is None:
+        return "no test"
+    if success.better:
+        return "the whole interval is a gain"
+    if (success.gain_high or 0.0) < 0:
+        return "the whole interval is a loss"
+    if success.detectable is None:
+        return "the interval contains 0"
+    size = numbers.number(success.detectable, digits_of(success))
+    return f"the interval contains 0; these {success.n_users:,} users can show {size}"
 
 
 def _line(

@@ -173,10 +173,11 @@ def has_wilcoxon(comparison: Comparison) -> bool:
 def listed_pairs(comparison: Comparison, label: str) -> list[Difference]:
     """Return the differences of a label that are listed in full.
 
-    With many pairs, they are those to the baseline and between neighbours of the leaderboard.
+    With many pairs, they are those to the baseline and between neighbours of the leaderboard. Of
+    many models, they are all that were compared.
     """
     pairs = comparison.pairs_of(label)
-    if len(pairs) <= _MAX_PAIRS:
+    if len(pairs) <= _MAX_PAIRS or len(comparison.ranked) >= MANY_MODELS:
         return pairs
     neighbours = {frozenset(pair) for pair in pairwise(comparison.ranked)}
     return [row for row in pairs if row.vs_baseline or frozenset((row.a, row.b)) in neighbours]

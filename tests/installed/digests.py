@@ -46,7 +46,10 @@ PRESETS: tuple[PresetName, ...] = (
     "cornac",
     "torchmetrics",
 )
-BY_T = {"ci_low", "ci_high", "diff_low", "diff_high", "p", "p_adjusted"}
+BY_T = {
+    *("ci_low", "ci_high", "single_low", "single_high", "diff_low", "diff_high"),
+    *("level", "p", "p_adjusted", "detectable", "corrected"),
+}
 SEGMENTS: dict[str, dict[str, Any]] = {
     "activity": {"by": "activity", "edges": [0, 20, 50]},
     "channel": {"by": "user", "column": "channel"},
@@ -101,7 +104,6 @@ def _compared() -> dict[str, Any]:
         segments=SEGMENTS,
         gate={"guardrails": {"nDCG@10": "2%"}, "success": ["R@20"]},
         columns=COLUMNS,
-        adjustment="max_t",
         wilcoxon=True,
         train=TRAIN,
         items=ITEMS,

@@ -18,7 +18,7 @@ from concord.reports.charts.curves import (
     curve_stems,
     leader_changes,
 )
-from concord.reports.charts.differences import difference_chart, pair_heatmap, replicate_chart
+from concord.reports.charts.differences import difference_chart, replicate_chart
 from concord.reports.charts.gains import gain_chart
 from concord.reports.charts.history import history_chart
 from concord.reports.charts.plots import nice_ticks, shorten, spread, tick_digits
@@ -73,7 +73,6 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
         _perhaps_less(five), LABEL, narrow=False
     ),
     "curves": lambda five: curve_chart(five, "nDCG"),
-    "pairs": lambda five: pair_heatmap(five, LABEL),
     "gains, narrow": lambda five: gain_chart(five, LABEL, narrow=True),
     "gains, wide": lambda five: gain_chart(five, LABEL, narrow=False),
     "segments, narrow": lambda five: _segments(five, narrow=True),

@@ -159,11 +159,12 @@ def test_missing_numbers_are_not_printed_as_none_or_nan() -> None:
     assert not re.search(r"\b(nan|NaN|None|inf)\b", numbers)
 
 
-def test_many_models_are_compared_in_a_heat_map_and_fewer_in_a_matrix(page: str) -> None:
+def test_many_models_are_compared_with_baseline_and_leader_and_fewer_in_a_matrix(page: str) -> None:
     many = html(sample.many_models())
     assert page.count('<table class="matrix">') == len(sample.PRIMARY)
     assert '<table class="matrix">' not in many
-    assert "row minus column, each pair of models once" in many
+    assert f"{sample.PRIMARY[0]}: 25 pairs in full" in many  # 13 with the baseline, 12 more with the leader
+    assert "only the pairs with popularity and with the leader are compared" in many
     assert len(many) < 1_000_000  # pages lie in git
 
 

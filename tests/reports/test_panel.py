@@ -126,18 +126,6 @@ def test_definitions_that_rank_alike_have_no_chart(five: Comparison) -> None:
     assert keeps_order(replace(entry, definitions=alike))
 
 
-@pytest.mark.parametrize("adjustment", ["holm", "max_t"])
-def test_sentence_names_the_correction_if_it_differs(adjustment: str) -> None:
-    content = sample.five_models()
-    for pair in content["pairs"]:
-        if pair["primary"]:
-            pair["adjustment"] = adjustment
-
-    sentence = _first(from_content(content)).sentence
-
-    assert ("here by Holm's correction" in sentence) is (adjustment == "max_t")
-
-
 def test_one_model_has_no_order() -> None:
     assert (
         "one model: there is no ranking to change"

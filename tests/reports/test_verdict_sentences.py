@@ -32,12 +32,19 @@ CAUTION = (
     "(10 users)."
 )
 FAR_IS_AHEAD = "Against pop, nDCG@10: far +0.300 (+150.0 %)."
-TIED = "Against pop, nDCG@10: far +0.300 (+150.0 %), swapped +0.298 (+149.0 %)."
-# 0.300 − 0.298 ± 1.984 · 0.2 / √100
+# Their difference is far below its error, so both have the same mean: (0.300 + 0.298) / 2.
+TIED = (
+    "Against pop, nDCG@10: far +0.300 (+150.0 %, allowing for the choice of the best of 2: "
+    "+0.299), swapped +0.298 (+149.0 %)."
+)
+# 0.300 − 0.298 ± 1.984 · 0.2 / √100; with a probability of 80 %: (1.984 + 0.845) · 0.2 / √100
 OPEN = (
     "On nDCG@10, far is 0.002 above swapped (95 % interval −0.038 to +0.042): not decided, as the "
-    "interval includes 0."
+    "interval includes 0; these 100 users can show 0.057."
 )
+SAME = OPEN.replace("(95", "(joint 95")  # of two tests, if all else is exchanged: 1.995, not 1.984
+# of two tests with a correlation of 0.995: 2.02 by a bivariate t, 2.036 as it is rounded up
+JOINT = SAME.replace("−0.038 to +0.042", "−0.039 to +0.043").replace("0.057", "0.058")
 THREE = ndcg(pop=POP, far=FAR, near=NEAR)
 POOLED = {"pop": {"P@10": POP}, "far": {"P@10": FAR}, "near": {"P@10": NEAR}}
 UNCORRECTED = ndcg(pop=[0.5] * 100, a=[0.6] * 61 + [0.4] * 39, b=[0.4] * 50 + [0.6] * 50)
@@ -61,9 +68,10 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
         "swapped": {"nDCG@10": SWAPPED, "R@10": FAR},
     }, {}, [
         "far and swapped are too close to call; both beat pop.",
-        f"{TIED[:-1]}. R@10: swapped +0.300 (+150.0 %), far +0.298 (+149.0 %).",
-        OPEN,
-        OPEN.replace("nDCG", "R").replace("swapped", "far").replace("far is", "swapped is"),
+        f"{TIED[:-1]}. R@10: swapped +0.300 (+150.0 %, allowing for the choice of the best of 2: "
+        "+0.299), far +0.298 (+149.0 %).",
+        SAME,
+        SAME.replace("nDCG", "R").replace("swapped", "far").replace("far is", "swapped is"),
     ]),
     "a tie on one metric": ({
         "pop": {"nDCG@10": POP, "R@10": POP},
@@ -72,14 +80,14 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
     }, {}, [
         "far and swapped are too close to call on nDCG@10; far is best on R@10; both beat pop.",
         f"{TIED[:-1]}. R@10: far +0.300 (+150.0 %), swapped +0.100 (+50.0 %).",
-        OPEN,
+        JOINT,
     ]),
     "a tie with the baseline on one metric": ({
         "pop": {"nDCG@10": POP, "R@10": FAR}, "far": {"nDCG@10": FAR, "R@10": SWAPPED},
     }, {}, [
         "far beats pop on nDCG@10; pop and far are too close to call on R@10.",
         "Against pop, nDCG@10: far +0.300 (+150.0 %). R@10: far −0.002 (−0.4 %).",
-        OPEN.replace("nDCG", "R").replace("far is", "pop is").replace("swapped", "far"),
+        JOINT.replace("nDCG", "R").replace("far is", "pop is").replace("swapped", "far"),
     ]),
     "a tie that beats the baseline on one metric": ({
         "pop": {"nDCG@10": POP, "R@10": POP},
@@ -93,8 +101,9 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
     ]),
     "many tied models": (ndcg(pop=POP, far=FAR, a=SWAPPED, b=SWAPPED[::-1], c=SWAPPED), {}, [
         "far, a, b and 1 more are too close to call; all beat pop.",
-        f"{TIED[:-1].replace('swapped', 'a')}, b +0.298 (+149.0 %) and 1 more.",
-        OPEN.replace("swapped", "a"),
+        f"{TIED[:-1].replace('swapped', 'a').replace('of 2', 'of 4')}, b +0.298 (+149.0 %) and 1 "
+        "more.",
+        JOINT.replace("swapped", "a"),
     ]),
     **{f"equivalent within {effect}": (THREE, {"min_effect": effect}, [
         "far and near are equivalent; both beat pop.",
@@ -153,21 +162,30 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
     "nothing better than the baseline": (ndcg(pop=POP[:99], a=TINY, b=[0.1] * 98 + [0.12]), {}, [
         "No model beats pop on nDCG@10: a is equivalent; b is worse.",
         "Against pop, nDCG@10: a 0.000 (0.0 %).",
-        "On nDCG@10, pop is level with a (95 % interval −0.000 to +0.000): too small to matter, as "
-        "the interval lies within ±0.005.",
+        "On nDCG@10, pop is level with a (joint 95 % interval −0.000 to +0.000): too small to "
+        "matter, as the interval lies within ±0.005.",
     ]),
     "too few users who differ": (ndcg(pop=POP, one=[0.9] + [0.2] * 99), {}, [
         "No model is shown to beat pop on nDCG@10: one is not testable, as too few users differ.",
         "Against pop, nDCG@10: one +0.007 (+3.5 %).",
-        "On nDCG@10, one is 0.007 above pop: only 1 user has different values; a significant "
-        "result needs at least 6.",
+        "On nDCG@10, one is 0.007 above pop: only 1 user has different values; a 95 % "
+        "interval needs at least 6.",
     ]),
-    # 61 users up and 39 down by 0.1: t = 2.2, p = 0.026, times three comparisons is more than 0.05
-    "significance without correction": (UNCORRECTED, {}, [
+    # 61 users up and 39 down by 0.1: t = 2.25, p = 0.027, of two tests whose correlation is −0.8.
+    # The joint interval is 0.022 ± 2.202 · 0.0098, from 0.0004 (2.18 by a bivariate t).
+    "one of two, shown by the joint interval": (UNCORRECTED, {}, [
+        "a and b are too close to call; a beats pop, perhaps by less than 0.005.",
+        "Against pop, nDCG@10: a +0.022 (+4.4 %, allowing for the choice of the best of 2: "
+        "+0.014), b 0.000 (0.0 %).",
+        "On nDCG@10, a is 0.022 above b (95 % interval −0.015 to +0.059): not decided, as the "
+        "interval includes 0; these 100 users can show 0.053.",
+    ]),
+    # The same models as the rest of 20 that were tried: two tests share 2 / 20 of 5 %.
+    "one of two, the others were left out": (UNCORRECTED, {"tried": 20}, [
         "No model is shown to beat pop on nDCG@10: a and b are undecided.",
-        "Against pop, nDCG@10: a +0.022 (+4.4 %), b 0.000 (0.0 %); a leads, but not significantly.",
-        "On nDCG@10, a is 0.022 above pop (95 % interval +0.003 to +0.041): not significant "
-        "after correction for 3 comparisons.",
+        "Against pop, nDCG@10: a +0.022 (+4.4 %), b 0.000 (0.0 %).",
+        "On nDCG@10, a is 0.022 above pop (joint 95 % interval −0.008 to +0.052): not decided, as "
+        "the interval includes 0; these 100 users can show 0.039.",
     ]),
     "metrics that disagree": ({**BOTH, "far": {"nDCG@10": FAR, "R@10": [0.1] * 99 + [0.2]}}, {}, [
         "The primary metrics disagree: far beats pop on nDCG@10; pop, the baseline, is best on "

@@ -14,6 +14,11 @@ Way = Literal["mean", "mean_rank", "mean_relative_difference", "wins"]
 WAYS: tuple[Way, ...] = ("mean", "mean_rank", "mean_relative_difference", "wins")
 # Whether the winner would be ahead of every other model over other such data sets.
 Certainty = Literal["sure", "undecided", "tie", "too_few_datasets", "same_truth", "no_values"]
+# Why a mean difference has no interval, and why a data set does not count in it.
+NoInterval = Literal[
+    "left_out", "same_truth", "few_datasets", "equal_differences", "baseline_near_zero"
+]
+LeftOutReason = Literal["no_value", "not_comparable", "not_compared"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ class Cell:
     rank : float or None
         1 is best; equal means share the mean of their ranks.
     rank_low, rank_high : int or None
-        Lowest and highest rank that agree with the pairwise tests on this data set.
+        Lowest and highest rank that agree with the intervals of pairs on this data set.
     """
 
     label: str
@@ -113,15 +118,19 @@ class Pair:
     Attributes
     ----------
     n_datasets : int
-        Data sets on which the difference has an interval.
-    difference, ci_low, ci_high : float or None
-        Mean of a random-effects model and its interval (modified Hartung-Knapp-Sidik-Jonkman).
-    tau : float or None
-        Standard deviation of the true differences between data sets.
-    predicted_low, predicted_high : float or None
-        Interval of the true difference on another such data set.
+        Data sets that count; `Study.left_out` has the others.
+    level : float
+        Level of the interval. The m pairs with the baseline share the study's error rate, each has
+        1 - alpha / m; so do all other pairs of the label.
+    difference, sd : float or None
+        Mean and standard deviation of the differences on these data sets.
+    ci_low, ci_high : float or None
+        Interval of the mean, on which the verdict rests; of the ratio to the baseline's mean, times
+        that mean, if `min_effect` is a percentage.
     p, p_adjusted : float or None
-        p-values of that mean; adjusted by Holm over all pairs of the label.
+        p-values of the mean, by a t test; adjusted by Holm over the pairs that share the level.
+    reason : str or None
+        Why there is no interval.
     """
 
     label: str
@@ -129,29 +138,33 @@ class Pair:
     b: str
     vs_baseline: bool
     n_datasets: int
+    level: float
     difference: float | None = None
+    sd: float | None = None
     ci_low: float | None = None
     ci_high: float | None = None
-    tau: float | None = None
-    predicted_low: float | None = None
-    predicted_high: float | None = None
     p: float | None = None
     p_adjusted: float | None = None
     verdict: Verdict = "no_interval"
+    reason: NoInterval | None = None
 
 
 @dataclass(frozen=True)
-class ShrunkDifference:
-    """A model's difference to the baseline on one data set, and its shrinkage estimate."""
+class LeftOut:
+    """A data set that does not count in the mean difference of two models.
+
+    Attributes
+    ----------
+    reason : {'no_value', 'not_comparable', 'not_compared'}
+        `no_value`: a model has no value there; `not_comparable`: a model lacks the lists of most
+        users; `not_compared`: the models have other users, and their users were not matched.
+    """
 
     label: str
-    model: str
+    a: str
+    b: str
     dataset: str
-    difference: float
-    standard_error: float
-    shrunk: float
-    shrunk_low: float
-    shrunk_high: float
+    reason: LeftOutReason
 
 
 @dataclass(frozen=True)
@@ -165,11 +178,12 @@ class Answer:
     ways, of_ways : int
         Number of ways under which each wins alone, and of all ways that have a value.
     certainty : {'sure', 'undecided', 'tie', 'too_few_datasets', 'same_truth', 'no_values'}
-        `sure`: it differs significantly from every other model over data sets; `undecided`: not
-        from every one; `tie`: there are several winners; `too_few_datasets`: no interval over data
-        sets; `same_truth`: data sets share their ground truth; `no_values`: there is no winner.
+        `sure`: its intervals over all data sets are above 0 against every other model;
+        `undecided`: not against every one; `tie`: there are several winners; `too_few_datasets`:
+        fewer than 4; `same_truth`: data sets share their ground truth; `no_values`: there is no
+        winner.
     behind : tuple of str
-        Models that are significantly worse than the only winner, over data sets.
+        Models against which the only winner's interval over data sets is above 0.
     """
 
     label: str
@@ -181,7 +195,7 @@ class Answer:
 
     @property
     def is_sure(self) -> bool:
-        """True if the winner differs significantly from every other model."""
+        """True if the winner is ahead of every other model over all data sets."""
         return self.certainty == "sure"
 
 
@@ -196,7 +210,7 @@ class Study(PageResult):
     missing_models : tuple of MissingModel
         Models that some data sets do not have.
     min_effect : dict
-        Label -> minimum relevant difference.
+        Label -> minimum relevant difference, as a number.
     answers : tuple of Answer
         One per label: the winner, and whether it is sure.
     cells : tuple of Cell
@@ -205,8 +219,8 @@ class Study(PageResult):
         One per label, way of aggregating and model.
     pairs : tuple of Pair
         One per label and pair of models, over data sets.
-    shrunk : tuple of ShrunkDifference
-        Differences to the baseline.
+    left_out : tuple of LeftOut
+        Data sets that do not count in a mean difference, with the reason.
     conventions : PinnedConventions
         Of the first data set.
     same_truth : tuple of tuple of str
@@ -240,7 +254,7 @@ class Study(PageResult):
     cells: tuple[Cell, ...]
     ways: tuple[Aggregation, ...]
     pairs: tuple[Pair, ...]
-    shrunk: tuple[ShrunkDifference, ...]
+    left_out: tuple[LeftOut, ...]
     conventions: PinnedConventions
     same_truth: tuple[tuple[str, ...], ...] = ()
     replicated: tuple[str, ...] = ()
@@ -272,9 +286,10 @@ class Study(PageResult):
         """Return the pairs of a label, those with the baseline first."""
         return [pair for pair in self.pairs if pair.label == label]
 
-    def shrunk_of(self, label: str) -> list[ShrunkDifference]:
-        """Return the differences of a label to the baseline."""
-        return [each for each in self.shrunk if each.label == label]
+    def left_out_of(self, pair: Pair) -> list[LeftOut]:
+        """Return the data sets that do not count in a mean difference."""
+        key = pair.label, pair.a, pair.b
+        return [each for each in self.left_out if (each.label, each.a, each.b) == key]
 
     def values_of(self, label: str, way: Way) -> dict[str, float | None]:
         """Return model -> value under a way of aggregating."""

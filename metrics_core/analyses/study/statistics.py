@@ -2,17 +2,19 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
 from concord.metrics_core.analyses.study.data_sets import (
     MIN_DATASETS,
-    RandomEffects,
     average_ranks,
-    random_effects,
+    covariance,
+    mean,
+    mean_difference_interval,
     rank_intervals,
 )
 from concord.metrics_core.analyses.study.result import (
@@ -21,18 +23,24 @@ from concord.metrics_core.analyses.study.result import (
     Answer,
     Cell,
     Certainty,
+    LeftOut,
+    LeftOutReason,
+    NoInterval,
     Pair,
-    ShrunkDifference,
     Way,
     winners_by_way,
 )
+from concord.metrics_core.comparison.min_effect import Effect, to_absolute
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, Verdict, or_nan, or_none
 from concord.metrics_core.stats.adjustment import holm
+from concord.metrics_core.stats.floating_point import difference
+from concord.metrics_core.stats.mean_interval import t_test_p
 from concord.metrics_core.stats.verdict import interval_verdict
 
 Comparisons = Mapping[str, Comparison]
 OptionalValues = Mapping[str, float | None]
+_EQUAL = 1e-9  # spread of differences, as a share of the largest, that is only rounding
 
 
 def cells_of(
@@ -44,7 +52,8 @@ def cells_of(
         means = {model: score.mean for model, score in scores.items() if score.mean is not None}
         higher_is_better = comparison.metric(label).higher_is_better
         ranks = average_ranks(means, higher_is_better=higher_is_better)
-        different = _significant_pairs(label, comparison, [*means])
+        pairs = [comparison.difference(a, b, label) for a, b in combinations(means, 2)]
+        different = ordered_pairs(pairs, higher_is_better=higher_is_better)
         intervals = rank_intervals([*means], different)
         for model, score in scores.items():
             pair = comparison.difference(model, baseline, label)
@@ -75,24 +84,13 @@ def _relative(means: Mapping[str, float], model: str, baseline: str) -> float | 
     return (means[model] - means[baseline]) / means[baseline]
 
 
-def _significant_pairs(
-    label: str, comparison: Comparison, models: Sequence[str]
+def ordered_pairs(
+    pairs: Sequence[Difference | Pair | None], *, higher_is_better: bool
 ) -> set[tuple[str, str]]:
-    """Return (better, worse) of each pair with a significant difference, adjusted by Holm."""
-    differences = (comparison.difference(a, b, label) for a, b in combinations(models, 2))
-    pairs = [pair for pair in differences if pair is not None]
-    adjusted = holm(np.array([or_nan(pair.p) for pair in pairs])).tolist()
-    higher_is_better = comparison.metric(label).higher_is_better
-    return {
-        _better_first(pair, higher_is_better=higher_is_better)
-        for pair, p in zip(pairs, adjusted, strict=True)
-        if p < 1 - comparison.confidence
-    }
-
-
-def _better_first(pair: Difference | Pair, *, higher_is_better: bool) -> tuple[str, str]:
-    sign = 1 if higher_is_better else -1
-    return (pair.a, pair.b) if sign * or_nan(pair.difference) > 0 else (pair.b, pair.a)
+    """Return (better, worse) of each pair whose interval excludes 0."""
+    above = {(p.a, p.b) for p in pairs if p is not None and or_nan(p.ci_low) > 0}
+    below = {(p.b, p.a) for p in pairs if p is not None and or_nan(p.ci_high) < 0}
+    return above | below if higher_is_better else {(b, a) for a, b in above | below}
 
 
 def aggregate(label: str, cells: Sequence[Cell], *, higher_is_better: bool) -> list[Aggregation]:
@@ -166,105 +164,121 @@ def _best(values: OptionalValues, *, higher_is_better: bool) -> list[str]:
     return [model for model in defined if ranks[model] == min(ranks.values())]
 
 
-def pool_pairs(
-    label: str, comparisons: Comparisons, models: Sequence[str], *, baseline: str, min_effect: float
-) -> tuple[list[Pair], list[ShrunkDifference]]:
-    """Return every pair of models, pooled over the data sets, and the shrunk differences.
+@dataclass(frozen=True)
+class PairPooling:
+    """Computes the mean differences of a label over data sets.
 
-    Parameters
+    Attributes
     ----------
-    label : str
-        Label of the pairs.
-    comparisons : mapping of str to Comparison
-        Comparison of each data set.
-    models : sequence of str
-        Models of the study.
     baseline : str
         Model that comes second in its pairs.
-    min_effect : float
+    min_effect : float or str
         Minimum relevant difference.
-
-    Returns
-    -------
-    (list of Pair, list of ShrunkDifference)
-        Pairs with p-values adjusted by Holm, and shrunk differences by data set.
+    has_same_truth : bool
+        True if data sets have the same ground truth: then there are no intervals.
     """
-    first = next(iter(comparisons.values()))
-    alpha = 1 - first.confidence
-    sign = 1 if first.metric(label).higher_is_better else -1
-    others = [model for model in models if model != baseline]
-    pairs: list[Pair] = []
-    shrunk: list[ShrunkDifference] = []
-    for a, b in (*((model, baseline) for model in others), *combinations(others, 2)):
-        observed = _observed_differences(label, a, b, comparisons)
-        pair = Pair(label, a, b, vs_baseline=b == baseline, n_datasets=len(observed))
-        if len(observed) >= MIN_DATASETS:
-            differences, errors = zip(*observed.values(), strict=True)
-            pooled = random_effects(differences, errors, confidence=first.confidence)
-            pair = _pooled_pair(pair, pooled)
-            if pair.vs_baseline:
-                shrunk += [
-                    ShrunkDifference(label, a, name, *observed[name], *estimate)
-                    for name, estimate in zip(observed, pooled.shrunk, strict=True)
-                ]
-        pairs.append(pair)
-    adjusted_p = holm(np.array([or_nan(pair.p) for pair in pairs])).tolist()
-    adjusted = [
-        replace(
-            pair,
-            p_adjusted=or_none(p),
-            verdict=_verdict(pair, sign, min_effect, is_significant=p < alpha),
-        )
-        for pair, p in zip(pairs, adjusted_p, strict=True)
-    ]
-    return adjusted, shrunk
 
+    label: str
+    comparisons: Comparisons
+    baseline: str
+    min_effect: Effect
+    has_same_truth: bool
 
-def _observed_differences(
-    label: str, a: str, b: str, comparisons: Comparisons
-) -> dict[str, tuple[float, float]]:
-    """Return data set -> difference and standard error, where both are known."""
-    observed = {}
-    for name, comparison in comparisons.items():
-        pair = comparison.difference(a, b, label)
-        error = None if pair is None else pair.standard_error
-        if pair is not None and pair.difference is not None and error is not None:
-            observed[name] = (pair.difference, error)
-    return observed
+    @property
+    def _first(self) -> Comparison:
+        return next(iter(self.comparisons.values()))
 
+    @cached_property
+    def _baseline_means(self) -> list[float | None]:
+        return [each.score(self.baseline, self.label).mean for each in self.comparisons.values()]
 
-def _pooled_pair(pair: Pair, pooled: RandomEffects) -> Pair:
-    """Return the pair with its mean over data sets."""
-    return replace(
-        pair,
-        difference=pooled.mu,
-        ci_low=pooled.ci_low,
-        ci_high=pooled.ci_high,
-        tau=math.sqrt(pooled.tau2),
-        predicted_low=pooled.predicted[0],
-        predicted_high=pooled.predicted[1],
-        p=pooled.p,
-    )
+    @cached_property
+    def absolute_effect(self) -> float:
+        """The minimum relevant difference; a share is that of the baseline's mean of means."""
+        means = [each for each in self._baseline_means if each is not None]
+        return to_absolute(self.min_effect, mean(means) if means else 0.0)
 
+    def pool(self, models: Sequence[str]) -> tuple[list[Pair], list[LeftOut]]:
+        """Return every pair, those with the baseline first, and the data sets that do not count."""
+        others = [model for model in models if model != self.baseline]
+        families = [(model, self.baseline) for model in others], [*combinations(others, 2)]
+        pairs: list[Pair] = []
+        left_out: list[LeftOut] = []
+        for family in families:
+            level = 1 - (1 - self._first.confidence) / max(len(family), 1)
+            pooled = []
+            for a, b in family:
+                differences, missing = self._differences(a, b)
+                pair = Pair(self.label, a, b, b == self.baseline, len(differences), level)
+                pooled.append(self._pooled(pair, differences))
+                left_out += missing
+            p = holm(np.array([or_nan(pair.p) for pair in pooled])).tolist()
+            pairs += [
+                replace(pair, p_adjusted=or_none(each))
+                for pair, each in zip(pooled, p, strict=True)
+            ]
+        return pairs, left_out
 
-def _verdict(pair: Pair, sign: int, min_effect: float, *, is_significant: bool) -> Verdict:
-    """Return the verdict on the mean over data sets."""
-    if pair.difference is None or pair.ci_low is None or pair.ci_high is None:
-        return "no_interval"
-    low, high = sorted((sign * pair.ci_low, sign * pair.ci_high))
-    gain = sign * pair.difference
-    return interval_verdict(low, high, min_effect=min_effect)
+    def _differences(self, a: str, b: str) -> tuple[list[float], list[LeftOut]]:
+        """Return the difference on each data set that has one, and the other data sets."""
+        differences, missing = [], []
+        for name, comparison in self.comparisons.items():
+            y = self._difference_on(comparison, a, b)
+            if isinstance(y, str):
+                missing.append(LeftOut(self.label, a, b, name, y))
+            else:
+                differences.append(y)
+        return differences, missing
 
+    def _difference_on(self, comparison: Comparison, a: str, b: str) -> float | LeftOutReason:
+        """Return the difference on a data set; that of the means if the pair was not compared."""
+        scores = [comparison.score(model, self.label) for model in (a, b)]
+        means = [score.mean for score in scores]
+        if isinstance(self.min_effect, str):
+            means.append(comparison.score(self.baseline, self.label).mean)
+        if None in means:
+            return "no_value"
+        pair = comparison.difference(a, b, self.label)
+        others = [comparison.difference(model, comparison.baseline, self.label) for model in (a, b)]
+        found = others if pair is None else [pair]
+        if any(each is not None and each.verdict == "not_comparable" for each in found):
+            return "not_comparable"
+        if pair is None and scores[0].n_users == scores[1].n_users:
+            return difference(or_nan(means[0]), or_nan(means[1]))
+        return "not_compared" if pair is None or pair.difference is None else pair.difference
 
-def models_ahead(
-    pairs: Sequence[Pair], *, higher_is_better: bool, alpha: float
-) -> set[tuple[str, str]]:
-    """Return (better, worse) of each pair with a significant mean difference over data sets."""
-    return {
-        _better_first(pair, higher_is_better=higher_is_better)
-        for pair in pairs
-        if or_nan(pair.p_adjusted) < alpha
-    }
+    def _pooled(self, pair: Pair, y: Sequence[float]) -> Pair:
+        """Return the pair with the mean of its differences y, interval and verdict."""
+        if y:
+            sd = math.sqrt(covariance(y, y)) if len(y) > 1 else None
+            pair = replace(pair, difference=mean(y), sd=sd)
+        if reason := self._reason(y):
+            return replace(pair, reason=reason)
+        scale = [*map(or_nan, self._baseline_means)] if isinstance(self.min_effect, str) else None
+        interval = mean_difference_interval(y, scale, level=pair.level)
+        if interval is None:
+            return replace(pair, reason="baseline_near_zero", verdict="undecided")
+        low, high = interval
+        if high - low <= _EQUAL * max(map(abs, y)):  # proportional to the baseline's means
+            return replace(pair, reason="equal_differences")
+        p = t_test_p(len(y), or_nan(pair.difference) / or_nan(pair.sd) * math.sqrt(len(y)))
+        return replace(pair, ci_low=low, ci_high=high, p=p, verdict=self._verdict(low, high))
+
+    def _reason(self, y: Sequence[float]) -> NoInterval | None:
+        """Return why the mean of these differences has no interval; None if it has one."""
+        if len(y) < len(self.comparisons):
+            return "left_out"
+        if self.has_same_truth:
+            return "same_truth"
+        if len(y) < MIN_DATASETS:
+            return "few_datasets"
+        is_equal = max(y) - min(y) <= _EQUAL * max(map(abs, y))
+        return "equal_differences" if is_equal else None
+
+    def _verdict(self, low: float, high: float) -> Verdict:
+        if not self._first.metric(self.label).higher_is_better:
+            low, high = -high, -low
+        return interval_verdict(low, high, min_effect=self.absolute_effect)
 
 
 def find_winner(
@@ -284,7 +298,7 @@ def find_winner(
     rows : sequence of Aggregation
         Value of each model under each way.
     ahead : collection of (str, str)
-        Pairs (better, worse) that differ significantly.
+        Pairs (better, worse) whose interval excludes 0.
     n_datasets : int
         Number of data sets.
     has_same_truth : bool

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,22 +11,22 @@ from concord.metrics_core.analyses.study.result import (
     Answer,
     Cell,
     GradeConvention,
+    LeftOut,
     MissingModel,
     Pair,
-    ShrunkDifference,
     Study,
     StudyDataset,
 )
 from concord.metrics_core.analyses.study.statistics import (
     Comparisons,
+    PairPooling,
     aggregate,
     cells_of,
     find_winner,
-    models_ahead,
-    pool_pairs,
+    ordered_pairs,
 )
 from concord.metrics_core.comparison.config import is_list_of_text
-from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect, to_absolute
+from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.errors import Problem, raise_problems, refuse
@@ -64,7 +63,7 @@ def study(
         Model that the others are compared with. Default: the common baseline of all data sets.
     min_effect : float or str, default=0.0
         Minimum relevant difference over data sets: a number, or a share of the baseline's mean
-        such as "2%".
+        over data sets such as "2%".
     title : str, default="Study"
         Title of the report.
     sources : dict of str to str, optional
@@ -106,22 +105,20 @@ def study(
     compared, missing = _choose_models(comparisons, models)
     base = _choose_baseline(comparisons, compared, baseline)
     first, same_truth = next(iter(comparisons.values())), _same_truth(comparisons)
-    alpha = 1 - first.confidence
     effects: dict[str, float] = {}
     answers: list[Answer] = []
     cells: list[Cell] = []
     ways: list[Aggregation] = []
     pairs: list[Pair] = []
-    shrunk: list[ShrunkDifference] = []
+    left_out: list[LeftOut] = []
     for label in labels:
         higher_is_better = first.metric(label).higher_is_better
-        effects[label] = _absolute_effect(min_effect, label, comparisons, base)
         label_cells = [*cells_of(label, comparisons, compared, base)]
         label_ways = aggregate(label, label_cells, higher_is_better=higher_is_better)
-        label_pairs, label_shrunk = pool_pairs(
-            label, comparisons, compared, baseline=base, min_effect=effects[label]
-        )
-        ahead = models_ahead(label_pairs, higher_is_better=higher_is_better, alpha=alpha)
+        pooling = PairPooling(label, comparisons, base, min_effect, bool(same_truth))
+        effects[label] = pooling.absolute_effect
+        label_pairs, label_left_out = pooling.pool(compared)
+        ahead = ordered_pairs(label_pairs, higher_is_better=higher_is_better)
         answers.append(
             find_winner(
                 label,
@@ -134,7 +131,7 @@ def study(
         cells += label_cells
         ways += label_ways
         pairs += label_pairs
-        shrunk += label_shrunk
+        left_out += label_left_out
     return Study(
         title=title,
         baseline=base,
@@ -152,7 +149,7 @@ def study(
         cells=tuple(cells),
         ways=tuple(ways),
         pairs=tuple(pairs),
-        shrunk=tuple(shrunk),
+        left_out=tuple(left_out),
         conventions=first.conventions,
         same_truth=same_truth,
         replicated=_replicated_models(comparisons, compared),
@@ -363,16 +360,6 @@ def _choose_baseline(comparisons: Comparisons, models: Sequence[str], baseline: 
     if baseline not in models:
         raise refuse("baseline", f"{baseline!r} is not among the models of the study", fix)
     return baseline
-
-
-def _absolute_effect(effect: Effect, label: str, comparisons: Comparisons, baseline: str) -> float:
-    """Return a minimum relevant difference as a number.
-
-    A share is that of the baseline's mean over data sets.
-    """
-    scores = [comparison.score(baseline, label) for comparison in comparisons.values()]
-    means = [score.mean for score in scores if score.mean is not None]
-    return to_absolute(effect, math.fsum(means) / len(means) if means else 0.0)
 
 
 def _dataset(name: str, comparison: Comparison, source: str) -> StudyDataset:

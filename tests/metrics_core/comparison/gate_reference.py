@@ -7,12 +7,11 @@ def decision(
     guardrails: list[dict[str, Any]],
     successes: list[dict[str, Any]],
     *,
-    alpha: float,
     undecided_passes: bool,
 ) -> str:
     """Return the outcome of one model: `pass`, `worse` or `undecided`.
 
-    Rows have low, high, up, margin, identical, p and difference.
+    Rows have low, high, up, margin and identical.
     """
     outcomes = []
     for row in guardrails:
@@ -30,18 +29,9 @@ def decision(
         return "undecided"
     if not successes:
         return "pass"
-    return "pass" if _any_better(successes, alpha) else "undecided"
+    return "pass" if any(map(_is_better, successes)) else "undecided"
 
 
-def _any_better(rows: list[dict[str, Any]], alpha: float) -> bool:
-    """True if a gain is significant by Holm's definition.
-
-    The i-th smallest of m p-values is significant if it and all before are below alpha / (m - i).
-    """
-    tested = sorted((row["p"], n) for n, row in enumerate(rows) if row["p"] is not None)
-    for i, (p, n) in enumerate(tested):
-        if not p * (len(tested) - i) < alpha:
-            return False
-        if rows[n]["difference"] > 0 if rows[n]["up"] else rows[n]["difference"] < 0:
-            return True
-    return False
+def _is_better(row: dict[str, Any]) -> bool:
+    """True if the whole interval is a gain."""
+    return not row["identical"] and (row["low"] > 0 if row["up"] else row["high"] < 0)

@@ -13,6 +13,8 @@ import polars as pl
 
 from concord.metrics_core.comparison.compute import collect_conventions, compare_user_values
 from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.comparison.differences import compare_pairs
+from concord.metrics_core.comparison.families import decide_differences
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import argument_names
@@ -20,13 +22,13 @@ from concord.metrics_core.evaluation.model_result import EvaluationData, ModelRe
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.label import is_pooled, parse
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import SegmentCell, Verdict
+from concord.metrics_core.results.comparison_parts import Difference, SegmentCell, Verdict
 
 Values = Mapping[str, Sequence[float | None]]  # label -> value of each user; None: left out
 EMPTY_TABLE = pl.DataFrame()
 _CONFIG_FIELDS = (
-    "title", "baseline", "confidence", "adjustment", "wilcoxon", "resamples", "seed", "panel",
-    "primary", "segments",
+    "title", "baseline", "confidence", "family", "tried", "wilcoxon", "resamples", "seed",
+    "panel", "primary", "segments", "gate",
 )  # fmt: skip
 
 
@@ -43,7 +45,6 @@ def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> Compari
         "primary": list(labels),
         "baseline": baseline,
         "confidence": 0.95,
-        "adjustment": "holm",
         "wilcoxon": False,
         "resamples": 199,
         "seed": 1,
@@ -102,23 +103,34 @@ def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:
     return replace(compare_user_values(inputs), conventions=collect_conventions(inputs.config))
 
 
+def differences_of(inputs: ComparisonInput) -> list[Difference]:
+    """Return the differences of all pairs of models."""
+    return decide_differences(
+        inputs.config,
+        compare_pairs(inputs),
+        reference=inputs.config.baseline,
+        n_models=len(inputs.models),
+    )
+
+
 def cell_of(
     model: str, segment: str, verdict: Verdict, *, is_reversed: bool, label: str
 ) -> SegmentCell:
     """Return a cell of a segment without numbers, with a verdict and the flag for a reversal."""
     return SegmentCell(
-        label,
-        segment,
-        model,
-        None,
-        None,
-        None,
-        0,
-        None,
-        None,
-        None,
-        None,
-        None,
-        verdict,
-        is_reversed,
+        label=label,
+        segment=segment,
+        model=model,
+        mean=None,
+        ci_low=None,
+        ci_high=None,
+        n_users=0,
+        difference=None,
+        diff_low=None,
+        diff_high=None,
+        level=0.95,
+        n_nonzero=None,
+        p_adjusted=None,
+        verdict=verdict,
+        is_reversed=is_reversed,
     )

@@ -70,7 +70,6 @@ def test_a_difference_read_the_other_way_round_is_mirrored(five: Comparison) -> 
 @pytest.mark.parametrize(
     "change",
     [
-        {"mean_a": 0.0, "mean_b": 0.1, "difference": -0.1, "relative": -1.0},
         {"mean_a": 0.1, "mean_b": 0.1, "difference": 0.0, "relative": 0.0},
         {"mean_a": 0.2, "mean_b": 0.0, "difference": 0.2, "relative": None},
         {"mean_a": 0.2, "mean_b": -0.1, "difference": 0.3, "relative": None},
@@ -86,6 +85,12 @@ def test_a_difference_that_is_mirrored_twice_is_the_same_again(
 
     assert pair.mirrored().mirrored() == pair
     assert (pair.mirrored().verdict == pair.verdict) == (pair.verdict not in MIRROR)
+
+
+def test_a_mirrored_difference_is_no_share_of_a_mean_of_zero(five: Comparison) -> None:
+    change = {"mean_a": 0.0, "mean_b": 0.1, "difference": -0.1, "relative": -1.0}
+
+    assert replace(five.pairs[0], **change).mirrored().relative is None  # type: ignore[arg-type]
 
 
 def test_unknown_label_or_model_is_refused_and_missing_difference_is_none(five: Comparison) -> None:

@@ -67,7 +67,7 @@ def test_two_users_have_an_interval_inside_the_bounds_of_the_metric() -> None:
 
 
 def test_the_report_says_how_many_users_would_be_needed() -> None:
-    """Three comparisons by Holm: 3 × 2^(1 - n) <= 0.05 from 7 users on."""
+    """Two comparisons with c, each with half of the level: 2^(1 - n) <= 0.025 from 7 users on."""
     models = {
         name: by_user([0.5 + i / 100 + shift for i in range(6)])
         for name, shift in (("a", 0.2), ("b", 0.1), ("c", 0.0))
@@ -77,7 +77,7 @@ def test_the_report_says_how_many_users_would_be_needed() -> None:
 
     assert comparison.difference("a", "c", "m").verdict == "too_few_users"  # type: ignore[union-attr]
     assert any(
-        "a significant result among 3 comparisons needs at least 7" in each
+        "only 6 users have different values; a joint 95\xa0% interval needs at least 7" in each
         for each in comparison.verdicts
     ), comparison.verdicts
 

@@ -38,7 +38,22 @@ def make_difference(
     middle = (low + high) / 2 if low is not None and high is not None else difference
     mean = None if middle is None else 0.2 + middle
     default = MeasuredDifference(
-        "nDCG@10", True, None, None, mean, 0.2, middle, low, high, 1000, 400, 0, "t", None
+        label="nDCG@10",
+        higher_is_better=True,
+        segmentation=None,
+        segment=None,
+        mean=mean,
+        reference=0.2,
+        difference=middle,
+        ci_low=low,
+        ci_high=high,
+        level=0.95,
+        standard_error=None,
+        n_users=1000,
+        n_nonzero=400,
+        n_lost=0,
+        test="t",
+        p=None,
     )
     return replace(default, **changes)
 
@@ -102,7 +117,7 @@ def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
         (make_difference(-0.2, -0.1, n_lost=37), 0.001, "worse",
          "the whole interval is beyond the margin"),
         (make_difference(0.1, 0.2), None, "undecided",
-         "the margin is a share of a mean that is undefined"),
+         "the margin is a share of a mean that is undefined, or may be 0"),
     ],
 )  # fmt: skip
 def test_a_lack_of_evidence_is_no_pass(
@@ -113,31 +128,40 @@ def test_a_lack_of_evidence_is_no_pass(
     assert (guardrail.outcome, guardrail.why) == (outcome, why)
 
 
-def test_success_is_adjusted_by_holm_over_the_success_metrics() -> None:
-    one, other = (
-        make_difference(0.001, 0.01, p=0.03),
-        make_difference(-0.001, 0.01, label="R@20", p=0.04),
+@pytest.mark.parametrize(
+    ("interval", "upwards", "downwards"),
+    [((0.001, 0.01), True, False), ((0.0, 0.01), False, False), ((-0.02, -0.01), False, True)],
+)
+def test_a_success_metric_is_better_if_its_interval_is_a_gain(
+    interval: tuple[float, float], upwards: bool, downwards: bool
+) -> None:
+    measured = make_difference(*interval, p=0.03)
+
+    (up,), (down,) = (
+        decide_success([replace(measured, higher_is_better=each)]) for each in (True, False)
     )
 
-    alone = decide_success([one], confidence=0.95)
-    together = decide_success([one, other], confidence=0.95)
-
-    assert [each.better for each in alone] == [True]  # 0.03 < 0.05
-    assert [each.p_adjusted for each in together] == [pytest.approx(0.06), pytest.approx(0.06)]
-    assert [each.better for each in together] == [False, False]  # 2 x 0.03 > 0.05
+    assert (up.better, down.better) == (upwards, downwards)
 
 
-def test_significant_fall_is_not_a_success() -> None:
-    fell = make_difference(-0.02, -0.01, p=0.001)
+def test_p_values_of_success_metrics_are_adjusted_by_holm_and_decide_nothing() -> None:
+    gained = make_difference(0.001, 0.01, p=0.03)
+    other = make_difference(-0.001, 0.01, label="R@20", p=0.04)
 
-    assert not decide_success([fell], confidence=0.95)[0].better
-    assert decide_success([replace(fell, higher_is_better=False)], confidence=0.95)[0].better
-    assert not decide_success([replace(fell, p=None)], confidence=0.95)[0].better
+    together = decide_success([gained, other, replace(other, p=None)])
+
+    assert [each.p_adjusted for each in together] == [
+        pytest.approx(0.03 * 2),
+        pytest.approx(0.06),
+        None,
+    ]
+    assert [each.better for each in together] == [True, False, False]
+    assert not decide_success([make_difference(difference=0.1, p=0.001)])[0].better
 
 
 def test_a_gain_of_the_users_who_are_left_is_no_success() -> None:
     gained = make_difference(0.01, 0.02, p=0.001, n_lost=76, n_users=124)
-    assert not decide_success([gained], confidence=0.95)[0].better
+    assert not decide_success([gained])[0].better
 
     lines = decide_models({"als": ([], [gained])}).lines
     assert "but 76 of the 200 users who have a value with the reference have none" in lines[1]
@@ -312,24 +336,23 @@ def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
 
 
 @pytest.mark.parametrize(
-    ("interval", "words"),
+    ("users", "words"),
     [
-        # -0.002 ± 0.004, and -0.004 is allowed: half the width reaches it, with 4 times the users
-        ((-0.006, 0.002), "With this difference, 4 times the users would decide it"),
-        # -0.0039 ± 0.0011: 121 times the users; not 1.2e+02
-        ((-0.0050, -0.0028), "With this difference, 121 times the users would decide it"),
-        ((-0.0081, 0.0001), "The difference is close to the margin: no number of users decides"),
+        ([8200], "With this difference, 8.2 times the users would decide it with a probability of"),
+        ([8200, 121_300], "With these differences, 121 times the users would decide all with a"),
+        ([8200, None], "A difference is close to its margin: no number of users decides"),
     ],
 )
-def test_undecided_guardrail_states_how_many_users_would_decide_it(
-    interval: tuple[float, float], words: str
+def test_undecided_guardrails_state_how_many_users_would_decide_the_hardest(
+    users: list[int | None], words: str
 ) -> None:
-    lines = decide_models(
-        {"als": ([decide_guardrail(make_difference(*interval), "min_effect", 0.004)], [])}
-    ).lines
+    undecided = decide_guardrail(make_difference(-0.006, 0.002), "min_effect", 0.004)
+    guardrails = [replace(undecided, users_needed=each) for each in users]
+
+    lines = decide_models({"als": (guardrails, [])}).lines
 
     assert "−0.0040 (min_effect) allowed" in lines[1]
-    assert words in lines[2]
+    assert words in lines[2].replace(PERCENT, " %")
 
 
 def test_a_pass_that_was_let_through_says_so() -> None:
@@ -385,7 +408,6 @@ def test_it_is_what_plain_python_says(
     assert decision.outcome == gate_reference.decision(
         [_plain(row) for row in guardrails],
         [_plain(row) for row in success],
-        alpha=1 - 0.95,
         undecided_passes=waive,
     )
     assert len(decision.lines) == 3

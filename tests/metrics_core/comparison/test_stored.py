@@ -188,14 +188,15 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
     assert schema["required"] == [key for key in schema["properties"] if key in schema["required"]]
 
 
-# Keys that are there only where requests are the unit, or a model lacks lists.
-OPTIONAL = {"unit", "words", "n_requests", "n_unlisted", "n_without_list"}
+# Keys that are there only where requests are the unit, a model lacks lists, or more were tried.
+OPTIONAL = {"unit", "words", "tried", "n_requests", "n_unlisted", "n_without_list"}
 OPTIONAL_OF = {
     "Gap": {"ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted"},  # where compared
     "Segmentation": {"shares"},  # of items
-    "Guardrail": {"departed", "revision", "departure"},  # against a revision
+    # of undecided ones, of success metrics, against a revision
+    "Guardrail": {"users_needed", "detectable", "departed", "revision", "departure"},
     "Decision": {"unmatched"},  # of models that may be renamed ones
-    "Success": {"departed"},
+    "Success": {"detectable", "departed"},
     "ModelDecision": {"reference"},  # of new models that are held against the baseline
     "DataWarning": {"acknowledgement"},
 }

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from concord.metrics_core.comparison.differences import compute_differences
 from concord.metrics_core.comparison.leaderboard import compute_tradeoffs
 from concord.metrics_core.results.comparison_parts import Difference, Tradeoff
-from tests.metrics_core.comparison.tables import inputs_of
+from tests.metrics_core.comparison.tables import differences_of, inputs_of
 
 LOW = [0.1 + 0.01 * (n % 7) for n in range(80)]
 HIGH = [0.2 + 0.01 * (n % 5) for n in range(80)]
@@ -20,7 +19,7 @@ def _tradeoff(
     """Return the only trade-off; `changed` sets fields of the differences on a label."""
     inputs = inputs_of(values, primary=["nDCG@10"])
     pairs: list[Difference] = [
-        replace(pair, **(changed or {}).get(pair.label, {})) for pair in compute_differences(inputs)
+        replace(pair, **(changed or {}).get(pair.label, {})) for pair in differences_of(inputs)
     ]
     (tradeoff,) = compute_tradeoffs(inputs.config, inputs.models, pairs)
     return tradeoff

@@ -171,7 +171,7 @@ def test_one_request_a_user_gives_the_bits_of_users(mean: Any) -> None:
         "resamples": 199,
         "train": known,
         "segments": {"activity": {"by": "activity", "edges": [3]}},
-        "adjustment": "max_t",
+        "family": "all",
         "primary": [LABEL, "nDCG@5"],
         "wilcoxon": True,
     }

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom, false_discovery_control
 
 from concord.metrics_core.stats.adjustment import (
-    adjust,
     benjamini_hochberg,
     chance_of_false_winner,
     holm,
@@ -29,15 +28,6 @@ def test_missing_p_values_are_not_part_of_the_family() -> None:
     )
     assert holm(np.array([])).size == 0
     assert np.isnan(holm(np.array([NAN]))).all()
-
-
-def test_primary_and_other_tests_are_adjusted_separately() -> None:
-    p = np.array([0.01, 0.02, 0.03, 0.04, NAN])
-    primary = np.array([True, False, True, False, True])
-
-    adjusted = adjust(p, primary)
-
-    assert adjusted == pytest.approx([0.01 * 2, 0.02 * 2 / 1, 0.03, 0.04 * 2 / 2, NAN], nan_ok=True)
 
 
 @given(P_VALUES)

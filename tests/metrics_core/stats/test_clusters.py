@@ -161,7 +161,7 @@ def test_a_pair_is_compared_on_sessions_with_both_values() -> None:
         assert test.mean_a == pytest.approx(a[both].mean())
         assert test.above == sum(diff > 0 for diff in diffs) / 40
         half = student.ppf(0.975, 39) * np.std(diffs, ddof=1) / math.sqrt(40)
-        assert test.ci_high - test.difference == pytest.approx(half)
+        assert test.interval(0.95)[1] - test.difference == pytest.approx(half)
 
 
 def test_few_differing_users_have_no_interval_with_any_number_of_sessions() -> None:
@@ -172,7 +172,7 @@ def test_few_differing_users_have_no_interval_with_any_number_of_sessions() -> N
     )
 
     assert (test.n_users, test.n_nonzero) == (30, 5)
-    assert math.isnan(test.ci_low)
+    assert math.isnan(test.interval(0.95)[0])
 
 
 def test_one_user_has_no_interval() -> None:

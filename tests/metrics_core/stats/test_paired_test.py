@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
-from concord.metrics_core.results.limits import MIN_T_TEST_USERS
-from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
+from concord.metrics_core.stats.paired_difference import PairedTest
+from concord.metrics_core.stats.paired_test import paired_tests
 from concord.metrics_core.stats.verdict import model_pairs
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
-T_11 = 2.2009851600916  # 97.5 % point of t with 11 degrees of freedom, from a table
+T_39 = 2.0226909200367  # 97.5 % point of t with 39 degrees of freedom, from a table
 
 
 def one(a: Floats | list[float], b: Floats | list[float]) -> PairedTest:
@@ -25,38 +25,38 @@ def one(a: Floats | list[float], b: Floats | list[float]) -> PairedTest:
     return test
 
 
-def test_twelve_users_by_hand() -> None:
-    a = [1.0] * 9 + [0.0] * 3
-    b = [0.0] * 9 + [1.0] * 2 + [0.0]
+def test_forty_users_by_hand() -> None:
+    a = [1.0] * 27 + [0.0] * 13
+    b = [0.0] * 27 + [1.0] * 6 + [0.0] * 7
 
     test = one(a, b)
 
-    mean = (9 - 2 + 0) / 12
-    spread = math.sqrt((9 * (1 - mean) ** 2 + 2 * (-1 - mean) ** 2 + 1 * (0 - mean) ** 2) / 11)
-    assert test.mean_a == 9 / 12
-    assert test.mean_b == 2 / 12
+    mean = (27 - 6 + 0) / 40
+    spread = math.sqrt((27 * (1 - mean) ** 2 + 6 * (-1 - mean) ** 2 + 7 * (0 - mean) ** 2) / 39)
+    half = T_39 * spread / math.sqrt(40)
+    assert test.mean_a == 27 / 40
+    assert test.mean_b == 6 / 40
     assert test.difference == mean
-    assert test.relative == pytest.approx((7 / 12) / (2 / 12))
+    assert test.relative(CONFIDENCE) == pytest.approx((21 / 40) / (6 / 40))
     assert test.effect_size == pytest.approx(mean / spread)
-    assert test.ci_low == pytest.approx(mean - T_11 * spread / math.sqrt(12))
-    assert test.ci_high == pytest.approx(mean + T_11 * spread / math.sqrt(12))
-    assert (test.above, test.below, test.equal) == (9 / 12, 2 / 12, 1 / 12)
-    assert (test.n_users, test.n_nonzero) == (12, 11)
+    assert test.standard_error == pytest.approx(spread / math.sqrt(40))
+    assert test.interval(CONFIDENCE) == pytest.approx((mean - half, mean + half))
+    assert (test.above, test.below, test.equal) == (27 / 40, 6 / 40, 7 / 40)
+    assert (test.n_users, test.n_nonzero) == (40, 33)
 
 
-@pytest.mark.parametrize("n", [10, 31, 1000])
+@pytest.mark.parametrize("n", [30, 31, 1000])
 @pytest.mark.parametrize("shift", [0.0, 0.02, 0.5])
-def test_interval_and_p_equal_scipy(n: int, shift: float) -> None:
-    """The interval for any number of users; p from 30 users with different values."""
+@pytest.mark.parametrize("confidence", [0.95, 0.9974])
+def test_interval_and_p_equal_scipy(n: int, shift: float, confidence: float) -> None:
     rng = np.random.default_rng(n)
     a, b = rng.random(n) + shift, rng.random(n)
 
     test, expected = one(a, b), ttest_rel(a, b)
 
-    interval = expected.confidence_interval(CONFIDENCE)
-    if n >= MIN_T_TEST_USERS:
-        assert test.p == pytest.approx(expected.pvalue, rel=1e-9)
-    assert (test.ci_low, test.ci_high) == pytest.approx((interval.low, interval.high), rel=1e-9)
+    interval = expected.confidence_interval(confidence)
+    assert test.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert test.interval(confidence) == pytest.approx((interval.low, interval.high), rel=1e-9)
 
 
 def test_users_without_a_value_in_either_model_are_left_out() -> None:
@@ -69,24 +69,6 @@ def test_users_without_a_value_in_either_model_are_left_out() -> None:
     assert test.n_users == 30
 
 
-@pytest.mark.parametrize("n", [20, 40])
-def test_equal_differences_have_a_sign_flip_p_and_an_interval_if_bounded(n: int) -> None:
-    test = one([0.3] * n, [0.2] * n)
-    (bounded,) = paired_tests(
-        {"a": np.full(n, 0.3), "b": np.full(n, 0.2)},
-        [("a", "b")],
-        confidence=CONFIDENCE,
-        bounds=(0.0, 1.0),
-    )
-    share = 0.025 ** (1 / n)  # of users who differ by 0.1: the lower limit by Clopper and Pearson
-
-    assert test.difference == pytest.approx(0.1)
-    assert math.isnan(test.ci_low)
-    assert test.p == pytest.approx(max(2 ** (1 - n), 1 / 100_001 if n == 20 else 0), abs=2e-5)
-    assert bounded.ci_low == pytest.approx(share * 0.1 - (1 - share))
-    assert bounded.ci_high == pytest.approx(share * 0.1 + (1 - share))
-
-
 @pytest.mark.parametrize("differing", [0, 1, 5])
 def test_fewer_than_six_differing_users_are_not_tested(differing: int) -> None:
     """Five users with the same sign: p = 2 / 2^5 = 0.0625 for any differences."""
@@ -95,17 +77,42 @@ def test_fewer_than_six_differing_users_are_not_tested(differing: int) -> None:
     assert test.n_nonzero == differing
     assert test.equal == 500 / (differing + 500)
     assert test.difference == differing / (differing + 500)
-    assert math.isnan(test.ci_low)
+    assert math.isnan(low_end(test))
     assert math.isnan(test.p)
-    assert not test.caution
 
 
-@pytest.mark.parametrize(("differing", "caution"), [(6, True), (29, True), (30, False)])
-def test_fewer_than_thirty_differing_users_need_caution(differing: int, caution: bool) -> None:
+@pytest.mark.parametrize(("differing", "kind"), [(6, "sign_flips"), (29, "sign_flips"), (30, "t")])
+def test_fewer_than_thirty_differing_users_have_the_interval_of_sign_flips(
+    differing: int, kind: str
+) -> None:
     test = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
 
-    assert test.caution is caution
-    assert test.ci_low < test.difference < test.ci_high
+    low, high = test.interval(CONFIDENCE)
+    assert test.test == kind
+    assert (test.flips is None) == (kind == "t")
+    assert 0 < low < test.difference < high
+    if test.flips is not None:
+        assert (test.p, (low, high)) == (test.flips.p, test.flips.interval(1 - CONFIDENCE))
+
+
+def test_an_interval_at_a_level_that_no_outcome_reaches_is_undefined() -> None:
+    """Six users: p is at least 2 / 2^6 = 0.03125."""
+    test = one([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.0] * 6)
+
+    assert test.p == test.smallest_p == 0.03125
+    assert test.has_interval(1 - 0.03125)
+    assert not math.isnan(low_end(test))
+    assert math.isnan(test.interval(0.97)[0])
+
+
+def test_an_interval_ends_at_the_bounds_of_the_metric() -> None:
+    a = np.tile([1.0, 1.0, 1.0, 0.0], 8)
+    values = {"a": a, "b": 1 - a}
+    pairs = [("a", "b"), ("b", "a")]
+    forward, backward = paired_tests(values, pairs, confidence=0.9999, bounds=(0.0, 1.0))
+
+    assert forward.interval(0.9999)[1] == 1.0
+    assert backward.interval(0.9999)[0] == -1.0
 
 
 @pytest.mark.parametrize("n", [0, 1])
@@ -113,14 +120,24 @@ def test_no_user_and_one_user_have_no_interval(n: int) -> None:
     test = one([1.0] * n, [0.5] * n)
 
     assert test.n_users == n
-    assert math.isnan(test.ci_low)
+    assert math.isnan(low_end(test))
     assert math.isnan(test.difference) == (n == 0)
 
 
 def test_relative_change_needs_a_mean_above_0() -> None:
-    assert one([0.5, 0.5], [0.25, 0.25]).relative == (0.5 - 0.25) / 0.25
-    assert math.isnan(one([0.5, 0.5], [0.0, 0.0]).relative)
-    assert math.isnan(one([0.5, 0.5], [-0.5, -0.5]).relative)
+    assert one([0.5, 0.5], [0.25, 0.25]).relative(CONFIDENCE) == (0.5 - 0.25) / 0.25
+    assert math.isnan(one([0.5, 0.5], [0.0, 0.0]).relative(CONFIDENCE))
+    assert math.isnan(one([0.5, 0.5], [-0.5, -0.5]).relative(CONFIDENCE))
+
+
+def test_relative_change_needs_a_mean_whose_interval_is_above_0() -> None:
+    """b: mean 0.1, standard error √(0.1 · 0.9 / 39); t(39) · 0.048 = 0.097, and 0.13 at 99 %."""
+    a, b = [1.0] * 36 + [0.0] * 4, [0.0] * 36 + [1.0] * 4
+
+    assert one(a, b).relative(0.95) == pytest.approx(0.8 / 0.1)
+    assert math.isnan(one(a, b).relative(0.99))
+    assert one(b, a).relative(0.99) == pytest.approx(-0.8 / 0.9)
+    assert math.isnan(one(b, a).relative(0.99, in_both_directions=True))
 
 
 def test_pooled_means_have_a_difference_without_test() -> None:
@@ -130,7 +147,7 @@ def test_pooled_means_have_a_difference_without_test() -> None:
 
     assert (test.mean_a, test.mean_b, test.difference) == (0.30, 0.25, 0.30 - 0.25)
     assert test.n_users == 50
-    assert all(math.isnan(x) for x in (test.ci_low, test.ci_high, test.p, test.above))
+    assert all(math.isnan(x) for x in (*test.interval(CONFIDENCE), test.p, test.above))
 
 
 def test_pairs_have_the_baseline_second() -> None:
@@ -172,8 +189,10 @@ def test_swapping_the_models_changes_the_sign_only(both: tuple[Floats, Floats]) 
     forward, backward = one(a, b), one(b, a)
 
     assert is_same(forward.difference, -backward.difference)
-    assert is_same(forward.ci_low, -backward.ci_high)
-    assert is_same(forward.ci_high, -backward.ci_low)
+    for confidence in (CONFIDENCE, 0.99):
+        low, high = backward.interval(confidence)
+        assert is_same(forward.interval(confidence)[0], -high)
+        assert is_same(forward.interval(confidence)[1], -low)
     assert is_same(forward.p, backward.p)
     assert is_same(forward.above, backward.below)
     assert is_same(forward.effect_size, -backward.effect_size)
@@ -185,7 +204,14 @@ def test_the_order_of_the_users_changes_no_bit(both: tuple[Floats, Floats], rand
     order = list(range(len(a)))
     random.shuffle(order)
 
-    assert repr(one(a[order], b[order])) == repr(one(a, b))
+    before, after = one(a, b), one(a[order], b[order])
+
+    assert repr(after) == repr(before)
+    assert repr(after.interval(CONFIDENCE)) == repr(before.interval(CONFIDENCE))
+
+
+def low_end(test: PairedTest) -> float:
+    return test.interval(CONFIDENCE)[0]
 
 
 def is_same(x: float, y: float) -> bool:

@@ -5,14 +5,16 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import nct
 from scipy.stats import t as student
 
-from concord.metrics_core.stats.paired_test import PairedTest
+from concord.metrics_core.stats.paired_difference import PairedTest
 from concord.metrics_core.stats.power import (
     MAX_USERS,
     Claim,
     VarianceComponents,
     claim_power,
+    detectable_difference,
     difference_claim,
     equivalence_claim,
     mean_variances,
@@ -21,6 +23,7 @@ from concord.metrics_core.stats.power import (
     smallest_effect,
     superiority_claim,
     users_needed,
+    users_to_decide,
 )
 from concord.metrics_core.stats.verdict import verdict
 from tests.metrics_core.defined import defined
@@ -74,8 +77,8 @@ def test_power_of_two_one_sided_tests_is_that_of_powertost() -> None:
 
 
 CLAIMS = {
-    "better": superiority_claim(0.1, ALPHA, ALPHA / 20),
-    "better, without a threshold": superiority_claim(0.0, ALPHA, ALPHA / 20),
+    "better": superiority_claim(0.1, ALPHA / 20),
+    "better, without a threshold": superiority_claim(0.0, ALPHA / 20),
     "equivalent": equivalence_claim(0.6, ALPHA),
     "not worse": non_inferiority_claim(0.4, ALPHA),
 }
@@ -158,7 +161,7 @@ def test_false_positive_rate_over_replicates_is_at_most_nominal(seeds: int) -> N
 def test_power_at_the_bound_without_variance_and_with_one_unit() -> None:
     claim, constant = difference_claim(ALPHA), VarianceComponents(0.0)
     # a true difference at the bound
-    assert users_needed(superiority_claim(0.005, ALPHA, ALPHA), 0.005, ONE, power=0.8) is None
+    assert users_needed(superiority_claim(0.005, ALPHA), 0.005, ONE, power=0.8) is None
     not_worse = non_inferiority_claim(0.0, ALPHA)
     assert users_needed(not_worse, 0.0, ONE, power=0.8) is None
     assert claim_power(not_worse, 0.0, ONE, users=10_000) == pytest.approx(ALPHA / 2)
@@ -192,7 +195,7 @@ def test_variance_of_one_replicate_includes_the_residuals() -> None:
 def test_smallest_effect_has_exactly_the_requested_power(
     sd: float, users: int, power: float, alpha: float, margin: float
 ) -> None:
-    claim = superiority_claim(margin, alpha, alpha)
+    claim = superiority_claim(margin, alpha)
     effect = defined(smallest_effect(claim, VarianceComponents(sd), power=power, users=users))
 
     assert effect > margin
@@ -203,19 +206,63 @@ def test_smallest_effect_has_exactly_the_requested_power(
 @pytest.mark.parametrize(("mean", "sd"), [(0.02, 0.2), (0.012, 0.2), (0.0, 0.05), (0.02, 0.05)])
 def test_a_claim_holds_exactly_if_the_verdict_does(mean: float, sd: float) -> None:
     """With the observed variance, the bounds of a claim are those of the verdict."""
-    users, min_effect, tests = 1000, 0.005, 20
-    half = reference.critical_t(users, ALPHA) * sd / math.sqrt(users)
-    t = mean / sd * math.sqrt(users)
-    p = 2 * float(student.sf(abs(t), users - 1))
+    users, min_effect, alpha = 1000, 0.005, ALPHA / 20
+    error = sd / math.sqrt(users)
+    p = 2 * float(student.sf(abs(mean) / error, users - 1))
     test = PairedTest(
-        0.5, 0.5 - mean, mean, users, users, 0.5, 0, 0.5, mean - half, mean + half, p=p
+        0.5, 0.5 - mean, mean, users, users, p=p, standard_error=error, effective_users=users
     )
     result = verdict(
-        test, min(p * tests, 1.0), alpha=ALPHA, min_effect=min_effect, higher_is_better=True
+        test, test.interval(1 - alpha), alpha=alpha, min_effect=min_effect, higher_is_better=True
     )
 
-    claim = superiority_claim(min_effect, ALPHA, ALPHA / tests)
-    above = [b + reference.critical_t(users, a) * sd / math.sqrt(users) for b, a in claim.above]
-    low = equivalence_claim(min_effect, ALPHA).above[0][0] + half
-    assert (result == "better") == (mean > max(above))
+    ((bound, _),) = superiority_claim(min_effect, alpha).above
+    half = reference.critical_t(users, alpha) * error
+    low = equivalence_claim(min_effect, alpha).above[0][0] + half
+    assert (result == "better") == (mean > bound + half)
     assert (result == "equivalent") == (low <= mean <= -low)
+
+
+@pytest.mark.parametrize("users", [12, 40, 2000])
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 20])
+def test_the_detectable_difference_has_a_power_of_80_percent(users: int, alpha: float) -> None:
+    """Noncentral t by SciPy: P(T > t(1 - α/2)), T with the noncentrality difference / error."""
+    error = 0.3 / math.sqrt(users)
+    test = PairedTest(0.5, 0.4, 0.1, users, users, standard_error=error, effective_users=users)
+
+    detectable = detectable_difference(test, alpha)
+
+    critical = student.ppf(1 - alpha / 2, users - 1)
+    assert nct.sf(critical, users - 1, detectable / error) == pytest.approx(0.8, abs=1e-6)
+
+
+@pytest.mark.parametrize("error", [0.0, math.nan])
+def test_without_a_standard_error_no_difference_is_detectable(error: float) -> None:
+    test = PairedTest(0.5, 0.4, 0.1, 50, 50, standard_error=error, effective_users=50)
+
+    assert math.isnan(detectable_difference(test, ALPHA))
+
+
+@pytest.mark.parametrize(
+    ("gain", "half", "times"),
+    [
+        # 0.002 above the margin: ((1.96 + 0.8416) / 1.9623 · 0.004 / 0.002)² = 8.15
+        (-0.002, 0.004, 8.15),
+        # 0.002 below it
+        (-0.006, 0.004, 8.15),
+        (-0.0039, 0.0011, 246.6),  # (1.4277 · 0.0011 / 0.0001)²
+    ],
+)
+def test_users_that_decide_a_guardrail_with_80_percent(
+    gain: float, half: float, times: float
+) -> None:
+    needed = users_to_decide(gain, (gain - half, gain + half), 0.004, n_users=1000, confidence=0.95)
+
+    assert defined(needed) / 1000 == pytest.approx(times, rel=2e-3)
+
+
+def test_no_number_of_users_decides_at_the_margin_or_without_an_interval() -> None:
+    at_margin = users_to_decide(-0.004, (-0.008, 0.0), 0.004, n_users=1000, confidence=0.95)
+    without = users_to_decide(0.1, (math.nan, math.nan), 0.004, n_users=9, confidence=0.95)
+
+    assert at_margin is without is None

@@ -43,7 +43,6 @@ EDITS = {  # of params.yaml after `init`
 }
 LATER = (  # keys that the older file lacks
     "gate: {} # rules of `concord gate`, such as {guardrails: {nDCG@10: 2%}}\n\n",
-    "  adjustment: holm # of primary p-values: holm | max_t (joint sign flips)\n",
     "  wilcoxon: false # p-value of a test of symmetry; no verdict uses it\n",
 )
 
@@ -75,9 +74,9 @@ def content(root: Path) -> dict[str, Any]:
 
 def whole(text: str) -> str:
     """Return the older text with its missing lines."""
-    gate, *two = LATER
+    gate, wilcoxon = LATER
     text = text.replace("segments: {}", gate + "segments: {}")
-    return text.replace("  resamples:", "".join(two) + "  resamples:")
+    return text.replace("  resamples:", wilcoxon + "  resamples:")
 
 
 def test_upgrade_keeps_values_and_comments_and_adds_missing_keys(
@@ -89,7 +88,6 @@ def test_upgrade_keeps_values_and_comments_and_adds_missing_keys(
 
     assert after["concord"] == version("concord-eval")
     assert (after["gate"], after["comparison"].pop("wilcoxon")) == ({}, False)
-    assert after["comparison"].pop("adjustment") == "holm"
     assert {k: v for k, v in after.items() if k not in {"concord", "gate"}} == {
         k: v for k, v in before.items() if k != "concord"
     }

@@ -84,7 +84,11 @@ def test_description_of_many_models_fits_into_a_tag(project: Path) -> None:
     file = project / "results/comparison/comparison.json"
     comparison = json.loads(file.read_text())
     row = comparison["pairs"][0]
-    comparison["pairs"] = [{**row, "a": f"model-{n}"} for n in range(60)] + [row]
+    scores = [score for score in comparison["scores"] if score["model"] == row["a"]]
+    names = [f"model-{n}" for n in range(60)]
+    comparison["models"] += names
+    comparison["scores"] += [{**score, "model": name} for name in names for score in scores]
+    comparison["pairs"] = [{**row, "a": name} for name in names] + [row]
     write_json(file, comparison)
     note = evaluation_runs(params_of(project)).comparison.tags["mlflow.note.content"]
 

@@ -43,7 +43,6 @@ def params_content(
             "primary": [f"{metrics[0]}@{ks[0]}"],
             "confidence": 0.95,
             "min_effect": 0.005,
-            "adjustment": "holm",
             "wilcoxon": False,
             "resamples": 199,
             "seed": 1,

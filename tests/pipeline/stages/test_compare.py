@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -203,17 +204,18 @@ def test_leader_by_easy_users_alone_is_not_best(tmp_path: Path) -> None:
     assert shares == {"pop": 1.0, "als": 0.0, "other": 0.0}
 
 
-def test_joint_sign_flips_decide_even_if_the_interval_excludes_0(tmp_path: Path) -> None:
+def test_the_interval_of_few_users_is_that_of_their_sign_flips(tmp_path: Path) -> None:
     """The p-value is 0.045 by t, and 0.055 by sign flips."""
     gaps = [0.02, 0.05, -0.01, -0.03, 0.02, 0.01, 0.01, 0.07, 0.08, 0.08, 0.07, -0.04]
     models = {"pop": {"nDCG@10": [0.0] * len(gaps)}, "als": {"nDCG@10": gaps}}
-    settings = {"adjustment": "max_t", "min_effect": 0, "resamples": 999}
-    comparison = run_compare(write_results(tmp_path, models, **settings))
+    comparison = run_compare(write_results(tmp_path, models, min_effect=0))
     actual = row(comparison, "nDCG@10", "als", "pop")
+    sums = np.array([*product((1, -1), repeat=len(gaps))]) @ np.array(gaps)
 
+    assert actual["p"] == pytest.approx(np.mean(np.abs(sums) >= sum(gaps) - 1e-9))
     assert actual["verdict"] == "undecided"
-    assert actual["p_adjusted"] >= actual["p"]
-    reason = "not significant by joint sign flips of 1 comparison"
+    assert actual["ci_low"] <= 0 < actual["ci_high"]
+    reason = "not decided, as the interval includes 0"
     assert reason in " ".join(from_content(comparison).verdicts)
 
 
@@ -320,19 +322,31 @@ def test_wilcoxon_is_computed_on_request_only(tmp_path: Path) -> None:
     ]
 
 
-def test_joint_sign_flips_replace_holm(tmp_path: Path) -> None:
+def test_a_family_of_all_pairs_has_wider_intervals(tmp_path: Path) -> None:
+    """Two labels: 4 comparisons with the baseline and 2 among the others, or 6 together."""
     primary = ["nDCG@10", "R@10"]
-    by_holm = run_compare(project(tmp_path / "holm", primary=primary))
-    jointly = run_compare(project(tmp_path / "max_t", primary=primary, adjustment="max_t"))
+    two = run_compare(project(tmp_path / "two", primary=primary))
+    one = run_compare(project(tmp_path / "one", primary=primary, family="all"))
 
-    for actual, expected in zip(jointly["pairs"], by_holm["pairs"], strict=True):
-        assert actual["p"] == expected["p"]
-        if actual["primary"]:
-            assert actual["adjustment"] == "max_t"
-            assert actual["p_adjusted"] is None or 1 / 200 <= actual["p_adjusted"] <= 1
-        else:
-            assert actual["p_adjusted"] == expected["p_adjusted"]
-    assert any(
-        d["p_adjusted"] != h["p_adjusted"]
-        for d, h in zip(jointly["pairs"], by_holm["pairs"], strict=True)
-    )
+    assert (two["family"], one["family"]) == ("baseline", "all")
+    for wide, narrow in zip(one["pairs"], two["pairs"], strict=True):
+        same = ("p", "single_low", "single_high", "standard_error")
+        assert [wide[name] for name in same] == [narrow[name] for name in same]
+        if not wide["primary"]:
+            assert wide == narrow
+        elif wide["p"] is not None:
+            assert 0.95 < narrow["level"] < wide["level"] <= 1 - 0.05 / 6
+            assert wide["ci_low"] < narrow["ci_low"] < narrow["ci_high"] < wide["ci_high"]
+            assert narrow["ci_low"] < narrow["single_low"]
+
+
+def test_models_that_were_tried_widen_the_intervals(tmp_path: Path) -> None:
+    """With 40 tried models, each of the 2 compared ones has a share of 5 % / 40."""
+    plain = run_compare(project(tmp_path / "plain"))
+    tried = run_compare(project(tmp_path / "tried", tried=40))
+
+    assert (plain.get("tried"), tried["tried"]) == (None, 40)
+    rows = [row(each, "nDCG@10", "als", "popularity") for each in (tried, plain)]
+    assert 1 - 2 * 0.05 / 40 <= rows[0]["level"] <= 1 - 0.05 / 40
+    assert rows[0]["ci_low"] < rows[1]["ci_low"]
+    assert (len(plain["winners"]), tried["winners"]) == (1, [])

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import false_discovery_control, ttest_rel
 
 import concord as cc
-from concord.metrics_core.comparison.differences import compute_differences
+from concord.metrics_core.comparison.compute import compare_user_values
 from concord.metrics_core.comparison.segments import compute_segments
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.comparison_parts import Segment, Segmentation
@@ -35,7 +35,7 @@ def _segments(params: Params, values: dict[str, list[float]]) -> list[Segmentati
     for model, column in values.items():
         write_evaluation(params, model, {"nDCG@2": column, "R@2": column}, users=USERS)
     inputs = comparison_input(params)
-    return list(compute_segments(inputs, compute_differences(inputs)))
+    return list(compute_segments(inputs, compare_user_values(inputs).pairs))
 
 
 def _store(params: Params, name: str, frame: pl.DataFrame) -> None:

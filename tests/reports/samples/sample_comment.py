@@ -32,6 +32,7 @@ def change(model: str, label: str, verdict: Verdict = "worse", *, primary: bool 
         difference=-0.05,
         ci_low=-0.06,
         ci_high=-0.04,
+        level=0.95,
         relative=-0.2,
         n_users=1200,
         n_nonzero=190,

@@ -36,17 +36,16 @@ def test_the_heat_map_has_a_number_and_ranks_a_cell(study: concord.Study) -> Non
     assert len(heatmap_charts(study, LABEL, narrow=True)) == 3  # 4 + 4 + 1
 
 
-def test_an_interval_without_0_says_why_its_verdict_is_undecided(study: concord.Study) -> None:
-    pair = replace(study.pairs[0], verdict="undecided", ci_low=0.01, ci_high=0.2)
-    undecided = replace(study, pairs=(pair, *study.pairs[1:]))
+def test_a_mean_without_an_interval_says_why(study: concord.Study) -> None:
+    pair = replace(study.pairs[0], verdict="no_interval", ci_low=None, ci_high=None)
+    pair = replace(pair, reason="equal_differences")
+    changed = replace(study, pairs=(pair, *study.pairs[1:]))
+    reason = "equal differences show no spread"
 
-    assert text.undecided_reason(undecided, pair) == "after correction for 3 pairs"
-    assert text.undecided_reason(undecided, replace(pair, ci_low=-0.01)) == ""
-    assert text.undecided_reason(undecided, replace(pair, verdict="better")) == ""
-    assert "after correction for 3 pairs" in _texts(forest_chart(undecided, LABEL, narrow=False))
-    assert (
-        undecided.to_html().count('<span class="beside">after correction for 3 pairs</span>') == 1
-    )
+    assert text.reason_text(pair) == reason
+    assert text.reason_text(study.pairs[0]) == ""
+    assert reason in _texts(forest_chart(changed, LABEL, narrow=False))
+    assert f'<span class="beside">{reason}</span>' in changed.to_html()
 
 
 def test_the_headline_says_whether_the_lead_is_significant(study: concord.Study) -> None:
@@ -54,12 +53,15 @@ def test_the_headline_says_whether_the_lead_is_significant(study: concord.Study)
     best = "c has the best nDCG@10 on"
     few = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(3)})
 
-    assert text.headline(study, answer) == f"{best} 5 of 9 data sets; its lead is not significant"
+    assert (
+        text.headline(study, answer)
+        == f"{best} 5 of 9 data sets; its lead is not shown over all of them"
+    )
     assert text.headline(study, replace(answer, certainty="sure")) == (
-        f"{best} 5 of 9 data sets, significantly ahead of every other model"
+        f"{best} 5 of 9 data sets, and is ahead of every other model over all of them"
     )
     assert text.headline(few, replace(few.answers[0], certainty="too_few_datasets")) == (
-        f"{best} 3 of 3 data sets, too few for a test"
+        f"{best} 3 of 3 data sets, too few for an interval"
     )
     same = replace(answer, certainty="same_truth")
     assert (
@@ -75,7 +77,7 @@ def test_the_forest_has_a_line_a_data_set_and_the_mean(study: concord.Study) -> 
     texts = _texts(forest_chart(study, LABEL, narrow=False))
 
     assert texts.count("d4") == 2  # of a and of c
-    assert texts.count("all data sets") == 2
+    assert texts.count("over 9 of 9") == 2
     assert any(text.endswith(" better") for text in texts)
 
 

@@ -1,0 +1,227 @@
+"""`concord.study`: every data set counts; what is left out is named, and there is no verdict."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import concord
+from concord.reports.study import text
+from tests.metrics_core.analyses.study.study_data import comparison_of
+from tests.metrics_core.defined import defined
+
+Values = Mapping[str, np.ndarray]
+
+
+def compared(values: Values, **settings: Any) -> concord.Comparison:
+    """Return a comparison of the users' values of a metric m; the first model is the baseline."""
+    tables = {model: {"m": dict(enumerate(each.tolist()))} for model, each in values.items()}
+    return concord.compare_values(tables, baseline=next(iter(values)), resamples=99, **settings)
+
+
+def of_differences(*differences: float, base: float = 0.3) -> dict[str, concord.Comparison]:
+    """Return a data set for each difference of a to the baseline."""
+    return {
+        f"d{i}": comparison_of({"base": base, "a": base + y}, i) for i, y in enumerate(differences)
+    }
+
+
+def _only_pair(study: concord.Study) -> Any:
+    (pair,) = study.pairs
+    return pair
+
+
+def test_data_sets_without_an_interval_count() -> None:
+    """On three of six data sets, 45 of 50 users have equal values and five lose everything."""
+    comparisons = {}
+    for d in range(6):
+        rng = np.random.default_rng(d)
+        old = rng.random(50) * 0.1 + 0.5
+        new = old + 0.01 + rng.normal(0, 0.004, 50)
+        if d >= 3:
+            new = np.where(np.arange(50) < 5, 0.0, old)
+        comparisons[f"d{d}"] = compared({"old": old, "new": new})
+
+    study = concord.study(comparisons)
+    pair = _only_pair(study)
+
+    each = [defined(c.pairs[0].difference) for c in comparisons.values()]
+    assert pair.n_datasets == 6
+    assert pair.difference == pytest.approx(np.mean(each))
+    assert pair.difference == pytest.approx(-0.0225, abs=0.001)
+    half = 2.570582 * np.std(each, ddof=1) / math.sqrt(6)  # t with 5 df
+    assert (pair.ci_low, pair.ci_high) == pytest.approx(
+        (pair.difference - half, pair.difference + half), rel=1e-6
+    )
+    assert pair.verdict == "undecided"
+    assert not study.answers[0].is_sure
+    assert "6 of 6" in study.summary
+
+
+def test_identical_lists_on_most_data_sets_give_no_certainty() -> None:
+    comparisons = {}
+    for d in range(10):
+        rng = np.random.default_rng(d)
+        old = rng.random(300) * 0.5
+        new = old + (0.05 + rng.normal(0, 0.05, 300) if d < 3 else 0)
+        comparisons[f"d{d}"] = compared({"old": old, "new": new})
+
+    study = concord.study(comparisons, min_effect=0.03)
+    pair = _only_pair(study)
+
+    assert pair.n_datasets == 10
+    assert pair.difference == pytest.approx(0.015, abs=0.001)
+    assert defined(pair.ci_low) < 0
+    assert pair.verdict == "undecided"
+    assert study.answers[0].certainty == "undecided"
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_two_or_three_data_sets_have_no_verdict(count: int) -> None:
+    study = concord.study(of_differences(*[0.10, 0.11, 0.12][:count]))
+    pair = _only_pair(study)
+
+    assert pair.difference == pytest.approx([0.105, 0.11][count - 2])
+    assert (pair.ci_low, pair.verdict, pair.reason) == (None, "no_interval", "few_datasets")
+    assert study.answers[0].certainty == "too_few_datasets"
+    assert f"Unknown: an interval over data sets needs at least 4; there are {count}." in str(study)
+
+
+def test_what_is_left_out_is_named_and_there_is_no_verdict() -> None:
+    rng = np.random.default_rng(1)
+    comparisons = {}
+    for d in range(5):
+        old = rng.random(40)
+        new = old + 0.1 + rng.normal(0, 0.01, 40)
+        missing = np.full(40, np.nan) if d == 2 else old + 0.02
+        comparisons[f"d{d}"] = compared({"old": old, "new": new, "part": missing})
+
+    study = concord.study(comparisons)
+
+    of = {(pair.a, pair.b): pair for pair in study.pairs}
+    assert of["new", "old"].verdict == "better"
+    for names in (("part", "old"), ("new", "part")):
+        pair = of[names]
+        assert (pair.n_datasets, pair.ci_low, pair.p) == (4, None, None)
+        assert (pair.verdict, pair.reason) == ("no_interval", "left_out")
+    assert {(o.a, o.b, o.dataset, o.reason) for o in study.left_out} == {
+        ("part", "old", "d2", "no_value"),
+        ("new", "part", "d2", "no_value"),
+    }
+    assert not study.answers[0].is_sure
+    note = "Left out of mean differences of m, which have no verdict: d2 (part has no value)."
+    assert note in [*text.notes(study)]
+    page = study.to_html()
+    for words in ("4 of 5", "left out: d2 (part has no value)"):
+        assert words in study.summary
+        assert words in page
+    assert json.loads(json.dumps(study.to_dict()))["left_out"][0]["dataset"] == "d2"
+
+
+def test_models_that_lack_most_lists_are_left_out() -> None:
+    comparisons = of_differences(0.1, 0.11, 0.12, 0.13, 0.14)
+    pairs = tuple(replace(p, verdict="not_comparable") for p in comparisons["d1"].pairs)
+    comparisons["d1"] = replace(comparisons["d1"], pairs=pairs)
+
+    study = concord.study(comparisons)
+
+    assert _only_pair(study).reason == "left_out"
+    assert [(each.dataset, each.reason) for each in study.left_out] == [("d1", "not_comparable")]
+    assert "4 of 5; left out: d1 (a or base lacks the lists of most users)" in study.summary
+
+
+def test_a_pair_that_was_not_compared_is_the_difference_of_the_means() -> None:
+    """With many models, a comparison has no pairs among those behind."""
+    means = {"base": 0.1, "a": 0.2}
+    full = {f"d{i}": comparison_of(means | {"c": 0.3 + i / 100}, i) for i in range(4)}
+    few = {
+        name: replace(each, pairs=tuple(p for p in each.pairs if p.vs_baseline))
+        for name, each in full.items()
+    }
+
+    a, b = (concord.study(each).pairs[-1] for each in (full, few))
+
+    assert (a.a, a.b, b.n_datasets) == ("a", "c", 4)
+    assert (b.difference, b.ci_low) == pytest.approx((a.difference, a.ci_low))
+    scores = [*few["d2"].scores]
+    scores[1] = replace(scores[1], n_users=59)
+    study = concord.study(few | {"d2": replace(few["d2"], scores=tuple(scores))})
+    assert [(each.dataset, each.reason) for each in study.left_out] == [("d2", "not_compared")]
+
+
+@pytest.mark.parametrize("base", [0.1, 0.3])
+def test_equal_differences_claim_nothing(base: float) -> None:
+    study = concord.study(of_differences(0.03, 0.03, 0.03, 0.03, 0.03, base=base))
+    pair = _only_pair(study)
+
+    assert pair.difference == pytest.approx(0.03)
+    assert (pair.ci_low, pair.p, pair.verdict) == (None, None, "no_interval")
+    assert pair.reason == "equal_differences"
+    assert study.answers[0].certainty == "undecided"
+
+
+def test_identical_models_have_no_verdict_over_data_sets() -> None:
+    values = np.random.default_rng(1).random(40)
+    comparisons = {f"d{i}": compared({"old": values, "new": values}) for i in range(4)}
+
+    pair = _only_pair(concord.study(comparisons))
+
+    assert (pair.difference, pair.verdict, pair.reason) == (0, "no_interval", "equal_differences")
+
+
+def test_families_share_the_level_and_the_verdict_is_what_the_interval_says() -> None:
+    comparisons = {
+        f"d{i}": comparison_of({"base": 0.1, "a": 0.2 + i / 100, "b": 0.19, "c": 0.3 - i / 50}, i)
+        for i in range(5)
+    }
+
+    study = concord.study(comparisons)
+
+    assert [round(pair.level, 4) for pair in study.pairs] == [round(1 - 0.05 / 3, 4)] * 6
+    three = concord.study(comparisons, models=["base", "a", "b"])
+    assert [round(pair.level, 3) for pair in three.pairs] == [0.975, 0.975, 0.95]
+    first = three.pairs[0]
+    each = [0.1 + i / 100 for i in range(5)]
+    half = 3.495406 * np.std(each, ddof=1) / math.sqrt(5)  # 0.9875 quantile of t with 4 df
+    assert defined(first.ci_high) - defined(first.difference) == pytest.approx(half, rel=1e-6)
+
+
+def test_a_percent_is_compared_with_the_interval_of_the_ratio() -> None:
+    """Fieller's interval, found as the roots of a search over ratios."""
+    bases, gains = (0.30, 0.32, 0.29, 0.35, 0.31), (0.030, 0.040, 0.020, 0.045, 0.030)
+    comparisons = {
+        f"d{i}": comparison_of({"base": b, "a": b + y}, i)
+        for i, (b, y) in enumerate(zip(bases, gains, strict=True))
+    }
+    study = concord.study(comparisons, min_effect="5%")
+    pair = _only_pair(study)
+
+    mean = float(np.mean(bases))
+    assert study.min_effect["nDCG@10"] == pytest.approx(0.05 * mean)
+    for end in (defined(pair.ci_low), defined(pair.ci_high)):
+        rest = np.array(gains) - end / mean * np.array(bases)  # significant at the ends, exactly
+        t = abs(rest.mean()) / (rest.std(ddof=1) / math.sqrt(5))
+        assert t == pytest.approx(2.776445, rel=1e-6)
+    assert pair.verdict == "better"
+    assert _only_pair(concord.study(comparisons, min_effect="9%")).verdict == (
+        "better_below_threshold"
+    )
+
+
+def test_a_share_of_a_mean_that_may_be_0_decides_nothing() -> None:
+    points = ((0.01, 0.11), (0.02, 0.11), (0.6, 0.7), (0.01, 0.11))
+    comparisons = {
+        f"d{i}": comparison_of({"base": base, "a": a}, i) for i, (base, a) in enumerate(points)
+    }
+
+    study = concord.study(comparisons, min_effect="5%")
+    pair = _only_pair(study)
+
+    assert (pair.verdict, pair.ci_low) == ("undecided", None)
+    assert pair.reason == "baseline_near_zero"
+    assert "a share of a mean that may be 0" in study.summary
+    assert _only_pair(concord.study(comparisons, min_effect=0.01)).verdict == "better"
