@@ -26,7 +26,7 @@ def concord(
     import polars as pl
 
     from concord.metrics_core.conventions.presets import preset
-    from concord.metrics_core.evaluation.accumulator import definition_mean
+    from concord.metrics_core.evaluation.accumulator import summarise_definition
     from concord.metrics_core.evaluation.evaluate_model import Executor, execute_in_memory
     from concord.metrics_core.evaluation.model_result import EvaluationData
     from concord.metrics_core.evaluation.panel import panel
@@ -56,7 +56,7 @@ def concord(
             for label in task.labels
         }
         for definition in definitions:
-            definition_mean(parts, definition)
+            summarise_definition(parts, definition)
         return means["nDCG@10"].mean
 
     return work

@@ -194,4 +194,5 @@ def find_winners(config: ComparisonConfig, tests: Sequence[PairTest]) -> Iterato
         errors = np.array([test.paired.standard_error for test in candidates])
         covariance = correlations(deviations) * np.outer(errors, errors)
         corrected = shrunk_best(np.array(gains), covariance, best)
-        yield Winner(str(label), candidates[best].a, len(gains), gains[best], corrected)
+        model, n = candidates[best].a, len(gains)
+        yield Winner(str(label), model, n, n_models, gains[best], corrected)

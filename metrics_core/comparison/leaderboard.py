@@ -113,11 +113,12 @@ def compute_best_shares(inputs: ComparisonInput) -> Iterator[BestShare]:
         columns[np.isnan(columns).any(axis=1)] = np.nan  # else a model could lead by easy users
         if (clusters := aligned.clusters_for(label, config.conventions)) is not None:
             columns = np.column_stack([clusters.scores(column) for column in columns.T])
+        n_users = int(np.count_nonzero(~np.isnan(columns[:, 0])))
         means = weighted_means(columns, resamples=config.resamples, seed=config.seed)
         shares = best_shares(means, higher_is_better=label.metric.higher_is_better)
         known = dict(zip(models, shares.tolist(), strict=True))
         for model in aligned.tables:
-            yield BestShare(str(label), model, known.get(model), config.resamples)
+            yield BestShare(str(label), model, known.get(model), config.resamples, n_users)
 
 
 def _columns(aligned: AlignedValues, models: Sequence[str], label: Label, undefined: str) -> Floats:

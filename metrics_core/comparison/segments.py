@@ -106,6 +106,7 @@ def _build_cell(
     without_list: Mapping[str, Bools],
 ) -> SegmentCell:
     low, high = test.column.interval(config.confidence)
+    n_users = test.column.n_defined
     group_values, paired = test.group_values, test.paired
     is_tested = test.model != config.baseline
     pair = overall.get((group_values.text, test.model))
@@ -121,7 +122,7 @@ def _build_cell(
         mean=test.column.mean,
         ci_low=low,
         ci_high=high,
-        n_users=test.column.n_defined,
+        n_users=n_users,
         difference=paired.difference,
         diff_low=interval[0],
         diff_high=interval[1],
@@ -140,6 +141,7 @@ def _build_cell(
         is_reversed=has_other_sign and (interval[0] > 0 or interval[1] < 0),
         n_without_list=group_values.count_users(test.segment, without_list.get(test.model, False))
         or None,
+        n_with_both=paired.n_users if is_tested and paired.n_users != n_users else None,
     )
 
 
@@ -206,7 +208,8 @@ def _resampled_gaps(
         gap_samples = samples[:, 0] - samples[:, 1]
         ratio = means[low] / means[high] if means[high] > 0 else None
         ends = percentile_interval(gap_samples, config.confidence)
-        gap = Gap(group_values.text, model, low, high, means[high] - means[low], *ends, ratio=ratio)
+        names, size = (group_values.text, model, low, high), means[high] - means[low]
+        gap = Gap(*names, size, *ends, len(means), ratio=ratio)
         gaps[model] = gap, gap_samples
     return gaps
 

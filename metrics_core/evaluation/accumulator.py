@@ -235,14 +235,14 @@ class EvaluationAccumulator:
         }
 
 
-def definition_mean(frames: Sequence[pl.DataFrame], definition: Definition) -> float:
-    """Return the mean of a definition over the values of all partitions."""
+def summarise_definition(frames: Sequence[pl.DataFrame], definition: Definition) -> Summary:
+    """Return the summary of a definition over the values of all partitions."""
     prefixes = (f"#{definition.column}#", MEAN_WEIGHT)
     columns = [name for name in frames[0].columns if name.startswith(prefixes)]
     values = pl.concat([frame.select("user", definition.column, *columns) for frame in frames])
     return summarise_column(
         values, definition.column, definition.label, definition.conventions, confidence=CONFIDENCE
-    ).mean
+    )
 
 
 def summarise_column(

@@ -19,6 +19,7 @@ from concord.metrics_core.evaluation.panel import Definition, changed_convention
 from concord.metrics_core.evaluation.printed_number import PrintedNumber
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison_parts import value_text
+from concord.metrics_core.results.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class ConventionMatch:
     ----------
     means : dict
         Mean of each metric.
+    n_units : dict
+        Number of users, or requests, of each mean.
     presets : tuple of str
         Presets that define the metrics so; may be empty.
     changes : dict
@@ -53,6 +56,7 @@ class ConventionMatch:
     """
 
     means: Mapping[str, float]
+    n_units: Mapping[str, int]
     presets: tuple[str, ...]
     changes: Mapping[str, Any]
     matches: bool
@@ -85,7 +89,7 @@ def refuse_other_tables(conventions: Conventions, feature: str) -> None:
         raise refuse("conventions.propensity", problem, fix)
 
 
-_Means = Mapping[Content, float]
+_Summaries = Mapping[Content, Summary]
 
 
 @dataclass
@@ -113,30 +117,35 @@ class DefinitionSearch:
         space = DefinitionSpace(self.labels, self.conventions, self.models)
         self.rounds = space.rounds()
 
-    def candidates(self, sets: Sequence[DefinitionSet], means: Sequence[_Means]) -> list[Candidate]:
+    def candidates(
+        self, sets: Sequence[DefinitionSet], summaries: Sequence[_Summaries]
+    ) -> list[Candidate]:
         """Return the definitions with the means of each model, but those that change nothing."""
         candidates = [
             tuple(
                 self._match(each, of_model, numbers)
-                for of_model, numbers in zip(means, self.numbers, strict=True)
+                for of_model, numbers in zip(summaries, self.numbers, strict=True)
             )
             for each in sets
         ]
         return _without_idle_null(candidates)
 
     def _match(
-        self, each: DefinitionSet, means: _Means, numbers: Sequence[PrintedNumber]
+        self, each: DefinitionSet, summaries: _Summaries, numbers: Sequence[PrintedNumber]
     ) -> ConventionMatch:
         """Return a set with the means of a model, and whether they are printed as the numbers."""
         own = {
-            str(definition.label): means[content]
+            str(definition.label): summaries[content]
             for content, definition in zip(each.content, each.definitions, strict=True)
         }
-        pairs = [*zip(numbers, own.values(), strict=True)]
+        means = {label: summary.mean for label, summary in own.items()}
+        n_units = {label: x.n_requests or x.n_users for label, x in own.items()}
+        pairs = [*zip(numbers, means.values(), strict=True)]
         is_match = all(number.matches(mean) for number, mean in pairs)
         is_cut = is_match and any(number.is_truncated(mean) for number, mean in pairs)
         changes = _changes(each, self.conventions)
-        return ConventionMatch(own, each.presets, changes, is_match, is_cut, each.presets_with_null)
+        names = each.presets, each.presets_with_null
+        return ConventionMatch(means, n_units, names[0], changes, is_match, is_cut, names[1])
 
 
 def next_candidates(searches: Sequence[DefinitionSearch]) -> list[list[Candidate]]:
@@ -152,12 +161,12 @@ def next_candidates(searches: Sequence[DefinitionSearch]) -> list[list[Candidate
         for model in search.models:
             for each in sets:
                 definitions[id(model)] |= zip(each.content, each.definitions, strict=True)
-    means = {
-        id(model): model.means(search.conventions, definitions[id(model)])
+    summaries = {
+        id(model): model.summaries(search.conventions, definitions[id(model)])
         for model, search in models.values()
     }
     return [
-        search.candidates(sets, [means[id(model)] for model in search.models])
+        search.candidates(sets, [summaries[id(model)] for model in search.models])
         for search, sets in zip(searches, rounds, strict=True)
     ]
 

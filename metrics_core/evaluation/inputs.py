@@ -42,7 +42,7 @@ from concord.metrics_core.errors import (
     raise_problems,
     refuse,
 )
-from concord.metrics_core.evaluation.accumulator import definition_mean
+from concord.metrics_core.evaluation.accumulator import summarise_definition
 from concord.metrics_core.evaluation.item_lists import number_items
 from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
@@ -52,9 +52,11 @@ from concord.metrics_core.evaluation.side_data import (
     refuse_missing,
     with_item_columns,
 )
+from concord.metrics_core.results.summary import Summary
 
 Key = TypeVar("Key")
 BATCH_SIZE = 64  # definitions that are computed in one pass
+_REFUSED = Summary(math.nan, math.nan, math.nan, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -135,30 +137,36 @@ class LoadedInputs:
         query = "SELECT DISTINCT grade FROM truth WHERE grade > 0 ORDER BY grade"
         return [grade for (grade,) in self.connection.execute(query).fetchall()]
 
-    def means(
-        self, conventions: Conventions, definitions: Mapping[Key, Definition]
-    ) -> dict[Key, float]:
-        """Return the mean of each definition on the lists, which each ranks in its own way.
+    @cached_property
+    def n_units(self) -> int:
+        """Number of users, or requests, of the ground truth."""
+        (n,) = only_row(self.connection, "SELECT count(DISTINCT user) FROM truth")
+        return int(n)
 
-        It is NaN if the definition, and not the given conventions, rejects a user.
+    def summaries(
+        self, conventions: Conventions, definitions: Mapping[Key, Definition]
+    ) -> dict[Key, Summary]:
+        """Return the summary of each definition on the lists, which each ranks in its own way.
+
+        Its mean is NaN if the definition, and not the given conventions, rejects a user.
         """
         numbered = [replace(each, number=n) for n, each in enumerate(definitions.values())]
         groups: dict[Ranking, list[Definition]] = {}
         for each in numbered:
             groups.setdefault(each.conventions.ranking, []).append(each)
-        means: dict[int, float] = {}
+        summaries: dict[int, Summary] = {}
         for ranking, group in groups.items():
             self.rank([ranking])
             ranked = replace(conventions, overrides={}, **ranking._asdict())
             for start in range(0, len(group), BATCH_SIZE):
                 batch = group[start : start + BATCH_SIZE]
-                means |= self._batch_means(ranked, batch)
-        return {key: means[n] for n, key in enumerate(definitions)}
+                summaries |= self._summarise_batch(ranked, batch)
+        return {key: summaries[n] for n, key in enumerate(definitions)}
 
-    def _batch_means(
+    def _summarise_batch(
         self, conventions: Conventions, definitions: Sequence[Definition]
-    ) -> dict[int, float]:
-        """Return the mean of definitions with the given ranking, by their numbers."""
+    ) -> dict[int, Summary]:
+        """Return the summary of definitions with the given ranking, by their numbers."""
         task = self.with_items(Task((), conventions, definitions=definitions))
         try:
             part = evaluate_partition(self.connection, task)
@@ -168,8 +176,8 @@ class LoadedInputs:
             if refusing.conventions == refusing.label.conventions(conventions):
                 raise
             others = [each for each in definitions if each is not refusing]
-            return {refusing.number: math.nan, **self._batch_means(conventions, others)}
-        return {each.number: definition_mean([part.values], each) for each in definitions}
+            return {refusing.number: _REFUSED, **self._summarise_batch(conventions, others)}
+        return {each.number: summarise_definition([part.values], each) for each in definitions}
 
     def keep_user(self, user: Any) -> None:
         """Remove all other users; ids are compared as text."""

@@ -315,6 +315,9 @@ class Winner(FiniteNumbers):
     ----------
     n_models : int
         The models that it was chosen from, all compared with the baseline.
+    n_compared : int
+        All models that are compared with the baseline. Those without a standard error of their
+        difference, such as copies of the baseline, are left out of `n_models`.
     difference : float or None
         Observed difference to the baseline.
     corrected : float or None
@@ -324,6 +327,7 @@ class Winner(FiniteNumbers):
     label: str
     model: str
     n_models: int
+    n_compared: int
     difference: float | None
     corrected: float | None
 
@@ -338,12 +342,15 @@ class BestShare(FiniteNumbers):
     ----------
     probability : float or None
         The share; None for a model that is not compared.
+    n_users : int
+        Users with a value of every compared model; the others are left out.
     """
 
     label: str
     model: str
     probability: float | None
     resamples: int
+    n_users: int
 
 
 @dataclass(frozen=True)
@@ -397,6 +404,8 @@ class SegmentCell(FiniteNumbers):
         True if the difference is significant and has another sign than over all users.
     n_without_list : int or None
         Users of the group for whom the model has no list; None if it has one for each of them.
+    n_with_both : int or None
+        Users of the difference, who have a value of both models; None if these are `n_users`.
     """
 
     label: str
@@ -415,6 +424,7 @@ class SegmentCell(FiniteNumbers):
     verdict: Verdict | None
     is_reversed: bool
     n_without_list: int | None = field(default=None, metadata=OMIT_IF_NONE)
+    n_with_both: int | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @dataclass(frozen=True)
@@ -425,6 +435,8 @@ class Gap(FiniteNumbers):
 
     Attributes
     ----------
+    n_segments : int
+        Groups with enough users with a value of the model; the others are left out.
     ratio : float or None
         Smallest mean / largest mean, if gaps are compared.
     difference, diff_low, diff_high, p, p_adjusted : float or None
@@ -439,6 +451,7 @@ class Gap(FiniteNumbers):
     gap: float
     ci_low: float
     ci_high: float
+    n_segments: int
     ratio: float | None = field(default=None, metadata=OMIT_IF_NONE)
     difference: float | None = field(default=None, metadata=OMIT_IF_NONE)
     diff_low: float | None = field(default=None, metadata=OMIT_IF_NONE)

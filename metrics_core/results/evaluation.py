@@ -98,11 +98,12 @@ class Evaluation(BaseResult):
         return self.values.mean(label)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return conventions, summaries and warnings as plain Python values; NaN becomes None."""
+        """Return conventions, counts, summaries and warnings as plain Python values; NaN becomes None."""
         content: dict[str, Any] = to_plain(
             {
                 "conventions": self.conventions.as_dict(),
                 "fingerprint": self.conventions.fingerprint,
+                "n_users": self.n_users,
                 "metrics": {label: each.numbers for label, each in self.summaries.items()},
                 "warnings": self.warnings,
             }

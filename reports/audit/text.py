@@ -292,7 +292,8 @@ def _effect_sentence(
         users = format_count(n_users, "user")
         return f"{affected} {users} are affected, too many to compare the means without them"
     most = max(known, key=lambda each: abs(each.shift or 0.0))
-    without = f"without {n_users - n_left:,} of {format_count(n_users, 'user')},"
+    n_users = most.n_users
+    without = f"without {n_users - most.n_without:,} of {format_count(n_users, 'user')},"
     if not most.shift:
         return f"{without} no mean changes"
     means = f"from {number(most.mean, _DIGITS)} to {number(most.mean_without, _DIGITS)}"

@@ -125,6 +125,9 @@ def notes(cases: Cases) -> list[str]:
         who = cases.who if n > 1 else unit(cases)
         lists = f"a list from {cases.a} or {cases.b}"
         without = [f"The examples leave out {n:,} {who} without {lists}"]
+    if n := cases.n_without_value:
+        who = cases.who if n > 1 else unit(cases)
+        without.append(f"{n:,} {who} without a value from {cases.a} or {cases.b} are left out")
     return filters + without + (["; ".join(replicates)] if replicates else [])
 
 

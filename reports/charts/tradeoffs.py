@@ -38,13 +38,14 @@ def entries(comparison: Comparison) -> list[Tradeoff]:
 
 
 def sentence(comparison: Comparison, entry: Tradeoff) -> str:
-    """Return which models are dominated and by which, then those that are not shown to be."""
+    """Return which models are dominated and by which, not shown to be, and left out."""
     groups: dict[str, list[str]] = {}
     points = {point.model: point for point in entry.points}
     for model in filter(points.get, comparison.ranked):
         best = next(iter(points[model].dominated_by), None)
         groups.setdefault(f"Dominated by {best}" if best else _NOT_SHOWN, []).append(model)
     groups[_NOT_SHOWN] = groups.pop(_NOT_SHOWN, [])  # last
+    groups["Left out, without a mean"] = [x for x in comparison.ranked if x not in points]
     return " ".join(
         f"{words}: {numbers.join_first(names, _MAX_NAMES)}."
         for words, names in groups.items()

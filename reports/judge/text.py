@@ -23,7 +23,13 @@ def describe(judging: Judging) -> Iterator[Block]:
     for label in dict.fromkeys(each.label for each in judging.scores):
         yield ""
         yield Heading(label)
-        yield _score_table([each for each in judging.scores if each.label == label])
+        scores = [each for each in judging.scores if each.label == label]
+        yield _score_table(scores)
+        if scores[0].n_users < judging.n_users:
+            yield (
+                f"now: over {scores[0].n_users:,} of {format_count(judging.n_users, 'user')}; the "
+                "others have no relevant item so far."
+            )
         if pairs := [each for each in judging.differences if each.label == label]:
             header = ["difference", "now", "lowest", "highest", "once all are judged"]
             yield TextTable(header, [_difference_row(each) for each in pairs])

@@ -54,8 +54,16 @@ def _title(differences: Sequence[PlannedDifference]) -> str:
     first = differences[0]
     if first.label is None:
         return ""
-    users = "" if _users_differ(differences) else f", {format_count(first.n_users, 'user')}"
+    users = (
+        "" if _users_differ(differences) else f", {_of_all(first)} user{'s' * (first.n_users != 1)}"
+    )
     return f"{first.label} against {first.baseline}{users}"
+
+
+def _of_all(difference: PlannedDifference) -> str:
+    """Return `80`, or `76 of 80` if some users have no value of one of the models."""
+    n_users, n_total = difference.n_users, difference.n_total or 0
+    return f"{n_users:,} of {n_total:,}" if n_users < n_total else f"{n_users:,}"
 
 
 def _users_differ(differences: Sequence[PlannedDifference]) -> bool:
@@ -72,7 +80,7 @@ def _columns(differences: Sequence[PlannedDifference]) -> Iterator[tuple[str, li
 
     yield "model", [each.model or "" for each in differences]
     if first.label is None or _users_differ(differences):
-        yield "users", [f"{each.n_users:,}" for each in differences]
+        yield "users", [_of_all(each) for each in differences]
     yield "seeds", ["" if each.seeds is None else f"{each.seeds}" for each in differences]
     yield "sd", [_number(each.sd) for each in differences]
     smallest = [both(_number(e.smallest), _number(e.smallest_corrected)) for e in differences]

@@ -6,7 +6,7 @@ from concord.metrics_core.analyses.reconcile.result import Reconciliation
 from concord.metrics_core.evaluation.definition_search import ConventionMatch
 from concord.metrics_core.results.text_format import percent
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.text.numbers import setting
+from concord.reports.text.numbers import counted, setting
 from concord.reports.text.presets import with_null
 
 MAX_MATCHES = 12
@@ -26,7 +26,7 @@ def describe(result: Reconciliation) -> Iterator[Block]:
     values = [*result.values] if len(result.values) > 1 else ["value"]
     chance = ["by chance"] if matches else []
     header = [*values, *chance, "presets", "differs from the requested conventions"]
-    yield TextTable(tuple(header), [_row(each) for each in visible_matches])
+    yield TextTable(tuple(header), [_row(each, result.n_units) for each in visible_matches])
     if len(matches) > MAX_MATCHES:
         yield f"… {len(matches) - MAX_MATCHES} more"
     if matches:
@@ -39,9 +39,11 @@ def describe(result: Reconciliation) -> Iterator[Block]:
         )
 
 
-def _row(match: ConventionMatch) -> tuple[str, ...]:
+def _row(match: ConventionMatch, n_units: int) -> tuple[str, ...]:
     changes = "; ".join(f"{name}: {setting(value)}" for name, value in match.changes.items())
-    means = [f"{mean:.6g}" for mean in match.means.values()]
+    means = [
+        f"{mean:.6g}{counted(match.n_units[label], n_units)}" for label, mean in match.means.items()
+    ]
     means[-1] += " (cut off, not rounded)" if match.is_cut else ""
     chance = [] if match.chance is None else [percent(match.chance)]
     presets = "; ".join([", ".join(match.presets), *with_null(match.presets_with_null)])

@@ -141,7 +141,8 @@ def _choice_of_best(comparison: Comparison, pair: Difference, digits: int) -> st
     corrected = numbers.signed(winner.corrected, digits)
     if lost <= 0 or corrected == numbers.signed(pair.difference, digits):
         return ""
-    return f"allowing for the choice of the best of {winner.n_models}: {corrected}"
+    of_all = "" if winner.n_models == winner.n_compared else f" of {winner.n_compared} models"
+    return f"allowing for the choice of the best of {winner.n_models}{of_all}: {corrected}"
 
 
 def top_models(comparison: Comparison, label: str) -> list[str]:

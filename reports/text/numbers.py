@@ -137,6 +137,11 @@ def count(value: int | None) -> str:
     return MISSING if value is None else f"{value:,}"
 
 
+def counted(n: int, total: int) -> str:
+    """Return ` (76 of 80 counted)`; empty if a mean leaves out no user."""
+    return f" ({n:,} of {total:,} counted)" if n < total else ""
+
+
 def p_value(p: float | None) -> str:
     """Return two significant digits of a p-value, or an upper bound if it is very small."""
     if p is None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, Metric, Score
+from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers
 from concord.reports.text.verdict_styles import VERDICTS
 
@@ -202,9 +203,19 @@ def best_shares(comparison: Comparison, label: str) -> dict[str, float]:
 
 def best_note(comparison: Comparison) -> str:
     """Return what the column `best in` holds; empty if no primary metric shows it."""
-    if not any(best_shares(comparison, label) for label in comparison.primary):
+    shown = [label for label in comparison.primary if best_shares(comparison, label)]
+    if not shown:
         return ""
-    return "“best in” is the share of resamples of the users in which the model has the best mean;"
+    users = join_names([*dict.fromkeys(resampled_users(comparison, x) for x in shown)], "or")
+    return f"“best in” is the share of resamples of {users} in which the model has the best mean;"
+
+
+def resampled_users(comparison: Comparison, label: str) -> str:
+    """Return `the users`, or `the 76 users with a value of every compared model`."""
+    n_users = next(row.n_users for row in comparison.best if row.label == label)
+    if {score.n_users for score in comparison.scores_of(label)} == {n_users}:
+        return "the users"
+    return f"the {n_users:,} users with a value of every compared model"
 
 
 def _is_ahead(comparison: Comparison, model: str, other: str, label: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from concord.metrics_core.analyses.verify.result import PublishedMean, Verification
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.text.numbers import setting
+from concord.reports.text.numbers import counted, setting
 from concord.reports.text.presets import with_null
 
 MAX_PRESETS = 5  # named in one cell or sentence
@@ -29,7 +29,8 @@ def describe(result: Verification) -> Iterator[Block]:
 
 
 def _row(value: PublishedMean) -> tuple[str, ...]:
-    numbers = (value.value, f"{value.mean:.6g}", f"{value.mean - value.published:+.2g}")
+    mean = f"{value.mean:.6g}{counted(value.n_units, value.n_truth)}"
+    numbers = (value.value, mean, f"{value.mean - value.published:+.2g}")
     return value.model, value.label, *numbers, _given_by(value)
 
 

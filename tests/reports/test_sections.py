@@ -83,7 +83,7 @@ def test_shares_of_resamples_are_shown_where_they_agree_with_the_intervals(
     values = {"new": {"loss": base}, "old": {"loss": better}}  # the lowest loss is the best
     comparison = concord.compare_values(values, baseline="old", higher_is_better={"loss": False})
     shares = {"new": share, "old": 1 - share}
-    rows = tuple(BestShare("loss", model, x, 1_000) for model, x in shares.items())
+    rows = tuple(BestShare("loss", model, x, 1_000, 60) for model, x in shares.items())
     comparison = replace(comparison, best=rows)
 
     text = f"{100 * share:.1f}\u00a0%"

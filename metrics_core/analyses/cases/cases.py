@@ -223,12 +223,14 @@ def analyze_errors(inputs: ComparisonInput, selection: ExampleSelection) -> Case
     values, segments = _pair_values(inputs), _segments(inputs)
     label, n_users = values.labels[0], len(values.users)
     lists = dict(zip(SIDES, inputs.models.values(), strict=True))
-    pool = ~np.isnan(values.gains)
+    pool = np.ones(n_users, dtype=np.bool_)
     if selection.segment is not None:
         pool &= _in_segment(inputs, segments, selection.segment)
     with open_tables(inputs, lists, label, config.main_cutoff) as tables:
         if selection.item is not None:
             pool &= _has_item(tables, selection.item, n_users)
+        without_value = pool & np.isnan(values.gains)
+        pool &= ~without_value
         if not pool.any():
             problem = f"no requested user has a value of {label} from both models"
             fix = "request another segment, item or metric"
@@ -279,6 +281,7 @@ def analyze_errors(inputs: ComparisonInput, selection: ExampleSelection) -> Case
         item_cases=item_differences,
         both_sides=selection.both_sides,
         n_without_list=int((pool & ~have_lists).sum()),
+        n_without_value=int(without_value.sum()),
         words=inputs.data.words,
     )
 

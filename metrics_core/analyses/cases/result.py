@@ -172,6 +172,8 @@ class Cases(PageResult):
         since only the lists of the example users were read.
     n_without_list : int
         Of `n_users`, users without a list from a or b; they are no examples.
+    n_without_value : int
+        Further users without a value from a or b; they are left out.
     words : dict or None
         The words that texts show for user, item and request; None if they show these.
 
@@ -206,6 +208,7 @@ class Cases(PageResult):
     item_cases: tuple[ItemDifference, ...]
     both_sides: bool = False
     n_without_list: int = 0
+    n_without_value: int = 0
     words: Mapping[str, str] | None = field(default=None, metadata=OMIT_IF_NONE)
 
     @property

@@ -244,6 +244,7 @@ def _read_queries(
 def _score_bounds(bounds: MeanBounds, results: Models) -> Iterator[ScoreBounds]:
     label, models = str(bounds.rule.label), list(results)
     means = [result.mean(label) for result in results.values()]
+    n_users = min(x.summary["metrics"][label]["n_users"] for x in results.values())
     judged, residual = bounds.judged, bounds.residual
     for number, contrast in enumerate(bounds.contrasts):
         model, versus = int(contrast.argmax()), int(contrast.argmin())
@@ -258,6 +259,7 @@ def _score_bounds(bounds: MeanBounds, results: Models) -> Iterator[ScoreBounds]:
             models[model],
             None if is_mean else models[versus],
             value,
+            n_users,
             low,
             high,
             bool(bounds.is_exact[number]),

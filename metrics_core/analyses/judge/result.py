@@ -22,6 +22,8 @@ class ScoreBounds:
         The model whose mean is subtracted; None for the mean of `model`.
     current : float or None
         Value if no unjudged item is relevant; None if no user has a relevant item.
+    n_users : int
+        Users of this value; users without a relevant item may be left out.
     low, high : float
         No judgements lead to a lower or a higher value.
     is_exact : bool
@@ -36,6 +38,7 @@ class ScoreBounds:
     model: str
     versus: str | None
     current: float | None
+    n_users: int
     low: float
     high: float
     is_exact: bool

@@ -70,6 +70,7 @@ def plan_difference(
     variance: VarianceComponents | None,
     n_users: int,
     n_nonzero: int | None = None,
+    n_total: int | None = None,
     seeds: int | None = None,
     *,
     label: str | None = None,
@@ -88,6 +89,8 @@ def plan_difference(
         Number of users.
     n_nonzero : int, optional
         Number of users who differ.
+    n_total : int, optional
+        Number of all users, also of those without a value of one of the models.
     seeds : int, optional
         Number of seeds of each model. By default the plan is for the given lists only.
     label, model, baseline : str, optional
@@ -133,6 +136,7 @@ def plan_difference(
         baseline=baseline,
         n_users=n_users,
         n_nonzero=n_nonzero,
+        n_total=n_total,
         sd=by_seeds.sd_users if by_seeds else variance.sd_one_seed if variance else None,
         sd_seeds=by_seeds.sd_seeds if by_seeds else None,
         sd_residual=by_seeds.sd_residual if by_seeds else None,
@@ -212,8 +216,8 @@ def from_comparison(
 
 def _observed_variance(
     comparison: Comparison, difference: Difference
-) -> tuple[VarianceComponents | None, int, int, int | None]:
-    """Return the variance and the numbers of users, of users who differ, and of seeds.
+) -> tuple[VarianceComponents | None, int, int, int, int | None]:
+    """Return the variance, and the numbers of users, users who differ, all users and seeds.
 
     With replicates, the plan is valid over new seeds, too.
     """
@@ -227,7 +231,8 @@ def _observed_variance(
         user_variance = variance.sd_users * variance.sd_users / n_users
         seed_variance = seeds * user_variance * replicated.share / (1 - replicated.share)
         variance = VarianceComponents(variance.sd_users, sd_seeds=math.sqrt(seed_variance))
-    return variance, n_users, difference.n_nonzero, seeds
+    n_total = max(score.n_users for score in comparison.scores_of(difference.label))
+    return variance, n_users, difference.n_nonzero, n_total, seeds
 
 
 def min_effect_of(comparison: Comparison, label: str) -> Effect:
@@ -301,6 +306,7 @@ def from_values(
                 variance_from_error(test.standard_error, test.n_users),
                 test.n_users,
                 test.n_nonzero,
+                aligned.user_ids.n_unique(),
                 label=label,
                 model=model,
                 baseline=baseline,

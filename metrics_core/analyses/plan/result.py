@@ -24,7 +24,9 @@ class PlannedDifference:
     label, model, baseline : str or None
         None in a plan from stated numbers.
     n_users, n_nonzero : int
-        Users, and users whose values differ.
+        Users with a value of both models, and users whose values differ.
+    n_total : int or None
+        All users: those without a value of one of the models are left out.
     sd : float or None
         Standard deviation of users' differences; None if too few users differ for an interval.
     sd_seeds, sd_residual, seeds : float, float, int or None
@@ -60,6 +62,7 @@ class PlannedDifference:
     baseline: str | None
     n_users: int
     n_nonzero: int | None
+    n_total: int | None
     sd: float | None
     sd_seeds: float | None
     sd_residual: float | None

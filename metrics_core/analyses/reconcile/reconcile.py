@@ -172,7 +172,7 @@ def search(
     ]
     nearest.sort(key=lambda each: distance(each, numbers))
     texts = {str(label): text for label, text in values.items()}
-    return Reconciliation(texts, (*matching, *nearest[:MAX_NEAREST]))
+    return Reconciliation(texts, (*matching, *nearest[:MAX_NEAREST]), inputs.n_units)
 
 
 def _with_chance(

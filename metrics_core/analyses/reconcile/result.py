@@ -21,6 +21,8 @@ class Reconciliation(BaseResult):
         The numbers as printed, by metric.
     definitions : tuple of ConventionMatch
         Those that match, then the nearest of those that do not.
+    n_units : int
+        Number of users, or requests, of the ground truth. A mean over fewer leaves some out.
 
     Examples
     --------
@@ -32,6 +34,7 @@ class Reconciliation(BaseResult):
 
     values: Mapping[str, str]
     definitions: tuple[ConventionMatch, ...]
+    n_units: int
 
     @property
     def matches(self) -> tuple[ConventionMatch, ...]:
@@ -45,6 +48,7 @@ class Reconciliation(BaseResult):
         schema: dict[str, Any] = {
             "metric": pl.String,
             "mean": pl.Float64,
+            "n_units": pl.Int64,
             "matches": pl.Boolean,
             "is_cut": pl.Boolean,
             "chance": pl.Float64,
@@ -54,6 +58,7 @@ class Reconciliation(BaseResult):
             (
                 metric,
                 mean,
+                each.n_units[metric],
                 each.matches,
                 each.is_cut,
                 each.chance,

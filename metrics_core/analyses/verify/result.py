@@ -25,6 +25,8 @@ class PublishedMean:
         Its value: 0.33 if `value` is "33%".
     mean : float
         The mean under the given conventions.
+    n_units, n_truth : int
+        Users, or requests, of this mean, and of the ground truth.
     agrees : bool
         True if `mean` is printed as `value`.
     is_cut : bool
@@ -51,6 +53,8 @@ class PublishedMean:
     value: str
     published: float
     mean: float
+    n_units: int
+    n_truth: int
     agrees: bool
     is_cut: bool
     definitions: tuple[ConventionMatch, ...]
@@ -125,15 +129,17 @@ class Verification(BaseResult):
         schema: dict[str, Any] = {
             **dict.fromkeys(("model", "metric", "value"), pl.String),
             **dict.fromkeys(("published", "mean"), pl.Float64),
+            **dict.fromkeys(("n_units", "n_truth"), pl.Int64),
             "agrees": pl.Boolean,
             **dict.fromkeys(("presets", "presets_with_null", "changes"), pl.List(pl.String)),
         }
         rows = []
         for each in self.values:
-            numbers = (each.value, each.published, each.mean, each.agrees)
+            means = (each.value, each.published, each.mean)
             definition: tuple[Any, ...] = (None, None, None)
             if each.definitions:
                 best = each.definitions[0]
                 definition = ([*best.presets], [*best.presets_with_null], best.change_texts)
-            rows.append((each.model, each.label, *numbers, *definition))
+            counts = each.n_units, each.n_truth, each.agrees
+            rows.append((each.model, each.label, *means, *counts, *definition))
         return pl.DataFrame(rows, schema=schema, orient="row")

@@ -308,6 +308,8 @@ class _LabelSearch:
             value=row.text,
             published=row.number.value,
             mean=given.mean,
+            n_units=given.n_units[str(row.label)],
+            n_truth=self.models[row.model].n_units,
             agrees=given.matches,
             is_cut=given.is_cut,
             definitions=tuple(each[index] for each in matching[:MAX_DEFINITIONS]),

@@ -6,7 +6,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.conventions.library_presets import SEARCH_PRESETS
 from concord.metrics_core.conventions.presets import defines, preset
-from concord.metrics_core.evaluation.accumulator import definition_mean
+from concord.metrics_core.evaluation.accumulator import summarise_definition
 from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import changed_conventions, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
@@ -54,7 +54,7 @@ def test_each_definition_gives_the_values_of_its_presets(label: str) -> None:
         for name in definition.presets:
             conventions = preset(name)
             result = cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=conventions)
-            assert definition_mean([part.values], definition) == result[label], name
+            assert summarise_definition([part.values], definition).mean == result[label], name
 
 
 def test_the_scale_of_the_grades_is_that_of_the_data() -> None:
