@@ -228,15 +228,13 @@ def true_differences() -> list[str]:
 
 
 NO_DIFFERENCE = [
-    "It holds to within the errors of the table for symmetric differences, also of rare hits, ties, "
-    "few users, missing users and",
-    "sessions. Limit: where many gain a little and few lose much, the rows of one candidate fail with "
-    "few users, and more candidates",
-    "fail more often, as each has a chance of its own.",
+    "It holds to within the errors of the table for symmetric differences: also rare hits, ties,",
+    "few users, missing users and sessions. Limit: where many gain a little and few lose much, one",
+    "candidate fails with few users, and more candidates fail more often, as each has a chance.",
 ]
 TRUE_DIFFERENCES = [
-    "With 50 users or more, coverage is 94% to within the errors of the table. Limit: skewed values of "
-    "20 users.",
+    "With 50 users or more, coverage is 94% to within the errors of the table. Limit: skewed",
+    "values of 20 users.",
 ]
 
 PARTS = (no_difference, true_differences)

@@ -34,8 +34,8 @@ TRAIN = pl.DataFrame(
     schema=["user", "item"],
     orient="row",
 )
-DROP = {"preset": "standard", "user_no_recs": "drop"}
-PROPAGATE = {"preset": "standard", "user_no_recs": "nan", "undefined": "propagate"}
+DROP: Any = {"preset": "standard", "user_no_recs": "drop"}
+PROPAGATE: Any = {"preset": "standard", "user_no_recs": "nan", "undefined": "propagate"}
 
 
 def _lists(share: float, n_users: int = 80) -> dict[str, list[str]]:

@@ -188,7 +188,8 @@ def find_winners(config: ComparisonConfig, tests: Sequence[PairTest]) -> Iterato
         sign = 1 if label.metric.higher_is_better else -1
         best = max(range(len(gains)), key=lambda i: sign * gains[i])
         highest = sign * gains[best]
-        if highest <= 0 or any(sign * test.paired.difference > highest for test in compared):
+        others = [test for test in compared if test is not candidates[best]]
+        if highest <= 0 or any(sign * test.paired.difference >= highest for test in others):
             continue
         deviations = [test.deviations for test in candidates if test.deviations is not None]
         errors = np.array([test.paired.standard_error for test in candidates])

@@ -131,7 +131,8 @@ def measure_gate_metrics(
 def _success(tested: _Tested, level: float) -> MeasuredDifference:
     interval, _ = tested.interval(0.0, math.nan, level)
     has_interval = tested.test.has_interval(level)
-    detectable = detectable_difference(tested.test, 1 - level) if has_interval else math.nan
+    is_open = has_interval and interval[0] <= 0 <= interval[1]
+    detectable = detectable_difference(tested.test, 1 - level) if is_open else math.nan
     return replace(with_interval(tested.measured, interval, level), detectable=or_none(detectable))
 
 

@@ -230,6 +230,8 @@ class _Measured:
         """Return the difference with its interval, and what it says."""
         pair, estimate = self.pair, self.estimate
         low, high = estimate.interval(level)
+        if self.over_users and pair.ci_low is None:
+            low = high = math.nan  # what users do not show, more variance does not either
         is_open = low <= 0 <= high
         verdict = pair.verdict if pair.ci_low is None else "no_interval"
         if not math.isnan(low):

@@ -98,7 +98,7 @@ class Evaluation(BaseResult):
         return self.values.mean(label)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return conventions, counts, summaries and warnings as plain Python values; NaN becomes None."""
+        """Return conventions, counts, summaries and warnings as plain values; NaN becomes None."""
         content: dict[str, Any] = to_plain(
             {
                 "conventions": self.conventions.as_dict(),

@@ -57,7 +57,7 @@ def chance_of_false_winner(comparisons: int, alpha: float) -> float:
     """Return 1 - (1 - alpha / 2)^m, a bound for the probability of a false winner.
 
     A false winner is a model that is called better although no model differs from the baseline.
-    A comparison finds any difference between equal models with probability at most alpha (Holm),
+    A comparison finds any difference between equal models with probability at most alpha,
     and half of these are in favour of a model.
 
     The bound holds for m comparisons with one baseline: their mean differences are positively

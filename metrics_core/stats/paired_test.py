@@ -9,7 +9,11 @@ import numpy as np
 
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
-from concord.metrics_core.results.limits import MIN_T_TEST_USERS, min_differing_for
+from concord.metrics_core.results.limits import (
+    MIN_DIFFERING_USERS,
+    MIN_T_TEST_USERS,
+    min_differing_for,
+)
 from concord.metrics_core.stats.clusters import Clusters, RatioEstimate
 from concord.metrics_core.stats.floating_point import (
     BLOCK_SIZE,
@@ -169,8 +173,8 @@ def paired_test(
     result = replace(result, error_a=a.standard_error, error_b=b.standard_error)
     if is_few or share_of is not None:
         diff = differences(a.values, b.values, scale)
-        if share_of is not None:
-            share_of = share_of.where(~np.isnan(diff))
+        share_of = None if share_of is None else share_of.where(~np.isnan(diff))
+        if share_of is not None and share_of.n_defined >= MIN_DIFFERING_USERS:
             covariance = _covariance(share_of.values - share_of.mean, diff - mean_difference)
             # users without the reference's value enter the difference alone
             covariance *= math.sqrt(_degrees(share_of.n_defined) / _degrees(n))
@@ -208,9 +212,10 @@ def _clustered_test(
     result = replace(result, error_a=of_a.standard_error, error_b=of_b.standard_error)
     if share_of is not None:
         base = clusters.ratio(np.where(missing, np.nan, share_of.values))
-        covariance = _covariance(base.jackknife_errors, ratio.jackknife_errors)
-        moments = base.value, base.standard_error, covariance
-        result = _with_reference(result, moments, sums, base.numerator)
+        if base.n == n:  # else errors of other users cannot be paired
+            covariance = _covariance(base.jackknife_errors, ratio.jackknife_errors)
+            moments = base.value, base.standard_error, covariance
+            result = _with_reference(result, moments, sums, base.numerator)
     if result.n_nonzero >= MIN_T_TEST_USERS:
         return result
     return _with_sign_flips(result, sums, ratio.denominator)

@@ -247,7 +247,7 @@ def changes(
     )
     n_models = len(previous.evaluations) + 1
     differences = decide_differences(
-        replace(config, tried=None), tests, reference=THEN, n_models=n_models
+        replace(config, tried=None, family="baseline"), tests, reference=THEN, n_models=n_models
     )
     return [Change.of(each) for each in differences]
 

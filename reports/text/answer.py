@@ -139,6 +139,9 @@ def _choice_of_best(comparison: Comparison, pair: Difference, digits: int) -> st
     sign = 1 if comparison.metric(pair.label).higher_is_better else -1
     lost = sign * ((pair.difference or 0.0) - winner.corrected)
     corrected = numbers.signed(winner.corrected, digits)
+    ends = pair.ci_low, pair.ci_high
+    if None in ends or not (ends[0] or 0.0) <= winner.corrected <= (ends[1] or 0.0):
+        return ""  # many equal models and one other: the estimate does not hold
     if lost <= 0 or corrected == numbers.signed(pair.difference, digits):
         return ""
     of_all = "" if winner.n_models == winner.n_compared else f" of {winner.n_compared} models"

@@ -232,7 +232,7 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     is_one = len(deciding) == 1
     return (
         f"With {'this difference' if is_one else 'these differences'}, {number} times the users "
-        f"would decide {'it' if is_one else 'all'} with a probability of 80{numbers.PERCENT}; "
+        f"would decide {'it' if is_one else 'each'} with a probability of 80{numbers.PERCENT}; "
         f"{ways}"
     )
 

@@ -95,12 +95,11 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
 
 
 def _success_reason(success: Success) -> str:
-    if success.p_adjusted is None:
-        return "no test"
-    if success.better:
-        return "the whole interval is a gain"
-    if (success.gain_high or 0.0) < 0:
-        return "the whole interval is a loss"
+    low, high = success.gain_low, success.gain_high
+    if low is None or high is None:
+        return "no test" if success.p_adjusted is None else "there is no interval"
+    if low > 0 or high < 0:
+        return f"the whole interval is a {'gain' if low > 0 else 'loss'}"
     if success.detectable is None:
         return "the interval contains 0"
     size = numbers.number(success.detectable, digits_of(success))

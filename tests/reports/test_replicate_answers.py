@@ -45,8 +45,8 @@ OPEN = SETTLED | {"ci_low": -0.02, "ci_high": 0.1, "n_reversed": 3, "chance": 0.
 def test_settled_difference_is_stated_with_interval_reversals_and_probability() -> None:
     assert _first(replicate_sample(), **SETTLED) == (
         "On nDCG@3, yes: als can be expected to stay ahead of ease. Over users and replicates, als "
-        "is 0.040 above ease (joint 95 % interval +0.020 to +0.060); the ranking changes in none of "
-        "12 pairs of replicates, and would change with a new replicate of each with probability "
+        "is 0.040 above ease (joint 95 % interval +0.020 to +0.060); the ranking changes in none "
+        "of 12 pairs of replicates, and would change with a new replicate of each with probability "
         "less than 0.1 %."
     )
 

@@ -70,9 +70,9 @@ def plan_difference(
     variance: VarianceComponents | None,
     n_users: int,
     n_nonzero: int | None = None,
-    n_total: int | None = None,
     seeds: int | None = None,
     *,
+    n_total: int | None = None,
     label: str | None = None,
     model: str | None = None,
     baseline: str | None = None,
@@ -208,6 +208,7 @@ def from_comparison(
                 family_alpha=1 - difference.level,
             ),
             *_observed_variance(comparison, difference),
+            n_total=max(score.n_users for score in comparison.scores_of(difference.label)),
             label=difference.label,
             model=difference.a,
             baseline=difference.b,
@@ -216,8 +217,8 @@ def from_comparison(
 
 def _observed_variance(
     comparison: Comparison, difference: Difference
-) -> tuple[VarianceComponents | None, int, int, int, int | None]:
-    """Return the variance, and the numbers of users, users who differ, all users and seeds.
+) -> tuple[VarianceComponents | None, int, int, int | None]:
+    """Return the variance, and the numbers of users, users who differ, and seeds.
 
     With replicates, the plan is valid over new seeds, too.
     """
@@ -231,8 +232,7 @@ def _observed_variance(
         user_variance = variance.sd_users * variance.sd_users / n_users
         seed_variance = seeds * user_variance * replicated.share / (1 - replicated.share)
         variance = VarianceComponents(variance.sd_users, sd_seeds=math.sqrt(seed_variance))
-    n_total = max(score.n_users for score in comparison.scores_of(difference.label))
-    return variance, n_users, difference.n_nonzero, n_total, seeds
+    return variance, n_users, difference.n_nonzero, seeds
 
 
 def min_effect_of(comparison: Comparison, label: str) -> Effect:
@@ -306,7 +306,7 @@ def from_values(
                 variance_from_error(test.standard_error, test.n_users),
                 test.n_users,
                 test.n_nonzero,
-                aligned.user_ids.n_unique(),
+                n_total=aligned.user_ids.n_unique(),
                 label=label,
                 model=model,
                 baseline=baseline,

@@ -77,7 +77,7 @@ def _outlook(
 def plan_success(
     decision: Decision, power: float, effects: Mapping[str, Effect]
 ) -> Iterator[PlannedSuccess]:
-    """Yield one plan per model and success metric, corrected by the strictest level of Holm.
+    """Yield one plan per model and success metric, each at the level α / m of m metrics.
 
     Parameters
     ----------

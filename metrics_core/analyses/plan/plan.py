@@ -57,8 +57,8 @@ def plan(
     """Return the minimum detectable effects, and the users and seeds that an effect needs.
 
     The rules are those of verdicts and gates: two-sided paired t intervals of users' differences,
-    with the strictest level of Holm's method, alpha / tests. A plan uses the observed variance
-    between users, but not the observed differences.
+    at the level of the family, which is alpha / tests without a comparison. A plan uses the
+    observed variance between users, but not the observed differences.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def plan(
     seeds : int, optional
         Number of seeds of each model, if `sd` is a `VarianceComponents`.
     tests : int, default=1
-        Number of comparisons in the family of Holm's method, with `sd` and `users`.
+        Number of comparisons in the family, with `sd` and `users`.
     effect : float or str, optional
         True difference to detect: a number, or a share of the baseline's mean such as "2%".
         Default: the minimum relevant difference of a comparison.

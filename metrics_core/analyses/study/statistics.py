@@ -54,7 +54,8 @@ def cells_of(
         ranks = average_ranks(means, higher_is_better=higher_is_better)
         pairs = [comparison.difference(a, b, label) for a, b in combinations(means, 2)]
         different = ordered_pairs(pairs, higher_is_better=higher_is_better)
-        intervals = rank_intervals([*means], different)
+        joint = label in comparison.primary  # other intervals do not hold together
+        intervals = rank_intervals([*means], different) if joint else {}
         for model, score in scores.items():
             pair = comparison.difference(model, baseline, label)
             low, high = intervals.get(model, (None, None))
@@ -243,7 +244,8 @@ class PairPooling:
         found = others if pair is None else [pair]
         if any(each is not None and each.verdict == "not_comparable" for each in found):
             return "not_comparable"
-        if pair is None and scores[0].n_users == scores[1].n_users:
+        complete = max(each.n_users for each in comparison.scores_of(self.label))
+        if pair is None and all(score.n_users == complete for score in scores):
             return difference(or_nan(means[0]), or_nan(means[1]))
         return "not_compared" if pair is None or pair.difference is None else pair.difference
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import fields, replace
 from typing import Any
 
@@ -147,7 +148,7 @@ def test_a_gate_is_planned_for_an_equal_model(comparison: cc.Comparison) -> None
     assert {key[2] for key in guardrails} == {None, "no", "se"}
     sentences = list(gate_sentences(plan))
     assert sentences[0].startswith("This gate passes a model that is just as good")
-    assert "users needed, 300 available" in sentences[0] or "60 available" in sentences[0]
+    assert re.search(r"\d users needed, (300|225|75) available", sentences[0])
     assert "Smallest gains that are a success with 80" in sentences[1]
     assert {each.tests for each in plan.success} == {2}
     gains = {(each.model, each.label): each for each in plan.success}
