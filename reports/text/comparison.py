@@ -118,6 +118,9 @@ def legend(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
     """Yield the meaning of the marks."""
     for mark, meaning in tables.legend(comparison, labels).items():
         yield f"{mark}: {meaning}"
+    if any(difference_interval(comparison, label).startswith("joint") for label in labels):
+        level = confidence(comparison)
+        yield f"joint: together, these intervals hold with {level} confidence"
     pairs = (pair for label in labels for pair in comparison.against_baseline(label))
     if any(numbers.can_show(pair, 0) for pair in pairs):
         yield "can show: the smallest true difference that these users show in 80\u00a0% of cases"
