@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers, tables
 from concord.reports.text.display_words import display_words
-from concord.reports.text.summary import confidence, mean_description
+from concord.reports.text.summary import difference_interval, mean_description
 from concord.reports.text.tables import MANY_MODELS, main_labels
 
 _MAX_COLUMNS = 8
@@ -140,7 +140,7 @@ def _caption(comparison: Comparison, labels: Sequence[str]) -> str:
         )
         sentences.append(
             f"{meaning} on {', '.join(shown)} ({_tests(comparison)}, "
-            f"joint {confidence(comparison)} intervals, {users})."
+            f"{difference_interval(comparison, shown[0])}s, {users})."
         )
     if comparison.has_lists:
         sentences.append(f"Conventions: {conventions.preset}, {conventions.fingerprint}.")

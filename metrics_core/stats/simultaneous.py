@@ -52,7 +52,7 @@ def joint_alpha(correlation: Floats, alpha: float) -> float:
 
     It is 2 (1 - Φ(c)), where c is the 1 - alpha quantile of max |Z_j| of normal Z with these
     correlations: from 65,536 seeded draws, rounded up to two decimals, and at most Bonferroni's.
-    One test has alpha itself.
+    One test has alpha itself, and copies of a test count once.
 
     Each test then uses its own distribution at this level (t with its own degrees of freedom).
     A multivariate t with one variance for all tests would be too narrow, because each difference
@@ -66,6 +66,7 @@ def joint_alpha(correlation: Floats, alpha: float) -> float:
     """
     from scipy.special import ndtr
 
+    correlation = _without_copies(correlation)
     m = len(correlation)
     if m <= 1:
         return alpha
@@ -81,6 +82,13 @@ def joint_alpha(correlation: Floats, alpha: float) -> float:
     shift = 10.0**_DECIMALS
     critical = math.ceil(float(np.partition(largest, rank)[rank]) * shift) / shift
     return min(max(2 * float(ndtr(-critical)), alpha / m), alpha)
+
+
+def _without_copies(correlation: Floats) -> Floats:
+    """Return the matrix without tests that equal an earlier one, which err only together."""
+    earlier = np.tril(np.abs(correlation) > 1 - _JITTER, k=-1)
+    kept = ~earlier.any(axis=1)
+    return correlation[np.ix_(kept, kept)]
 
 
 def _canonical(correlation: Floats) -> Floats:

@@ -91,7 +91,7 @@ def _difference(comparison: Comparison, model: str, label: str, *, details: bool
         numbers.signed(pair.difference, digits),
         numbers.signed_interval(pair.ci_low, pair.ci_high, digits),
         *(p_values if details else ()),
-        "; ".join(filter(None, (word, numbers.can_show(pair, digits)))),
+        "; ".join(filter(None, (word, numbers.undecided_note(pair, digits)))),
     )
 
 
@@ -122,5 +122,5 @@ def legend(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
         level = confidence(comparison)
         yield f"joint: together, these intervals hold with {level} confidence"
     pairs = (pair for label in labels for pair in comparison.against_baseline(label))
-    if any(numbers.can_show(pair, 0) for pair in pairs):
+    if any(numbers.undecided_note(pair, 0).startswith("can show") for pair in pairs):
         yield "can show: the smallest true difference that these users show in 80\u00a0% of cases"

@@ -101,11 +101,16 @@ def interval_name(interval: Interval, confidence: float) -> str:
     return f"{prefix}{confidence_level(confidence)} interval"
 
 
-def can_show(pair: "Difference", digits: int) -> str:
-    """Return `can show 0.009` for an undecided difference of a primary metric, else nothing."""
-    if pair.verdict != "undecided" or pair.detectable is None:
+def undecided_note(pair: "Difference", digits: int) -> str:
+    """Return `can show 0.009` for an undecided difference of a primary metric, or why it is.
+
+    Empty for other verdicts.
+    """
+    if pair.verdict != "undecided":
         return ""
-    return f"can show {number(pair.detectable, digits)}"
+    if pair.min_effect is None:
+        return "min_effect is a share of a mean that may be 0"
+    return "" if pair.detectable is None else f"can show {number(pair.detectable, digits)}"
 
 
 def with_details(text: str, *details: str) -> str:

@@ -17,11 +17,11 @@ from concord.reports.text.answer import (
 )
 from concord.reports.text.groups import explains, missing_list_sentences
 from concord.reports.text.numbers import (
-    can_show,
     interval_name,
     min_effect_text,
     number,
     signed_interval,
+    undecided_note,
     with_details,
 )
 from concord.reports.text.segments import segment_sentences
@@ -128,7 +128,7 @@ def _reason(pair: Difference, comparison: Comparison) -> str:
 def _undecided_reason(pair: Difference, comparison: Comparison) -> str:
     if pair.ci_low is None:
         return "not decided, as min_effect is a share of a mean that may be 0"
-    shown = can_show(pair, comparison.decimals[pair.label])
+    shown = undecided_note(pair, comparison.decimals[pair.label])
     these = f"; these {format_count(pair.n_users, 'user')} {shown}" if shown else ""
     return f"not decided, as the interval includes 0{these}"
 
