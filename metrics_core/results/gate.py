@@ -84,7 +84,8 @@ class MeasuredDifference(FiniteNumbers):
     n_without_list : int or None
         Users of the segment for whom the model has no list; None if it has one for each of them.
     detectable : float or None
-        The smallest true gain that these users show with a probability of 80 %; of success metrics.
+        The smallest true gain that these users show with a probability of 80 %; of success metrics
+        whose interval contains 0.
     departed : bool or None
         True if the reference has the label under other conventions or code of a custom metric.
     """

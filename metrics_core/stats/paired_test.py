@@ -174,7 +174,7 @@ def paired_test(
     if is_few or share_of is not None:
         diff = differences(a.values, b.values, scale)
         share_of = None if share_of is None else share_of.where(~np.isnan(diff))
-        if share_of is not None and share_of.n_defined >= MIN_DIFFERING_USERS:
+        if share_of is not None and share_of.n_defined >= min(n, MIN_DIFFERING_USERS):
             covariance = _covariance(share_of.values - share_of.mean, diff - mean_difference)
             # users without the reference's value enter the difference alone
             covariance *= math.sqrt(_degrees(share_of.n_defined) / _degrees(n))

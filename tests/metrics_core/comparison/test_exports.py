@@ -21,7 +21,7 @@ def test_every_number_of_a_part_is_in_its_table() -> None:
     first = content["distributions"][0]
     assert tables["distributions"]["difference"][:101].to_list() == first["quantiles"]
     assert tables["best"].to_dicts() == content["best"]
-    missing = {"n_without_list": None}
+    missing = {"n_without_list": None, "n_with_both": None}
     cells = [cell | missing | cell for entry in content["segments"] for cell in entry["cells"]]
     assert tables["segments"].drop("segmentation", "kind").to_dicts() == cells
     gaps = [gap["gap"] for entry in content["segments"] for gap in entry["gaps"]]

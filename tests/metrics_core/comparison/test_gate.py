@@ -339,7 +339,7 @@ def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
     ("users", "words"),
     [
         ([8200], "With this difference, 8.2 times the users would decide it with a probability of"),
-        ([8200, 121_300], "With these differences, 121 times the users would decide all with a"),
+        ([8200, 121_300], "With these differences, 121 times the users would decide each with a"),
         ([8200, None], "A difference is close to its margin: no number of users decides"),
     ],
 )

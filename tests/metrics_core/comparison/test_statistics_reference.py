@@ -447,7 +447,9 @@ def test_gates_and_segments(seed: int) -> None:
             assert level == near(1 - alpha / m)
             assert_interval(one, (success.ci_low, success.ci_high), level, share=False)
             assert success.better == (success.ci_low is not None and success.ci_low > 0)
-            expected = reference.detectable(one, level) if success.ci_low is not None else None
+            low, high = success.ci_low, success.ci_high
+            is_open = low is not None and high is not None and low <= 0 <= high
+            expected = reference.detectable(one, level) if is_open else None
             assert success.detectable == near(expected)
         outcomes = {guardrail.outcome for guardrail in model.guardrails}
         is_better = any(success.better for success in model.success)
