@@ -86,7 +86,7 @@ cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD, input={"nan_score": "
 cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD).means  # error
 cc.compare(models, TRUTH, metrics=RR, baseline="als", conventions=STANDARD, panels=False)  # error
 cc.split(frame, "leave-one-out")  # error
-comparison.winner  # error
+comparison.best_model  # error
 """
 FUNCTIONS = [name for name in cc.__all__ if isfunction(getattr(cc, name))]
 

@@ -87,11 +87,12 @@ def _difference(comparison: Comparison, model: str, label: str, *, details: bool
     digits = comparison.decimals[label]
     p_values = (numbers.relative(pair.relative), numbers.p_value(pair.p_adjusted))
     word = phrase(pair.verdict, numbers.min_effect_text(comparison, label))
+    note = numbers.undecided_note(pair, digits)
     return (
         numbers.signed(pair.difference, digits),
         numbers.signed_interval(pair.ci_low, pair.ci_high, digits),
         *(p_values if details else ()),
-        "; ".join(filter(None, (word, numbers.undecided_note(pair, digits)))),
+        "; ".join(filter(None, (word, note if details else ""))),
     )
 
 
@@ -121,6 +122,12 @@ def legend(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
     if any(difference_interval(comparison, label).startswith("joint") for label in labels):
         level = confidence(comparison)
         yield f"joint: together, these intervals hold with {level} confidence"
-    pairs = (pair for label in labels for pair in comparison.against_baseline(label))
-    if any(numbers.undecided_note(pair, 0).startswith("can show") for pair in pairs):
-        yield "can show: the smallest true difference that these users show in 80\u00a0% of cases"
+    shown = [
+        f"{pair.a} {note.removeprefix('can show ')} of {label}"
+        for label in labels
+        for pair in comparison.against_baseline(label)
+        if (note := numbers.undecided_note(pair, comparison.decimals[label])).startswith("can show")
+    ]
+    if shown:
+        cases = f"in 80{numbers.PERCENT} of cases"
+        yield f"true differences that these users can show, {cases}: {', '.join(shown)}"
