@@ -117,7 +117,7 @@ def test_a_usual_model_takes_one_line_of_80_columns(monkeypatch: pytest.MonkeyPa
     lines = leaderboard_lines(compare_models(("popularity", "ease-recent"), 2))
 
     table = ["popularity", "ease-recent", ""]
-    firsts = ["nDCG@3", *table, "R@3", *table, "best:"]
+    firsts = ["nDCG@3", *table, "R@3", *table, "best:", "joint:"]
     assert [line.partition(" ")[0] for line in lines] == firsts
     assert lines[1].endswith("baseline")
     assert lines[2].endswith("worse")
