@@ -93,7 +93,7 @@ def test_values_give_the_plan_of_a_comparison(
 
     for pair in by_frames.differences:
         other = row(by_comparison, label=pair.label, model=pair.model)
-        assert pair.tests == other.tests == 6
+        assert pair.tests == other.tests == 4
         assert pair.sd == pytest.approx(other.sd)
         assert pair.users_needed == other.users_needed
         assert pair.smallest_corrected == pytest.approx(other.smallest_corrected)
