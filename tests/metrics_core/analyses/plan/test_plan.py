@@ -19,6 +19,7 @@ from concord.metrics_core.stats.power import (
     difference_claim,
     equivalence_claim,
     non_inferiority_claim,
+    smallest_effect,
     users_needed,
 )
 from concord.reports.plan.text import gate_sentences
@@ -54,14 +55,17 @@ def test_sd_is_that_of_users_differences(comparison: cc.Comparison, values: dict
 def test_numbers_equal_those_of_their_claims(comparison: cc.Comparison) -> None:
     actual = row(cc.plan(comparison, power=0.9), label="nDCG@5", model="ease")
     variance = VarianceComponents(defined(actual.sd))
-    tests = 3 * 2  # pairs of three models x primary metrics
+    pair = comparison.difference("ease", "popularity", "nDCG@5")
+    assert pair is not None
+    alpha = 1 - pair.level  # of 2 models x 2 primary metrics, whose errors correlate
+    assert 0.05 / 4 <= alpha < 0.05
 
-    assert actual.tests == tests
+    assert actual.tests == 2 * 2
     assert actual.effect == actual.min_effect == 0.01
     assert actual.users_needed == users_needed(difference_claim(0.05), 0.01, variance, power=0.9)
-    corrected = users_needed(difference_claim(0.05 / tests), 0.01, variance, power=0.9)
+    corrected = users_needed(difference_claim(alpha), 0.01, variance, power=0.9)
     assert actual.users_needed_corrected == corrected
-    equivalent = users_needed(equivalence_claim(0.01, 0.05), 0, variance, power=0.9)
+    equivalent = users_needed(equivalence_claim(0.01, alpha), 0, variance, power=0.9)
     assert actual.users_equivalent == equivalent
     assert actual.users_better is None  # a difference of min_effect is not above it
     expected = (1.96 + 1.2816) * variance.sd_users / math.sqrt(300)
@@ -96,16 +100,22 @@ def test_values_give_the_plan_of_a_comparison(
         assert pair.tests == other.tests == 4
         assert pair.sd == pytest.approx(other.sd)
         assert pair.users_needed == other.users_needed
-        assert pair.smallest_corrected == pytest.approx(other.smallest_corrected)
+        # without the correlations of a comparison: Bonferroni's level
+        ratio = defined(pair.smallest_corrected) / defined(other.smallest_corrected)
+        assert 1 <= ratio < 1.1
 
 
 def test_sd_and_users_give_the_plan_of_a_comparison(comparison: cc.Comparison) -> None:
     expected = row(cc.plan(comparison, effect=0.01), label="nDCG@5", model="als")
 
-    (actual,) = cc.plan(sd=expected.sd, users=300, tests=6, effect=0.01).differences
+    (actual,) = cc.plan(sd=expected.sd, users=300, tests=4, effect=0.01).differences
 
     assert actual.users_needed == expected.users_needed
-    assert actual.smallest_corrected == pytest.approx(expected.smallest_corrected)
+    bonferroni = smallest_effect(
+        difference_claim(0.05 / 4), VarianceComponents(defined(expected.sd)), power=0.8, users=300
+    )
+    assert actual.smallest_corrected == pytest.approx(bonferroni)
+    assert defined(actual.smallest_corrected) >= defined(expected.smallest_corrected)
     assert actual.label is None
 
 
