@@ -1,19 +1,18 @@
 """What answers and marks claim, checked against the means and verdicts of random comparisons."""
 
-import math
-import random
 import re
 from collections.abc import Callable
 from itertools import combinations, product
 
 import pytest
 
-import concord
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text.answer import answer
 from concord.reports.text.tables import marks
+from tests.metrics_core.comparison.test_families import WITHOUT_INTERVAL, word_of
+from tests.metrics_core.defined import defined
+from tests.reports.samples.sample_random import random_comparison
 
-PRIMARY, SECONDARY = ("A@10", "B@10", "C"), "D"
 BETTER = {"better", "better_below_threshold", "better_without_interval"}
 LEVEL = {"identical", "equivalent"}
 TOO_FEW = {"too_few_users"}
@@ -33,52 +32,21 @@ STATES = {
 MODEL, LABEL = r"m\d", r"[AB]@10|C"
 MODELS = rf"{MODEL}(?:(?:, | and ){MODEL})*(?: and \d more)?"
 ON = rf"(?: on (?P<labels>(?:{LABEL})(?:(?:, | and )(?:{LABEL}))*))?"
-LESS = r"perhaps by less than ([\d.]+)"
+SIZE = r"[\d.]+(?:\xa0%)?"
+LESS = rf"perhaps by less than ({SIZE})"
 STATE = (
     rf"({'|'.join(STATES)})((?: on |, | and |{LABEL})*)"
     rf"(?:as too few users differ|{LESS}(?:,? and |, )?)?"
 )
 
 
-def _random_comparison(seed: int) -> Comparison:
-    """Return models with small and large differences, undefined values and missing users."""
-    rng = random.Random(seed)
-    users = range(rng.choice([5, 8, 12, 30, 60, 150]))
-    names = [f"m{n}" for n in range(rng.choice([2, 2, 3, 3, 4, 6]))]
-    labels = [*PRIMARY[: rng.choice([1, 1, 2, 3])], SECONDARY]
-    base = {label: [rng.random() for _ in users] for label in labels}
-    models = {name: {label: _values(rng, base[label]) for label in labels} for name in names}
-    for model in models.values():
-        if rng.random() < 0.1:
-            for user, label in product(rng.sample(users, len(users) // 2), labels):
-                del model[label][user]
-    return concord.compare_values(
-        models,
-        baseline=rng.choice(names),
-        primary=labels[:-1],
-        higher_is_better={label: rng.random() < 0.75 for label in labels},
-        min_effect=rng.choice([0, 0.02, 0.05, 0.1]),
-        family=rng.choice(["baseline", "all"]),
-        tried=rng.choice([None, None, 40]),
-        confidence=rng.choice([0.95, 0.8]),
-        max_missing_lists=rng.choice([0.01, 0.3]),
-        resamples=99,
-    )
-
-
-def _values(rng: random.Random, base: list[float]) -> dict[int, float]:
-    effect = rng.choice([0, 0, 0.02, 0.05, 0.1, 0.3]) * rng.choice([1, -1])
-    spread = rng.choice([0, 0.001, 0.05, 0.5])
-    values = {user: x + effect + rng.gauss(0, spread) for user, x in enumerate(base)}
-    if rng.random() < 0.15:
-        n_undefined = math.ceil(len(base) * rng.choice([0.1, 0.4, 1]))
-        values.update(dict.fromkeys(rng.sample(range(len(base)), n_undefined), math.nan))
-    return values
-
-
 def _verdict(comparison: Comparison, a: str, b: str, label: str) -> str:
+    """Return what the interval of a pair says, or why it has none."""
     pair = comparison.difference(a, b, label)
-    return pair.verdict if pair else ""
+    if pair is None or pair.verdict in WITHOUT_INTERVAL:
+        return pair.verdict if pair else ""
+    upwards = comparison.metric(label).higher_is_better
+    return word_of(pair.ci_low, pair.ci_high, pair.min_effect, up=upwards)
 
 
 def _has_mean(comparison: Comparison, model: str, label: str) -> bool:
@@ -108,12 +76,13 @@ def _labels(comparison: Comparison, text: str | None) -> list[str]:
 def _less_is_true(comparison: Comparison, model: str, label: str, margin: str | None) -> bool:
     """True if a size is left open exactly where the interval reaches below the margin."""
     pair = comparison.difference(model, comparison.baseline, label)
-    is_open = pair is not None and pair.verdict.endswith("below_threshold")
-    if not is_open or margin is None:
-        return is_open == (margin is not None)
-    assert pair is not None
+    word = _verdict(comparison, model, comparison.baseline, label)
+    if pair is None or margin is None or not word.endswith("below_threshold"):
+        return word.endswith("below_threshold") == (margin is not None)
     ends = [abs(end) for end in (pair.ci_low, pair.ci_high) if end is not None]
-    return min(ends) <= float(margin) == pair.min_effect
+    number, _, percent = margin.partition("\xa0")
+    size = float(number) * (defined(pair.mean_b) / 100 if percent else 1)
+    return min(ends) <= size == pytest.approx(pair.min_effect)
 
 
 def _best(comparison: Comparison, clause: re.Match[str], _: str) -> bool:
@@ -192,14 +161,14 @@ def _against_baseline(comparison: Comparison, clause: re.Match[str], _: str) -> 
 
 RULES: dict[str, Callable[[Comparison, re.Match[str], str], bool]] = {
     rf"(?P<model>{MODEL})(?:, the baseline,)? is best{ON}"
-    rf"(?:, though perhaps less than (?P<margin>[\d.]+) ahead of {MODEL})?": _best,
+    rf"(?:, though perhaps less than (?P<margin>{SIZE}) ahead of {MODEL})?": _best,
     rf"(?P<models>{MODELS}) are (?P<words>identical|equivalent|too close to call){ON}"
     r"(?P<reason>, as too few users differ)?": _tie,
     rf"(?P<model>{MODEL}) has the best mean{ON}, but"
     rf"(?: is not shown to be better than (?P<not>{MODELS}))?(?:, and)?"
     rf"(?: (?P<beaten>{MODELS}) beats? it on the users with values of both)?": _best_mean,
     rf"(?P<models>{MODELS}|both|all) beats? (?P<baseline>{MODEL}){ON}"
-    r"(?:, perhaps by less than (?P<margin>[\d.]+))?": _beats,
+    rf"(?:, perhaps by less than (?P<margin>{SIZE}))?": _beats,
     rf"(?P<models>{MODELS}) (?:has|have) no mean of (?P<labels>.+)": _no_mean,
     rf"(?P<models>{MODELS}) (?:is|are) not comparable, as too many users have no value":
         _not_comparable,
@@ -215,8 +184,9 @@ def _is_true(comparison: Comparison, clause: str, text: str) -> bool:
 def _start_is_true(comparison: Comparison, start: str) -> bool:
     """True if `No model beats m0 …` is, or `No model is shown to beat m0 …`."""
     pairs = [pair for x in comparison.primary for pair in comparison.against_baseline(x)]
-    is_open = any(pair.verdict in TOO_FEW | {"undecided"} for pair in pairs)
-    return not any(pair.verdict in BETTER for pair in pairs) and is_open <= ("shown" in start)
+    words = {_verdict(comparison, pair.a, pair.b, pair.label) for pair in pairs}
+    is_open = not words.isdisjoint(TOO_FEW | {"undecided"})
+    return words.isdisjoint(BETTER) and is_open <= ("shown" in start)
 
 
 def _mark_is_true(comparison: Comparison, model: str, mark: str, label: str) -> bool:
@@ -233,7 +203,7 @@ def _mark_is_true(comparison: Comparison, model: str, mark: str, label: str) -> 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_answers_and_marks_of_random_comparisons_are_true(seed: int) -> None:
-    comparison = _random_comparison(seed)
+    comparison = random_comparison(seed)
     text, *users = re.split(r",(?: each)? on the (?=\d|users with)", answer(comparison)[:-1])
     known = (x for x in comparison.primary_pairs if x.difference is not None)
     pairs = [x for x in known if x.verdict != "not_comparable"]
