@@ -267,11 +267,14 @@ def _top_clause(comparison: Comparison, models: Sequence[str], label: str) -> _C
 def _tie(
     comparison: Comparison, models: Sequence[str], labels: Iterable[str]
 ) -> tuple[str, str] | None:
-    """Return the words for models of which none beats another, and a reason; else None."""
+    """Return the words for models of which none beats another, and a reason; else None.
+
+    None, too, if not all of their pairs were compared.
+    """
     pairs = (
         comparison.difference(a, b, label) for label in labels for a, b in combinations(models, 2)
     )
-    verdicts = {pair.verdict for pair in pairs if pair is not None}
+    verdicts = {"" if pair is None else pair.verdict for pair in pairs}
     ties = ((f"are {words}", reason) for among, words, reason in _TIES if verdicts <= among)
     return next(ties, None)
 

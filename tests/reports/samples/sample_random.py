@@ -14,7 +14,7 @@ def random_comparison(seed: int) -> Comparison:
     """Return models with small and large differences, undefined values and missing users."""
     rng = random.Random(seed)
     users = range(rng.choice([5, 8, 12, 30, 60, 150]))
-    names = [f"m{n}" for n in range(rng.choice([2, 2, 3, 3, 4, 6, 8]))]
+    names = [f"m{n}" for n in range(rng.choice([2, 2, 3, 3, 4, 6, 8, 13]))]
     labels = [*PRIMARY[: rng.choice([1, 1, 2, 3])], SECONDARY]
     base = {label: [rng.random() for _ in users] for label in labels}
     models = {name: {label: _values(rng, base[label]) for label in labels} for name in names}
