@@ -52,6 +52,9 @@ def lower_is_better() -> Content:
         if pair["label"] == label:
             pair["verdict"] = MIRROR.get(pair["verdict"], pair["verdict"])
             pair["better"], pair["worse"] = pair["worse"], pair["better"]
+    for cell in (cell for each in content["segments"] for cell in each["cells"]):
+        if cell["label"] == label:
+            cell["verdict"] = MIRROR.get(cell["verdict"], cell["verdict"])
     return content
 
 
