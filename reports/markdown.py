@@ -92,7 +92,7 @@ def _leaderboard(comparison: Comparison, label: str, max_rows: int) -> str:
     means = [f"{text} ({join_names(models)})" for text, models in users.items()]
     notes = [
         f"means are over {', '.join(users if len(users) == 1 else means)}",
-        *legend(comparison, [label]),
+        *legend(comparison, [label], details=True),
     ]
     omitted = more(len(comparison.models) - max_rows, " models").strip()
     text = sentence(" ".join(f"{note[:1].upper()}{note[1:]}." for note in notes))

@@ -115,8 +115,10 @@ def _over_replicates(
         yield ("  replicates", "", mean, "", difference, *("" for _ in more), word)
 
 
-def legend(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
-    """Yield the meaning of the marks."""
+def legend(
+    comparison: Comparison, labels: Sequence[str], *, details: bool = False
+) -> Iterator[str]:
+    """Yield the meaning of marks and words; without details, what users can show, by model."""
     for mark, meaning in tables.legend(comparison, labels).items():
         yield f"{mark}: {meaning}"
     if any(difference_interval(comparison, label).startswith("joint") for label in labels):
@@ -128,6 +130,8 @@ def legend(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
         for pair in comparison.against_baseline(label)
         if (note := numbers.undecided_note(pair, comparison.decimals[label])).startswith("can show")
     ]
-    if shown:
-        cases = f"in 80{numbers.PERCENT} of cases"
+    cases = f"in 80{numbers.PERCENT} of cases"
+    if shown and details:
+        yield f"can show: the smallest true difference that these users show {cases}"
+    elif shown:
         yield f"true differences that these users can show, {cases}: {', '.join(shown)}"

@@ -280,5 +280,5 @@ def fold_note(comparison: Comparison, visible: Comparison) -> str:
         f"{len(visible.models)} of {len(comparison.models):,} models are shown here: the best "
         f"{_N_BEST} on {comparison.primary[0]}, the leaders of the other primary metrics, "
         f"{comparison.baseline}, and those that were requested. The leaderboard and the tables of "
-        "differences hold all models, the files of the comparison all pairs."
+        "differences hold all models, the files of the comparison all pairs that were compared."
     )
