@@ -3,12 +3,13 @@
 import html
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import pytest
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Difference
+from concord.metrics_core.results.comparison_parts import Difference, Segmentation
 from concord.metrics_core.results.stored import from_content
 from concord.reports.comment import Comment, render_comment
 from concord.reports.latex import render_latex
@@ -39,8 +40,8 @@ COMPARISONS: dict[str, Callable[[], Comparison]] = {
     "lower is better": lambda: from_content(sample.lower_is_better()),
     "many models": lambda: from_content(sample.many_models()),
     "replicates": replicate_sample,
-    **{f"random {seed}": lambda seed=seed: random_comparison(seed) for seed in range(20)},
-}  # type: ignore[dict-item, misc]
+    **{f"random {seed}": partial(random_comparison, seed) for seed in range(20)},
+}
 IN_SENTENCES = {"not decided": "undecided", "too small to matter": "equivalent"}
 WORDS = {style.word: name for name, style in VERDICTS.items()} | IN_SENTENCES
 LESS = r"(?: than (?P<less>[\d.]+(?: %)?))?"
@@ -79,13 +80,13 @@ def agrees(match: re.Match[str], word: str, margin: tuple[float, float], *, up: 
     """True if a reader of the interval says the same; the margin lies between two numbers."""
     low, high, half = Interval.of(match)
     is_gain, is_loss = (is_on_a_side(match, sign) for sign in ("+−" if up else "−+"))
-    far = max(low, -high) + half  # the nearest end to 0, if it is above or below
+    nearest = max(low, -high)  # the end nearest to 0, of a gain or a loss
     within = max(-low, high)
     if word in {"better", "worse"}:
-        return (is_gain if word == "better" else is_loss) and far >= margin[0]
+        return (is_gain if word == "better" else is_loss) and nearest + half >= margin[0]
     if word.endswith("below_threshold"):
         is_right = is_gain if word.startswith("better") else is_loss
-        return is_right and far - 2 * half <= margin[1] <= within + half
+        return is_right and nearest - half <= margin[1] <= within + half
     if word == "equivalent":
         return within - half <= margin[1]
     assert word == "undecided"
@@ -123,14 +124,14 @@ def margins(comparison: Comparison, label: str) -> tuple[float, float]:
 
 
 def segment_margin(
-    comparison: Comparison, label: str, segmentation: object, segment: str
+    comparison: Comparison, label: str, segmentation: Segmentation, segment: str
 ) -> float | None:
     share = comparison.metric(label).share
     if share is None:
         return None
     means = [
         cell.mean
-        for cell in segmentation.cells  # type: ignore[attr-defined]
+        for cell in segmentation.cells
         if (cell.label, cell.segment, cell.model) == (label, segment, comparison.baseline)
     ]
     return share * abs(means[0]) if means and means[0] is not None else None
@@ -150,7 +151,9 @@ def contradictions(comparison: Comparison, text: str) -> tuple[int, list[str]]:
             if word in WITHOUT_INTERVAL or is_of_a_mean(match):
                 continue
             n_judged += 1
-            if not agrees(match, word, margins(comparison, label), up=up):
+            less = match["less"] or comparison.metric(label).min_effect
+            is_other = less.replace(" ", "") != comparison.metric(label).min_effect
+            if is_other or not agrees(match, word, margins(comparison, label), up=up):
                 wrong.append(f"{label}: {line}")
     return n_judged, wrong
 

@@ -22,12 +22,13 @@ def random_comparison(seed: int) -> Comparison:
         if rng.random() < 0.1:
             for user, label in product(rng.sample(users, len(users) // 2), labels):
                 del model[label][user]
+    effects: list[float | str] = [0, 0.02, 0.05, 0.1, "10%"]
     return concord.compare_values(
         models,
         baseline=rng.choice(names),
         primary=labels[:-1],
         higher_is_better={label: rng.random() < 0.75 for label in labels},
-        min_effect=rng.choice([0, 0.02, 0.05, 0.1, "10%"]),
+        min_effect=rng.choice(effects),
         family=rng.choice(["baseline", "all"]),
         tried=rng.choice([None, None, 40]),
         confidence=rng.choice([0.95, 0.8]),
