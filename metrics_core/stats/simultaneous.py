@@ -15,7 +15,7 @@ DRAWS = 1 << 16
 _DRAW_BLOCK = 1 << 12
 _USER_BLOCK = 1 << 14
 _MAX_BITS = 20  # of a deviation
-_DECIMALS = 2  # of the critical value, which is rounded up
+_STEPS = 100  # per unit of the critical value, which is rounded up to two decimals
 _JITTER = 1e-9  # variance that makes a matrix of equal tests positive definite
 
 
@@ -79,8 +79,7 @@ def joint_alpha(correlation: Floats, alpha: float) -> float:
         ]
     )
     rank = math.ceil((1 - alpha) * (1 + DRAWS)) - 1
-    shift = 10.0**_DECIMALS
-    critical = math.ceil(float(np.partition(largest, rank)[rank]) * shift) / shift
+    critical = math.ceil(float(np.partition(largest, rank)[rank]) * _STEPS) / _STEPS
     return min(max(2 * float(ndtr(-critical)), alpha / m), alpha)
 
 

@@ -459,6 +459,7 @@ def test_gaps_that_are_not_compared_are_as_before() -> None:
         "gap",
         "ci_low",
         "ci_high",
+        "n_segments",
     }
     assert "difference" not in export_tables(plain)["gaps"].columns
     assert export_tables(requested)["gaps"]["p_adjusted"].to_list() == [None, 2 / 500]

@@ -112,16 +112,17 @@ import hashlib, numpy as np
 from concord.metrics_core.conventions.conventions import Candidates
 from concord.metrics_core.evaluation.sampled_candidates import correction
 from concord.metrics_core.stats.bootstrap import weighted_means
-from concord.metrics_core.stats.adjustment import max_t
+from concord.metrics_core.stats.simultaneous import correlations, deviation_numbers, joint_alpha
 values = np.random.default_rng(1).random((20_000, 12))
-pairs = [(column, np.full(len(column), 0.5)) for column in values.T]
-arrays = [weighted_means(values, resamples=100, seed=1), max_t(pairs, resamples=100, seed=1)]
+correlation = correlations([deviation_numbers(column - 0.5) for column in values.T])
+arrays = [weighted_means(values, resamples=100, seed=1), correlation]
+arrays.append(np.array([joint_alpha(correlation, 0.05)]))
 arrays.append(correction(1 / np.arange(1, 2_001), Candidates(300, 5_000)))
 print([hashlib.sha256(array.tobytes()).hexdigest() for array in arrays])
 """
 
 
-def test_threads_change_no_bit_of_bootstrap_sign_flips_and_sampled_correction() -> None:
+def test_threads_change_no_bit_of_bootstrap_levels_and_sampled_correction() -> None:
     one, many = (
         subprocess.check_output(
             [sys.executable, "-c", _PRINT],
