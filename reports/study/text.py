@@ -53,8 +53,10 @@ def describe(study: Study) -> Iterator[Block]:
             yield TextTable(["model", *WAY_NAMES.values()], [*_way_rows(study, answer.label)])
         yield ""
         pairs = [pair for pair in study.pairs_of(answer.label) if pair.vs_baseline]
-        level = f"{level_text(pairs[0])} interval"
-        header = ["model", f"mean difference to {study.baseline}", level, "verdict", "data sets"]
+        interval = f"{numbers.confidence_level(study.confidence)} interval"
+        if pairs[0].level > study.confidence:
+            interval = f"joint {interval}"
+        header = ["model", f"mean difference to {study.baseline}", interval, "verdict", "data sets"]
         yield TextTable(header, [_pair_row(study, pair) for pair in pairs])
         yield ""
     yield from (f"Note: {note}" for note in notes(study))

@@ -307,6 +307,8 @@ def _baseline_clauses(
         subject = tuple(group)
         if [set(group)] == ties:
             subject = ({2: "both"}.get(len(group), "all"),)
+        elif _MAX_NAMES < len(group) == len(comparison.compared_models):
+            subject = (f"all {len(group)}",)
         on_labels = () if len(on) == len(labels) else on
         yield _Clause(subject, f"{verb} {baseline}", reason, on_labels)
 

@@ -123,7 +123,8 @@ def legend(
         yield f"{mark}: {meaning}"
     if any(difference_interval(comparison, label).startswith("joint") for label in labels):
         level = confidence(comparison)
-        yield f"joint: together, these intervals hold with {level} confidence"
+        tried = f", for {comparison.tried} models tried" if comparison.tried else ""
+        yield f"joint: together, these intervals hold with {level} confidence{tried}"
     shown = [
         f"{pair.a} {note.removeprefix('can show ')} of {label}"
         for label in labels

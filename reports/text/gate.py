@@ -192,6 +192,9 @@ def _other_findings(
         intended = "if this loss is intended, widen the margin in `gate:`"
         return f"{also}{undecided}Improve the model or leave it out; {intended}."
     if outcome == "undecided":
+        without = [m.model for m in models if m.outcome == outcome and m.success and not m.gains]
+        if deciding and without:
+            also += f"No success metric of {join_names(without)} is better. "
         return f"{also}{_more_users(deciding)}"
     return "A pass covers only these metrics, segments and margins."
 
@@ -232,8 +235,8 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     is_one = len(deciding) == 1
     return (
         f"With {'this difference' if is_one else 'these differences'}, {number} times the users "
-        f"would decide {'it' if is_one else 'each'} with a probability of 80{numbers.PERCENT}; "
-        f"{ways}"
+        f"would decide {'it' if is_one else 'each'} with a probability of 80{numbers.PERCENT} "
+        f"(`concord plan` says how many an equally good model needs); {ways}"
     )
 
 
