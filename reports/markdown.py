@@ -117,7 +117,8 @@ def gate_part(decision: Decision | None, max_rows: int) -> str:
     ]
     header = ("Model", "Metric", "Difference (interval)", "Allowed", "Decision")
     same = f"Pass, as nothing has changed: {', '.join(unchanged)}." if unchanged else ""
-    content = paragraphs(table(header, rows, max_rows), sentence(same))
+    note = sentence(gate.intervals_note(decision))
+    content = paragraphs(table(header, rows, max_rows), sentence(same), note)
     return folded(f"What the gate checked ({len(lines):,})", content)
 
 

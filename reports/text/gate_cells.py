@@ -81,6 +81,22 @@ def lines(decision: Decision | None) -> list[Line]:
     return sorted(all_lines, key=lambda line: _WORST_FIRST.index(line.outcome))
 
 
+def intervals_note(decision: Decision) -> str:
+    """Return why intervals of a gate are narrower than the joint ones of the comparison."""
+    level = numbers.confidence_level(decision.confidence)
+    guardrails = (
+        f"All guardrails must hold, so each has its own {level} interval."
+        if any(model.guardrails for model in decision.models)
+        else ""
+    )
+    success = (
+        f"One success metric is enough, so those of a model hold together with {level}."
+        if any(len(model.success) > 1 for model in decision.models)
+        else ""
+    )
+    return " ".join(filter(None, (guardrails, success)))
+
+
 def _lines(model: ModelDecision) -> Iterator[Line]:
     for each in model.guardrails:
         yield _line(model, each, (allowed(each), each.outcome, each.outcome, each.why))

@@ -9,7 +9,7 @@ import pytest
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text.answer import answer
 from concord.reports.text.tables import marks
-from tests.metrics_core.comparison.test_families import WITHOUT_INTERVAL, word_of
+from tests.metrics_core.comparison.test_families import WITHOUT_INTERVAL, normal_world, word_of
 from tests.metrics_core.defined import defined
 from tests.reports.samples.sample_random import random_comparison
 
@@ -116,7 +116,10 @@ def _best_mean(comparison: Comparison, clause: re.Match[str], _: str) -> bool:
 
 def _beats(comparison: Comparison, clause: re.Match[str], text: str) -> bool:
     models = _models(clause["models"])
-    if not models:  # `both` or `all` are the models of the only tie
+    if clause["n"]:  # `all 20`, besides the baseline
+        models = [x for x in comparison.models if x != comparison.baseline]
+        assert int(clause["n"]) == len(models)
+    elif not models:  # `both` or `all` are the models of the only tie
         (tie,) = [x for x in text.split("; ") if " are " in x]
         models = [x for x in comparison.models if x in _models(tie) or " more are " in tie]
         models = [x for x in models if x != comparison.baseline]
@@ -167,7 +170,7 @@ RULES: dict[str, Callable[[Comparison, re.Match[str], str], bool]] = {
     rf"(?P<model>{MODEL}) has the best mean{ON}, but"
     rf"(?: is not shown to be better than (?P<not>{MODELS}))?(?:, and)?"
     rf"(?: (?P<beaten>{MODELS}) beats? it on the users with values of both)?": _best_mean,
-    rf"(?P<models>{MODELS}|both|all) beats? (?P<baseline>{MODEL}){ON}"
+    rf"(?P<models>{MODELS}|both|all(?: (?P<n>\d+))?) beats? (?P<baseline>{MODEL}){ON}"
     rf"(?:, perhaps by less than (?P<margin>{SIZE}))?": _beats,
     rf"(?P<models>{MODELS}) (?:has|have) no mean of (?P<labels>.+)": _no_mean,
     rf"(?P<models>{MODELS}) (?:is|are) not comparable, as too many users have no value":
@@ -224,3 +227,11 @@ def test_answers_and_marks_of_random_comparisons_are_true(seed: int) -> None:
         for model, mark in marks(comparison, label).items()
         if not _mark_is_true(comparison, model, mark, label)
     ] == []
+
+
+def test_models_that_all_beat_the_baseline_are_counted_not_named() -> None:
+    comparison = normal_world(1, 13, 200, gain=1).compare()
+
+    text = answer(comparison)
+    assert text.endswith(f"; all 12 beat {comparison.baseline}.")
+    assert all(_is_true(comparison, clause, text) for clause in text[:-1].split("; "))

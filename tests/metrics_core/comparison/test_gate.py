@@ -355,6 +355,25 @@ def test_undecided_guardrails_state_how_many_users_would_decide_the_hardest(
     assert words in lines[2].replace(PERCENT, " %")
 
 
+def test_an_undecided_gate_names_success_metrics_that_are_not_met() -> None:
+    open_ = make_difference(-0.002, 0.006)
+    undecided = decide_models({"als": ([OPEN], [open_])})
+    gained = decide_models({"als": ([OPEN], GAIN)})
+
+    assert undecided.lines[2].startswith("No success metric of als is better. ")
+    assert "No success metric" not in gained.lines[2]
+
+
+def test_the_table_of_a_gate_says_which_intervals_hold_together() -> None:
+    one, two = [GAIN[0]], [GAIN[0], make_difference(-0.002, 0.006, label="R@20")]
+
+    assert gate.intervals_note(decide_models({"als": ([], one)})) == ""
+    assert gate.intervals_note(decide_models({"als": ([GOOD], two)})).replace(PERCENT, " %") == (
+        "All guardrails must hold, so each has its own 95 % interval. "
+        "One success metric is enough, so those of a model hold together with 95 %."
+    )
+
+
 def test_a_pass_that_was_let_through_says_so() -> None:
     decision = decide_models({"als": ([OPEN], GAIN)}, undecided_passes=True)
 
