@@ -89,7 +89,8 @@ class PoweredPair:
         if not self.n_differing:
             return "identical"
         if isnan(interval[0]):
-            return "too_few_users"
+            are_equal = self.n_nonzero >= MIN_DIFFERING_USERS and self.estimate.ci_low is None
+            return "no_interval" if are_equal else "too_few_users"
         sign = 1 if self.label.metric.higher_is_better else -1
         low, high = sorted(sign * end for end in interval)
         return interval_verdict(low, high, min_effect=self.min_effect)

@@ -227,6 +227,23 @@ def test_verdicts_use_the_minimum_relevant_difference_and_adjusted_p_values() ->
     assert large.differences[0].verdict == "equivalent"
 
 
+def test_equal_differences_of_all_queries_have_no_interval() -> None:
+    """The relevant document is first in one model and second in the other, for every query."""
+    queries = [f"q{n}" for n in range(40)]
+    rows = [
+        (q, item, int(item == "a") if n < 12 else None, int(item == "a"))
+        for n, q in enumerate(queries)
+        for item in "ab"
+    ]
+    truth = pl.DataFrame(rows, schema=["user", "item", "grade", "predicted"], orient="row")
+    models = {"b": {key: ["b", "a"] for key in queries}, "a": {key: ["a", "b"] for key in queries}}
+
+    (row,) = cc.ppi(models, truth, metrics=["RR"], baseline="b", sample="random").differences
+
+    assert (row.estimate, row.ci_low, row.n_nonzero) == (0.5, None, 12)
+    assert row.verdict == "no_interval"
+
+
 def test_equal_models_are_identical() -> None:
     models, truth = drawn(np.random.default_rng(6), 60, 20, noise=0.3)
 
