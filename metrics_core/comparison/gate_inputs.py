@@ -151,7 +151,7 @@ def _guardrail(
     interval, margin = tested.interval(effect, reference, config.confidence)
     measured = with_interval(tested.measured, interval, config.confidence)
     guardrail = decide_guardrail(measured, setting, or_none(margin))
-    if guardrail.outcome != "undecided":
+    if guardrail.outcome != "undecided" or guardrail.n_lost:
         return guardrail
     needed = users_to_decide(
         or_nan(guardrail.gain),
@@ -300,8 +300,6 @@ def _segment_difference(
     tested = _test(inputs, parse(group_values.text), model, (values, reference))
     measured = replace(
         tested.measured,
-        mean=or_none(values.mean),
-        reference=or_none(reference.mean),
         segmentation=name,
         segment=segment,
         n_without_list=group_values.count_users(segment, inputs.without_list.get(model, False))

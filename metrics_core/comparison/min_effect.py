@@ -74,7 +74,8 @@ def margin_interval(
     if test.reference is not None:
         mean = test.reference.mean
     number = to_absolute(effect, mean)
-    if not isinstance(effect, str) or not test.has_interval(confidence):
+    is_share = isinstance(effect, str) and to_absolute(effect, 1.0) > 0
+    if not is_share or not test.has_interval(confidence):
         return test.interval(confidence), number
     low, high = (end * abs(mean) for end in test.share_interval(confidence))
     if abs(test.difference) <= test.width:

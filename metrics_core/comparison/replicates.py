@@ -227,12 +227,16 @@ class _Measured:
     over_users: bool
 
     def decide(self, level: float, p_adjusted: float) -> ReplicatedDifference:
-        """Return the difference with its interval, and what it says."""
+        """Return the difference with its interval, and what it says.
+
+        What users do not show, more variance does not either: the interval holds that over users.
+        """
         pair, estimate = self.pair, self.estimate
         low, high = estimate.interval(level)
-        if self.over_users and pair.ci_low is None:
-            low = high = math.nan  # what users do not show, more variance does not either
         is_open = low <= 0 <= high
+        if self.over_users:
+            low = float(np.minimum(low, or_nan(pair.ci_low)))  # NaN if one of them is
+            high = float(np.maximum(high, or_nan(pair.ci_high)))
         verdict = pair.verdict if pair.ci_low is None else "no_interval"
         if not math.isnan(low):
             gain_low, gain_high = sorted((self.sign * low, self.sign * high))

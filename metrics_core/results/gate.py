@@ -160,7 +160,7 @@ class Guardrail(MeasuredDifference):
         The margin as a number; None if it is a share of a mean that does not exist or may be 0.
     users_needed : int or None
         Of an undecided guardrail: the users with whom it is decided with a probability of 80 %, if
-        the true difference is this one; None if no number is enough.
+        the true difference is this one; None if no number is enough, or if users are lost.
     revision : str or None
         The revision that lacks the label, or has it under other conventions.
     departure : str or None

@@ -240,7 +240,7 @@ def _with_reference(
     sign = math.copysign(1.0, mean)
     flips = None
     if result.n_nonzero < MIN_T_TEST_USERS:
-        flips = _sign_flips(diff, sign * np.nan_to_num(values))
+        flips = _sign_flips(diff, sign * np.nan_to_num(values, nan=mean))
     return replace(result, reference=Reference(abs(mean), standard_error, sign * covariance, flips))
 
 

@@ -8,7 +8,13 @@ from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers, tables
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.text.groups import warning_sentence
-from concord.reports.text.summary import confidence, difference_interval, headline, notes
+from concord.reports.text.summary import (
+    confidence,
+    difference_interval,
+    headline,
+    notes,
+    share_note,
+)
 from concord.reports.text.verdict_styles import phrase
 
 Row = tuple[str, ...]
@@ -125,6 +131,11 @@ def legend(
         level = confidence(comparison)
         tried = f", for {comparison.tried} models tried" if comparison.tried else ""
         yield f"joint: together, these intervals hold with {level} confidence{tried}"
+    yield from filter(None, [share_note(comparison, labels).strip()])
+    for label in labels:
+        users = tables.common_users(comparison, label)
+        if users and tables.has_undefined(comparison, [label]):
+            yield f"means of {label} are over {users}"
     shown = [
         f"{pair.a} {note.removeprefix('can show ')} of {label}"
         for label in labels

@@ -214,16 +214,15 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     ways = "a wider margin also decides; `undecided: pass` lets undecided guardrails pass."
     if not deciding:
         return "More users can show smaller gains."
-    first = deciding[0][1]
-    if first.n_unlisted is not None:
+    if any(each.n_unlisted is not None for _, each in deciding):
         return (
             "Give every user a list, or set the share of users that may lack one: "
             "`comparison.max_missing_lists`."
         )
-    if first.n_lost:
+    if any(each.n_lost for _, each in deciding):
         return (
-            "Give every user a list, or count those without one as 0 (`user_no_recs: zero`); "
-            "`undecided: pass` lets undecided guardrails pass."
+            "Give every user a value with both models; `user_no_recs: zero` counts users without a "
+            "list as 0; `undecided: pass` lets undecided guardrails pass."
         )
     times = [each.users_needed / each.n_users for _, each in deciding if each.users_needed]
     hardest = max(times, default=0.0)

@@ -94,7 +94,13 @@ def intervals_note(decision: Decision) -> str:
         if any(len(model.success) > 1 for model in decision.models)
         else ""
     )
-    return " ".join(filter(None, (guardrails, success)))
+    of_share = (
+        "For a margin in %, it is the interval of the difference as a share of the "
+        "reference's mean, times this mean."
+        if any("%" in each.margin_setting for m in decision.models for each in m.guardrails)
+        else ""
+    )
+    return " ".join(filter(None, (guardrails, of_share, success)))
 
 
 def _lines(model: ModelDecision) -> Iterator[Line]:

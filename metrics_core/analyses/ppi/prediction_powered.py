@@ -10,6 +10,7 @@ from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.stats.floating_point import exact_mean, exact_sum
 from concord.metrics_core.stats.mean_interval import (
     SMALL_SAMPLE,
+    mean_interval,
     pseudo_spread,
     t_quantile,
 )
@@ -58,7 +59,9 @@ def powered_mean(
         mean = mean(c), SE² = var(c) / n + mean(λ_i)² var(F) / N, interval = mean ± t(n - 1) SE
 
     λ_i is the power tuning of PPI++ on the other sampled queries, so that the mean has no bias
-    from it. Below 50 queries, var(c) is that of the values and of one more at each bound.
+    from it. Below 50 queries, var(c) is that of the values and of one more at each bound. If all
+    λ_i are 0, the interval is `mean_interval` of the labels of people. A mean beyond the bounds is
+    the bound.
 
     Parameters
     ----------
@@ -88,12 +91,15 @@ def powered_mean(
     weight = exact_mean(weights)
     variance += weight * weight * _variance(others) / len(others)
     half = t_quantile(n, confidence) * math.sqrt(variance) if variance else math.nan
+    low, high = max(centre - half, bounds[0]), min(centre + half, bounds[1])
+    if not variance or not weights.any():  # the judge is not used
+        low, high = mean_interval(people, confidence, bounds)
     _, _, people_variance = _spread(people, bounds)
     return PoweredMean(
-        mean=exact_mean(corrected),
+        mean=min(max(exact_mean(corrected), bounds[0]), bounds[1]),
         standard_error=math.sqrt(variance),
-        ci_low=max(centre - half, bounds[0]) if variance else math.nan,
-        ci_high=min(centre + half, bounds[1]) if variance else math.nan,
+        ci_low=low,
+        ci_high=high,
         tuning=power_tuning(people, judged, others),
         effective_labels=len(people) * people_variance / variance if variance else math.nan,
         corrected=corrected,

@@ -213,7 +213,8 @@ def subset_means(one: Pair, members: NDArray[np.float64], *, share: bool) -> Vec
     NaN for the empty subset. If a subset's sum of the baseline is not positive, its ratio is
     infinite, with the sign of its difference.
     """
-    weights = np.nan_to_num(one.base) / one.base_mean if share else np.ones(one.n)
+    base = np.nan_to_num(one.base, nan=one.base_mean)
+    weights = base / one.base_mean if share else np.ones(one.n)
     sums, sizes = (members @ np.column_stack((one.d, weights))).T
     sums[abs(sums) <= 1e-9 * abs(one.d).sum()] = 0.0
     has_size = sizes > 1e-12 * one.n

@@ -167,7 +167,7 @@ def test_a_gain_of_the_users_who_are_left_is_no_success() -> None:
     assert "but 76 of the 200 users who have a value with the reference have none" in lines[1]
     lines = decide_models({"als": ([decide_guardrail(gained, 0.004, 0.004)], [])}).lines
     assert lines[2].startswith(
-        "Give every user a list, or count those without one as 0 (`user_no_recs: zero`)"
+        "Give every user a value with both models; `user_no_recs: zero` counts"
     )
 
 

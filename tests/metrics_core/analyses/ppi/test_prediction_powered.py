@@ -106,8 +106,21 @@ def test_values_without_variance_have_an_interval_within_bounds_only() -> None:
     unbounded = powered_mean(ones, judge, judge, confidence=0.95)
 
     assert bounded.tuning == 0
-    assert 0.9 < bounded.ci_low < bounded.ci_high == 1
+    # that of people alone: 60 hits of 60 have the lower end 0.025^(1/60)
+    assert (bounded.ci_low, bounded.ci_high) == pytest.approx((0.025 ** (1 / 60), 1))
     assert math.isnan(unbounded.ci_low)
+
+
+def test_a_mean_beyond_the_bounds_is_the_bound() -> None:
+    """Two hits of ten, which the judge finds; in the 20 other queries it finds none: 0.2 - 0.3."""
+    people = np.array([1.0, 1.0, *[0.0] * 8])
+    judged = np.array([1.0, 1.0, 1.0, *[0.0] * 7])
+
+    def estimate(bounds: tuple[float, float]) -> float:
+        return powered_mean(people, judged, np.zeros(20), confidence=0.95, bounds=bounds).mean
+
+    assert estimate((-1.0, 1.0)) < 0
+    assert estimate((0.0, 1.0)) == 0
 
 
 def test_a_constant_judge_is_not_used() -> None:
