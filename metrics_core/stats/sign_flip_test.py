@@ -121,8 +121,8 @@ class SignFlips:
         grid = np.concatenate([self.weights[self._order], means])
         grid = round_to_grid(grid[:, np.newaxis], max_weight=1 + len(self.equal))[:, 0]
         weights = _subsets(len(self.differing)) @ grid[: len(self.differing)]
-        drawn = grid[len(self.differing) :]
-        for number, (weight, group) in enumerate(zip(drawn, groups, strict=True)):
+        equal_weights = grid[len(self.differing) :]
+        for number, (weight, group) in enumerate(zip(equal_weights, groups, strict=True)):
             weights = weights + weight * _numbers_drawn(len(group), number, len(weights))
         return np.asarray(weights)
 

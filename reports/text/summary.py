@@ -123,14 +123,14 @@ def difference_interval(comparison: Comparison, label: str) -> str:
 
 def covers(comparison: Comparison) -> tuple[str]:
     """Return what the intervals cover, and what they do not."""
-    given = "these fixed lists" if comparison.has_lists else "these models as they are"
-    covered = f"The intervals cover other users like these, given {given}"
+    condition = "these fixed lists" if comparison.has_lists else "these models as they are"
+    text = f"The intervals cover other users like these, given {condition}"
     if comparison.replicates is None:
         source = "" if comparison.has_lists else " Another tool computed the metrics."
         time = "another split or another time"
-        return (f"{covered}; they do not cover retraining, {time}.{source}",)
+        return (f"{text}; they do not cover retraining, {time}.{source}",)
     return (
-        f"{covered}. Intervals over replicates cover new training runs, too; none covers another "
+        f"{text}. Intervals over replicates cover new training runs, too; none covers another "
         "split or another time.",
     )
 

@@ -265,10 +265,10 @@ class PairPooling:
             return replace(pair, reason="equal_differences")
         p = t_test_p(len(y), or_nan(pair.difference) / or_nan(pair.sd) * math.sqrt(len(y)))
         upwards = self._first.metric(self.label).higher_is_better
-        says = interval_verdict(
+        verdict = interval_verdict(
             low, high, min_effect=self.absolute_effect, higher_is_better=upwards
         )
-        return replace(pair, ci_low=low, ci_high=high, p=p, verdict=says)
+        return replace(pair, ci_low=low, ci_high=high, p=p, verdict=verdict)
 
     def _reason(self, y: Sequence[float]) -> NoInterval | None:
         """Return why the mean of these differences has no interval; None if it has one."""
