@@ -71,14 +71,18 @@ def argument_error(error: ValueError, fix: str) -> InputError:
     return error if isinstance(error, InputError) else refuse(COMMAND_LINE, str(error), fix)
 
 
-def with_option_names(error: InputError, options: Mapping[str, str]) -> InputError:
-    """Return an error of the library with options in place of its arguments."""
-    return InputError(
-        replace(problem, location=f"{COMMAND_LINE}: {options[problem.where]}")
-        if problem.where in options
-        else problem
-        for problem in error.problems
-    )
+@contextmanager
+def option_names(options: Mapping[str, str]) -> Iterator[None]:
+    """Name the options of the command line, not arguments, in errors of the library."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            replace(problem, location=f"{COMMAND_LINE}: {options[problem.where]}")
+            if problem.where in options
+            else problem
+            for problem in error.problems
+        ) from None
 
 
 # First characters that all files of a kind share: a page, a picture, a table or a comment.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from string import ascii_lowercase
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers, tables
@@ -95,7 +96,7 @@ def _letters(comparison: Comparison) -> dict[str, str]:
     """Return model -> letter, in the order of the table; with many models, a dagger."""
     if _has_many_models(comparison):
         return {comparison.baseline: r"\dagger"}
-    return tables.letters(comparison)
+    return dict(zip(comparison.ranked, ascii_lowercase, strict=False))
 
 
 def _head(comparison: Comparison, label: str) -> str:

@@ -168,13 +168,10 @@ def build_value_comparison(
         Metrics for which the caller set whether higher or lower is better.
     """
     models, comparison = inputs.models, compare_user_values(inputs)
+    warnings = value_warnings(inputs, directed_metrics)
     return replace(
         comparison,
-        warnings=tuple(
-            acknowledge_warnings(
-                value_warnings(inputs, directed_metrics), inputs.config.acknowledge
-            )
-        ),
+        warnings=tuple(acknowledge_warnings(warnings, inputs.config.acknowledge)),
         checked=("user_sets_differ",) if len(models) > 1 else (),
         quality={
             model: {**each.quality, "users": each.summary["users"]}
@@ -211,8 +208,7 @@ def collect_conventions(config: ComparisonConfig) -> PinnedConventions:
         for each in CONVENTIONS
         if each.name in stored
     )
-    overrides = pinned.as_dict()["overrides"]
-    return PinnedConventions(pinned.preset, pinned.fingerprint, values, overrides)
+    return PinnedConventions(pinned.preset, pinned.fingerprint, values, stored["overrides"])
 
 
 def collect_provenance(config: ComparisonConfig, models: Models) -> Provenance:

@@ -18,14 +18,13 @@ from concord.metrics_core.data.tables import create_view, file_paths, read_frame
 from concord.metrics_core.evaluation.item_lists import number_items
 from concord.metrics_core.evaluation.join_truth import fetch
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
-from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.metrics.ranked_lists import Items
 from concord.metrics_core.results.comparison_parts import or_nan
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.floating_point import difference, differences
 from concord.metrics_core.stats.paired_difference import PairedTest
-from concord.metrics_core.stats.paired_test import paired_tests, wilcoxon
+from concord.metrics_core.stats.paired_test import UserValues, paired_tests, wilcoxon
 from concord.metrics_core.stats.randomization_test import (
     JackknifeError,
     Measure,
@@ -34,7 +33,7 @@ from concord.metrics_core.stats.randomization_test import (
     jackknife_errors,
     swap_tests,
 )
-from concord.metrics_core.stats.simultaneous import Deviations, deviation_numbers
+from concord.metrics_core.stats.simultaneous import deviation_numbers
 from concord.metrics_core.stats.verdict import model_pairs
 
 _USER_NUMBERS = """
@@ -204,8 +203,8 @@ def _test_users(inputs: ComparisonInput) -> Iterator[PairTest]:
             if config.wilcoxon and not math.isnan(result.p):
                 p_wilcoxon = wilcoxon(*paired_scores(values[a], values[b], clusters))
             if text in config.primary and result.standard_error > 0:
-                diff = differences(values[a], values[b])
-                deviations = _deviations(diff, result, clusters)
+                diff = UserValues(differences(values[a], values[b]), clusters).by_user
+                deviations = deviation_numbers(diff - result.difference)
             mean = means[config.baseline]
             yield PairTest(label, a, b, result, effect, mean, deviations, p_wilcoxon)
 
@@ -218,13 +217,6 @@ def _pairs_of(inputs: ComparisonInput, label: Label) -> list[tuple[str, str]]:
         return pairs
     leaders = best_models(inputs, label) if str(label) in inputs.config.primary else []
     return [(a, b) for a, b in pairs if b == baseline or a in leaders or b in leaders]
-
-
-def _deviations(diff: Floats, result: PairedTest, clusters: Clusters | None) -> Deviations:
-    """Return the deviations of users from their mean difference."""
-    if clusters is not None:
-        diff = clusters.linearised(diff)
-    return deviation_numbers(diff - result.difference)
 
 
 def _test_lists(inputs: ComparisonInput) -> Iterator[PairTest]:

@@ -72,9 +72,8 @@ def _with_canonical_labels(margins: Mapping[str, Margin]) -> dict[str, Margin]:
 def _shape_problems(gate: Mapping[Any, Any]) -> Iterator[Problem]:
     for key in gate:
         if key not in KEYS:
-            yield Problem(
-                "gate", f"{format_value(key)} is not a key of a gate", suggest(str(key), {*KEYS})
-            )
+            fix = suggest(str(key), {*KEYS})
+            yield Problem("gate", f"{format_value(key)} is not a key of a gate", fix)
     yield from _margin_problems(("gate", "guardrails"), gate.get("guardrails") or {})
     segments = gate.get("segments") or {}
     if not isinstance(segments, Mapping):
@@ -87,9 +86,8 @@ def _shape_problems(gate: Mapping[Any, Any]) -> Iterator[Problem]:
         names = gate.get(key) or ()
         is_list = isinstance(names, Sequence) and all(isinstance(name, str) for name in names)
         if isinstance(names, str) or not is_list:
-            yield Problem(
-                ("gate", key), f"is {format_value(names)}", "write a list of names: ['…']"
-            )
+            fix = "write a list of names: ['…']"
+            yield Problem(("gate", key), f"is {format_value(names)}", fix)
     if gate.get("undecided") not in {None, "pass"}:
         fix = "write 'pass', or leave it out"
         yield Problem(("gate", "undecided"), f"is {format_value(gate['undecided'])}", fix)
@@ -97,9 +95,8 @@ def _shape_problems(gate: Mapping[Any, Any]) -> Iterator[Problem]:
 
 def _margin_problems(location: tuple[Any, ...], margins: Any) -> Iterator[Problem]:
     if not isinstance(margins, Mapping) or not all(isinstance(text, str) for text in margins):
-        yield Problem(
-            location, f"is {format_value(margins)}", "write a dict such as {'nDCG@10': '2%'}"
-        )
+        fix = "write a dict such as {'nDCG@10': '2%'}"
+        yield Problem(location, f"is {format_value(margins)}", fix)
         return
     for text, margin in margins.items():
         if margin != MIN_EFFECT and not is_effect(margin):

@@ -77,9 +77,7 @@ def margin_interval(
     is_share = isinstance(effect, str) and to_absolute(effect, 1.0) > 0
     if not is_share or not test.has_interval(confidence):
         return test.interval(confidence), number
-    low, high = (end * abs(mean) for end in test.share_interval(confidence))
-    if abs(test.difference) <= test.width:
-        low, high = max(low, -test.width), min(high, test.width)
+    low, high = test.clipped(*(end * abs(mean) for end in test.share_interval(confidence)))
     return (low, high), math.nan if math.isnan(low) else number
 
 

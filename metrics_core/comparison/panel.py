@@ -190,8 +190,7 @@ def _merge(definitions: Sequence[parts.Definition]) -> list[parts.Definition]:
     merged: dict[str, parts.Definition] = {}
     for each in definitions:
         key = repr((each.values, each.verdicts))
-        if key in merged:
-            merged[key] = replace(merged[key], presets=merged[key].presets + each.presets)
-        else:
-            merged[key] = each
+        first = merged.get(key)
+        presets = first.presets if first else ()
+        merged[key] = replace(first or each, presets=presets + each.presets)
     return list(merged.values())

@@ -189,7 +189,7 @@ class _ReplicatedLabel:
             ReplicateEstimate(difference, users, variances),
             order_reversals(a, b, difference, paired=is_paired),
             (a.n, b.n),
-            1 if self.label.metric.higher_is_better else -1,
+            higher_is_better=self.label.metric.higher_is_better,
             over_users=self.has_user_values,
         )
 
@@ -223,7 +223,7 @@ class _Measured:
     estimate: ReplicateEstimate
     reversals: OrderReversals
     n_replicates: tuple[int, int]
-    sign: int
+    higher_is_better: bool
     over_users: bool
 
     def decide(self, level: float, p_adjusted: float) -> ReplicatedDifference:
@@ -239,8 +239,8 @@ class _Measured:
             high = float(np.maximum(high, or_nan(pair.ci_high)))
         verdict = pair.verdict if pair.ci_low is None else "no_interval"
         if not math.isnan(low):
-            gain_low, gain_high = sorted((self.sign * low, self.sign * high))
-            verdict = interval_verdict(gain_low, gain_high, min_effect=or_nan(pair.min_effect))
+            effect, upwards = or_nan(pair.min_effect), self.higher_is_better
+            verdict = interval_verdict(low, high, min_effect=effect, higher_is_better=upwards)
         is_comparable = pair.verdict != "not_comparable"
         return ReplicatedDifference(
             label=pair.label,

@@ -1,7 +1,7 @@
 """Compute differences within each segment, and gaps between segments."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,15 +45,12 @@ class _CellTest:
     model: str
     column: UserValues
     paired: PairedTest
-    p_adjusted: float = math.nan
 
 
 def _segment_cells(
-    config: ComparisonConfig,
+    inputs: ComparisonInput,
     labels: Iterable[GroupValues],
     overall: Mapping[tuple[str, str], Difference],
-    unlisted: Collection[str],
-    without_list: Mapping[str, Bools],
 ) -> list[SegmentCell]:
     """Return one cell per label, group and model.
 
@@ -64,23 +61,18 @@ def _segment_cells(
     ----------
     overall : dict
         (label, model) -> difference to the baseline over all users, whose sign a group may reverse.
-    unlisted : collection of str
-        Models that are not compared.
-    without_list : dict
-        Model -> users without a list of it.
     """
-    tests = [test for each in labels for test in _cell_tests(config, each, unlisted)]
+    tests = [test for each in labels for test in _cell_tests(inputs, each)]
     p = np.array([test.paired.p for test in tests], dtype=np.float64)
-    alpha = discovery_alpha(p, config.alpha)
+    alpha = discovery_alpha(p, inputs.config.alpha)
     return [
-        _build_cell(config, replace(test, p_adjusted=p_adjusted), alpha, overall, without_list)
+        _build_cell(inputs, test, p_adjusted, alpha, overall)
         for test, p_adjusted in zip(tests, benjamini_hochberg(p).tolist(), strict=True)
     ]
 
 
-def _cell_tests(
-    config: ComparisonConfig, group_values: GroupValues, unlisted: Collection[str]
-) -> Iterator[_CellTest]:
+def _cell_tests(inputs: ComparisonInput, group_values: GroupValues) -> Iterator[_CellTest]:
+    config = inputs.config
     for segment, values in group_values.values.items():
         others = [model for model in values if model != config.baseline]
         results = paired_tests(
@@ -89,7 +81,7 @@ def _cell_tests(
             confidence=config.confidence,
             clusters=group_values.clusters,
             bounds=group_values.bounds,
-            unlisted=unlisted,
+            unlisted=inputs.unlisted,
             share_of=config.baseline if isinstance(_effect(config, group_values), str) else None,
         )
         paired = dict(zip(others, results, strict=True))
@@ -99,12 +91,13 @@ def _cell_tests(
 
 
 def _build_cell(
-    config: ComparisonConfig,
+    inputs: ComparisonInput,
     test: _CellTest,
+    p_adjusted: float,
     alpha: float,
     overall: Mapping[tuple[str, str], Difference],
-    without_list: Mapping[str, Bools],
 ) -> SegmentCell:
+    config, without_list = inputs.config, inputs.without_list.get(test.model, False)
     low, high = test.column.interval(config.confidence)
     n_users = test.column.n_defined
     group_values, paired = test.group_values, test.paired
@@ -128,7 +121,7 @@ def _build_cell(
         diff_high=interval[1],
         level=1 - alpha,
         n_nonzero=paired.n_nonzero if is_tested else None,
-        p_adjusted=test.p_adjusted,
+        p_adjusted=p_adjusted,
         verdict=verdict(
             paired,
             interval,
@@ -139,8 +132,7 @@ def _build_cell(
         if is_tested and group_values.label is not None
         else None,
         is_reversed=has_other_sign and (interval[0] > 0 or interval[1] < 0),
-        n_without_list=group_values.count_users(test.segment, without_list.get(test.model, False))
-        or None,
+        n_without_list=group_values.count_users(test.segment, without_list) or None,
         n_with_both=paired.n_users if is_tested and paired.n_users != n_users else None,
     )
 
@@ -265,9 +257,7 @@ def compute_segments(
             segments=tuple(
                 Segment(group, max(each.count_users(group) for each in labels)) for group in groups
             ),
-            cells=tuple(
-                _segment_cells(config, labels, overall, inputs.unlisted, inputs.without_list)
-            ),
+            cells=tuple(_segment_cells(inputs, labels, overall)),
             fewest_in_gap=MIN_GAP_USERS,
             gaps=tuple(_compute_gaps(config, labels, compare=segmentation.compare_gaps)),
         )
@@ -276,7 +266,7 @@ def compute_segments(
 def compute_segment_cells(inputs: ComparisonInput, name: str) -> list[parts.SegmentCell]:
     """Return the cells of one segmentation, without those over all users."""
     labels, _ = _label_values(inputs, name, inputs.config.segments[name])
-    return _segment_cells(inputs.config, labels, {}, inputs.unlisted, inputs.without_list)
+    return _segment_cells(inputs, labels, {})
 
 
 def _label_values(

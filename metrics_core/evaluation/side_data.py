@@ -85,7 +85,6 @@ class SideData:
         return with_item_columns(task, lambda: self.catalogue, lambda: self.train)
 
 
-NO_SIDE_DATA = SideData()
 _FEATURES = tuple(name for names in ITEMS_COLUMNS for name in names)
 
 

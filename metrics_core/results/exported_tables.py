@@ -1,7 +1,7 @@
 """The tables of a comparison that are written as CSV or parquet."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -20,35 +20,6 @@ from concord.metrics_core.results.replicates import ReplicatedDifference
 Row = dict[str, Any]
 _TEXT, _NUMBER, _COUNT, _FLAG = pl.String, pl.Float64, pl.Int64, pl.Boolean
 _SEGMENTATION = {"segmentation": _TEXT, "kind": _TEXT}
-_TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
-    "distributions": {
-        **dict.fromkeys(("label", "a", "b"), _TEXT),
-        "percentile": _COUNT,
-        "difference": _NUMBER,
-    },
-    "tradeoffs": {
-        **dict.fromkeys(("x_label", "y_label", "model"), _TEXT),
-        "x": _NUMBER,
-        "y": _NUMBER,
-        "dominated_by": _TEXT,
-    },
-    "segments": {**_SEGMENTATION, **schema_of(SegmentCell)},
-    "warnings": dict.fromkeys(("code", "severity", "models", "details"), _TEXT),
-    "panel": {
-        **dict.fromkeys(("label", "definition", "changed"), _TEXT),
-        "top_two_hold": _FLAG,
-        "model": _TEXT,
-        "value": _NUMBER,
-        "rank": _COUNT,
-        "verdict": _TEXT,
-    },
-    "panel_presets": dict.fromkeys(
-        ("label", "preset", "definition", "meaning", "exclusion_reason"), _TEXT
-    ),
-    "quality": {"role": _TEXT, "finding": _TEXT, "number": _NUMBER, "text": _TEXT},
-    "conventions": dict.fromkeys(("convention", "metric", "value", "meaning", "changes"), _TEXT),
-    "curves": {"metric": _TEXT, "k": _COUNT, "model": _TEXT, "value": _NUMBER},
-}
 
 
 def export_tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
@@ -56,17 +27,6 @@ def export_tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
 
     Only comparisons with replicates have `replicates` and `replicate_differences`.
     """
-    builders = {
-        "distributions": _distributions,
-        "tradeoffs": _tradeoffs,
-        "segments": _segments,
-        "warnings": _warnings,
-        "panel": _panel,
-        "panel_presets": _panel_presets,
-        "quality": _quality,
-        "conventions": _conventions,
-        "curves": _curves,
-    }
     return {
         "metrics": frame_of(Metric, comparison.metrics),
         "leaderboard": comparison.leaderboard,
@@ -74,8 +34,8 @@ def export_tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
         "best": frame_of(BestShare, comparison.best),
         "inputs": frame_of(InputFile, comparison.provenance.inputs),
         **{
-            name: pl.DataFrame(list(rows(comparison)), schema=dict(_TABLES[name]))
-            for name, rows in builders.items()
+            name: pl.DataFrame(list(rows(comparison)), schema=schema)
+            for name, (rows, schema) in _TABLES.items()
         },
         "gaps": _gaps(comparison),
         **_replicates(comparison),
@@ -232,3 +192,35 @@ def _curves(comparison: Comparison) -> Iterator[Row]:
                 "model": score.model,
                 "value": score.mean,
             }
+
+
+_Schema = dict[str, type[pl.DataType]]
+_TABLES: Mapping[str, tuple[Callable[[Comparison], Iterator[Row]], _Schema]] = {
+    "distributions": (
+        _distributions,
+        dict.fromkeys(("label", "a", "b"), _TEXT) | {"percentile": _COUNT, "difference": _NUMBER},
+    ),
+    "tradeoffs": (
+        _tradeoffs,
+        dict.fromkeys(("x_label", "y_label", "model"), _TEXT)
+        | {"x": _NUMBER, "y": _NUMBER, "dominated_by": _TEXT},
+    ),
+    "segments": (_segments, _SEGMENTATION | schema_of(SegmentCell)),
+    "warnings": (_warnings, dict.fromkeys(("code", "severity", "models", "details"), _TEXT)),
+    "panel": (
+        _panel,
+        dict.fromkeys(("label", "definition", "changed"), _TEXT)
+        | {"top_two_hold": _FLAG, "model": _TEXT}
+        | {"value": _NUMBER, "rank": _COUNT, "verdict": _TEXT},
+    ),
+    "panel_presets": (
+        _panel_presets,
+        dict.fromkeys(("label", "preset", "definition", "meaning", "exclusion_reason"), _TEXT),
+    ),
+    "quality": (_quality, {"role": _TEXT, "finding": _TEXT, "number": _NUMBER, "text": _TEXT}),
+    "conventions": (
+        _conventions,
+        dict.fromkeys(("convention", "metric", "value", "meaning", "changes"), _TEXT),
+    ),
+    "curves": (_curves, {"metric": _TEXT, "k": _COUNT, "model": _TEXT, "value": _NUMBER}),
+}

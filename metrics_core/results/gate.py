@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers, schema_of
+from concord.metrics_core.results.comparison_parts import negated
 from concord.metrics_core.results.rendering import render_sentences
 
 if TYPE_CHECKING:
@@ -129,23 +130,17 @@ class MeasuredDifference(FiniteNumbers):
     @property
     def gain(self) -> float | None:
         """The difference; positive if the model is better."""
-        return _sign_adjusted(self.difference, upwards=self.higher_is_better)
+        return self.difference if self.higher_is_better else negated(self.difference)
 
     @property
     def gain_low(self) -> float | None:
         """The lower end of the interval of the gain."""
-        end = self.ci_low if self.higher_is_better else self.ci_high
-        return _sign_adjusted(end, upwards=self.higher_is_better)
+        return self.ci_low if self.higher_is_better else negated(self.ci_high)
 
     @property
     def gain_high(self) -> float | None:
         """The upper end of the interval of the gain."""
-        end = self.ci_high if self.higher_is_better else self.ci_low
-        return _sign_adjusted(end, upwards=self.higher_is_better)
-
-
-def _sign_adjusted(number: float | None, *, upwards: bool) -> float | None:
-    return number if number is None or upwards else 0.0 - number
+        return self.ci_high if self.higher_is_better else negated(self.ci_low)
 
 
 @dataclass(frozen=True)

@@ -92,9 +92,14 @@ def all_or_names(names: Sequence[str], n_models: int) -> str:
     return "all models" if len(names) == n_models >= _MANY else join_names(names)
 
 
+def verb(n: int | None, singular: str, plural: str) -> str:
+    """Return the form of a verb for a number."""
+    return singular if n == 1 else plural
+
+
 def is_or_are(names: Sequence[str]) -> str:
     """Return `is` for one name, `are` for several."""
-    return "is" if len(names) == 1 else "are"
+    return verb(len(names), "is", "are")
 
 
 def percent(share: float) -> str:

@@ -112,9 +112,12 @@ class PairedTest:
         if self.flips is not None:
             return self.flips.interval(1 - confidence)
         half = t_quantile(self.effective_users, confidence) * self.standard_error
-        low, high = self.difference - half, self.difference + half
+        return self.clipped(self.difference - half, self.difference + half)
+
+    def clipped(self, low: float, high: float) -> Interval:
+        """Return an interval within the differences that the metric allows."""
         if abs(self.difference) <= self.width:
-            low, high = max(low, -self.width), min(high, self.width)
+            return max(low, -self.width), min(high, self.width)
         return low, high
 
     def share_interval(self, confidence: float) -> Interval:

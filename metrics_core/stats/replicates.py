@@ -14,11 +14,13 @@ from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.floating_point import difference, differences, exact_mean, exact_sum
 from concord.metrics_core.stats.mean_interval import t_quantile, t_test_p
-from concord.metrics_core.stats.power import MIN_COUNT, smallest_count
+from concord.metrics_core.stats.paired_test import UserValues
+from concord.metrics_core.stats.power import MAX_SEEDS, MIN_COUNT, smallest_count
 
 MIN_FOR_OUTLIER = 3  # values: the variance of the others needs two
 OUTLIER_ALPHA = 0.05  # probability of a false alarm for one model on one metric
 _RELATIVE_TOLERANCE = 1e-9  # of means that are equal up to rounding
+_MAX_USERS = 10**9
 _BISECTIONS = 60  # more than any digit of p that is shown needs
 
 
@@ -192,15 +194,7 @@ class ReplicateValues:
     @property
     def standard_error(self) -> float:
         """Standard error over users of the mean over replicates; NaN for fewer than two users."""
-        user_means = mean_of_defined(list(self.values))
-        if self.clusters is not None:
-            return self.clusters.ratio(user_means).standard_error
-        defined = user_means[~np.isnan(user_means)]
-        n = len(defined)
-        if n < 2:  # noqa: PLR2004 - one user has no variance
-            return math.nan
-        deviation = defined - exact_mean(defined)
-        return math.sqrt(exact_sum(deviation * deviation) / (n - 1) / n)
+        return UserValues(mean_of_defined(list(self.values)), self.clusters).standard_error
 
     @cached_property
     def replicate_variance(self) -> float:
@@ -383,9 +377,7 @@ def _single_differences(a: ReplicateValues, b: ReplicateValues, *, paired: bool)
         yield from (difference(mean_a, mean_b) for mean_a, mean_b in product(a.means, b.means))
 
 
-def users_needed(
-    estimate: ReplicateEstimate, confidence: float, max_users: int = 10**9
-) -> int | None:
+def users_needed(estimate: ReplicateEstimate, confidence: float) -> int | None:
     """Return the number of users with which the interval would exclude 0; None if no number would.
 
     The number of replicates is fixed. If their variance is too large, no number of users is enough.
@@ -396,12 +388,10 @@ def users_needed(
         part = VarianceEstimate(users.variance * users.n / n, n)
         return replace(estimate, users=part).half_width(confidence) < abs(estimate.difference)
 
-    return smallest_count(excludes_zero, MIN_COUNT, max_users)
+    return smallest_count(excludes_zero, MIN_COUNT, _MAX_USERS)
 
 
-def replicates_needed(
-    estimate: ReplicateEstimate, confidence: float, max_replicates: int = 1000
-) -> int | None:
+def replicates_needed(estimate: ReplicateEstimate, confidence: float) -> int | None:
     """Return the number of replicates with which the interval would exclude 0; None if none would.
 
     It is the number for each model that has several. The number of users is fixed.
@@ -413,4 +403,4 @@ def replicates_needed(
         )
         return replace(estimate, replicates=parts).half_width(confidence) < abs(estimate.difference)
 
-    return smallest_count(excludes_zero, MIN_INTERVAL_REPLICATES, max_replicates)
+    return smallest_count(excludes_zero, MIN_INTERVAL_REPLICATES, MAX_SEEDS)

@@ -116,12 +116,14 @@ class SignFlips:
     @cached_property
     def _subset_weights(self) -> Floats:
         """(subsets,) sums of the weights of each subset, with users without a difference."""
-        grid = np.concatenate([self.weights[self._order], *_group_means(self.equal)])
+        groups = _groups(self.equal)
+        means = [group.mean() for group in groups]
+        grid = np.concatenate([self.weights[self._order], means])
         grid = round_to_grid(grid[:, np.newaxis], max_weight=1 + len(self.equal))[:, 0]
         weights = _subsets(len(self.differing)) @ grid[: len(self.differing)]
-        groups = zip(grid[len(self.differing) :], _group_counts(self.equal), strict=True)
-        for number, (weight, n) in enumerate(groups):
-            weights = weights + weight * _numbers_drawn(n, number, len(weights))
+        equal_weights = grid[len(self.differing) :]
+        for number, (weight, group) in enumerate(zip(equal_weights, groups, strict=True)):
+            weights = weights + weight * _numbers_drawn(len(group), number, len(weights))
         return np.asarray(weights)
 
 
@@ -153,19 +155,13 @@ def _drawn_subsets() -> Floats:
 
 def _groups(weights: Floats) -> list[Floats]:
     """Return sorted weights in at most 16 groups; equal ones share a group if they are few."""
+    if not len(weights):
+        return []
     ordered = np.sort(weights)
     is_new: Bools = np.diff(ordered) > 0
     if np.count_nonzero(is_new) < _MAX_WEIGHTS:
         return np.split(ordered, np.flatnonzero(is_new) + 1)
     return np.array_split(ordered, _MAX_WEIGHTS)
-
-
-def _group_means(weights: Floats) -> list[Floats]:
-    return [np.array([group.mean()]) for group in _groups(weights) if len(group)]
-
-
-def _group_counts(weights: Floats) -> list[int]:
-    return [len(group) for group in _groups(weights) if len(group)]
 
 
 def _numbers_drawn(n: int, group: int, rows: int) -> Floats:

@@ -50,11 +50,10 @@ def verdict(
     few = pair.n_nonzero < MIN_DIFFERING_USERS if pair.test == "swap" else math.isnan(pair.p)
     if few or pair.smallest_p > alpha:
         return "too_few_users"
-    sign = 1 if higher_is_better else -1
     if pair.test == "swap":
-        return _without_interval(sign * pair.difference, is_found=pair.p <= alpha)
-    low, high = sorted(sign * end for end in interval)
-    return interval_verdict(low, high, min_effect=min_effect)
+        gain = pair.difference if higher_is_better else -pair.difference
+        return _without_interval(gain, is_found=pair.p <= alpha)
+    return interval_verdict(*interval, min_effect=min_effect, higher_is_better=higher_is_better)
 
 
 def _without_test(pair: PairedTest) -> Verdict | None:
@@ -72,14 +71,18 @@ def _without_interval(gain: float, *, is_found: bool) -> Verdict:
     return "better_without_interval" if gain > 0 else "worse_without_interval"
 
 
-def interval_verdict(low: float, high: float, *, min_effect: float) -> Verdict:
-    """Return what the interval of a gain (above 0 is better) says.
+def interval_verdict(
+    low: float, high: float, *, min_effect: float, higher_is_better: bool
+) -> Verdict:
+    """Return what the interval of a difference says; if lower is better, of its negative.
 
     - `better`: above `min_effect`.
     - `equivalent`: within ± `min_effect`. Takes precedence over the next.
     - `better_below_threshold`: above 0, but it reaches below `min_effect`.
     - `undecided`: none of these, nor their mirror images.
     """
+    if not higher_is_better:
+        low, high = -high, -low
     if low > min_effect:
         return "better"
     if high < -min_effect:

@@ -38,15 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the error analysis; write it as a page to `--html`."""
     from concord.metrics_core.analyses.cases.cases import ExampleSelection
-    from concord.metrics_core.errors import InputError, refuse
+    from concord.metrics_core.errors import refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import print_text
     from concord.pipeline.stages.evaluations import load_cases
     from concord.pipeline.terminal import (
+        option_names,
         print_result,
         refuse_folder,
-        with_option_names,
         write_output,
     )
 
@@ -59,10 +59,8 @@ def run(arguments: argparse.Namespace) -> None:
     config = replace(config, primary=_labels(config, arguments.metric))
     models = (arguments.model, arguments.other)
     selection = ExampleSelection(models, worst, arguments.segment, arguments.item)
-    try:
+    with option_names(OPTIONS):
         cases = load_cases(params, config, selection)
-    except InputError as error:
-        raise with_option_names(error, OPTIONS) from None
     warn_if_stale(params)
     if html is not None:
         write_output("--html", html, cases.to_html(), force=arguments.force)

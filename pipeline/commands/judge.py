@@ -29,13 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the bounds and the items to judge next; write these to `--out`."""
     from concord.metrics_core.analyses.judge.judge import judge_results
-    from concord.metrics_core.errors import InputError, refuse
+    from concord.metrics_core.errors import refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import print_text
     from concord.pipeline.running.outputs import escape_formulas, write_text
     from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
-    from concord.pipeline.terminal import evaluated_label, print_result, with_option_names
+    from concord.pipeline.terminal import evaluated_label, option_names, print_result
 
     out = None if arguments.out is None else Path(arguments.out)
     if out is not None and out.exists() and not arguments.force:
@@ -49,10 +49,8 @@ def run(arguments: argparse.Namespace) -> None:
     config = replace(config, labels=config.primary_labels)
     results, config = read_evaluations(params, config, primary)
     options = {name: getattr(arguments, name) for name in OPTIONS}
-    try:
+    with option_names(OPTIONS):
         judging = judge_results(config, results, evaluation_data(params), **options)
-    except InputError as error:
-        raise with_option_names(error, OPTIONS) from None
     warn_if_stale(params)
     if out is not None:  # before the text: a closed pipe (`| head`) ends the command
         table = escape_formulas(judging.to_frame(), ids=("user", "item"))

@@ -50,16 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the plan."""
-    from concord.metrics_core.errors import InputError
-    from concord.pipeline.terminal import print_result, with_option_names
+    from concord.pipeline.terminal import option_names, print_result
 
     effect = None if arguments.effect is None else _parse_effect(arguments.effect)
     has_numbers = any(getattr(arguments, name.replace("-", "_")) is not None for name in NUMBERS)
     make_plan = _plan_numbers if has_numbers else _plan_results
-    try:
+    with option_names(OPTIONS):
         plan = make_plan(arguments, effect)
-    except InputError as error:
-        raise with_option_names(error, OPTIONS) from None
     print_result(plan)
 
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from concord.metrics_core.errors import InputError, Key, SettingNames, as_argument, refuse
+from concord.metrics_core.errors import Key, SettingNames, as_argument, refuse
 from concord.pipeline.commands.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
@@ -86,11 +86,11 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.running.inputs import refuse_changes
     from concord.pipeline.running.messages import count_rows, print_line
     from concord.pipeline.running.outputs import remove_stale_files
-    from concord.pipeline.terminal import print_blocks, with_option_names
+    from concord.pipeline.terminal import option_names, print_blocks
     from concord.reports.split.text import describe_manifest
 
     folder = Path(arguments.into)
-    try:
+    with option_names(_OPTIONS):
         options = parse_options(
             arguments.method, **{name: getattr(arguments, name) for name in _NAMES}
         )
@@ -102,8 +102,6 @@ def run(arguments: argparse.Namespace) -> None:
             with refuse_changes(table.path):
                 queries, manifest = split_rows(connection, table, options, progress=count_rows)
             _write(connection, queries, manifest, folder)
-    except InputError as error:
-        raise with_option_names(error, _OPTIONS) from None
     print_blocks(describe_manifest(manifest))
     print_line(f"{folder / MANIFEST} has all counts; in params.yaml:")
     for key in ("data: {truth", "background: {train"):

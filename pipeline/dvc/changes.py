@@ -255,13 +255,13 @@ def changes(
 def _model_tests(
     config: ComparisonConfig, current: ModelResult, previous: ModelResult, model: str
 ) -> Iterator[PairTest]:
-    sides = {NOW: current, THEN: previous}
+    sides, conventions = {NOW: current, THEN: previous}, config.conventions
     aligned = align(
         {
             side: [part.values for part in result.replicate_results]
             for side, result in sides.items()
         },
-        unit_mean=config.conventions.unit_mean,
+        unit_mean=conventions.unit_mean,
     )
     columns = schema_of(previous.values)
     unlisted = unlisted_models(sides, config.max_missing_lists)
@@ -269,21 +269,19 @@ def _model_tests(
         text = str(label)
         if text not in columns or text not in previous.summary["metrics"]:
             continue
-        values = aligned.values(text, label.conventions(config.conventions).undefined)
-        comparable = aligned.has_common_weights(label, config.conventions)
-        clusters = aligned.clusters
-        if comparable:
-            clusters = aligned.clusters_for(label, config.conventions)
+        values = aligned.values(text, label.conventions(conventions).undefined)
+        comparable = aligned.has_common_weights(label, conventions)
+        clusters = aligned.clusters_for(label, conventions) if comparable else aligned.clusters
         (paired,) = paired_tests(
             values,
             [(NOW, THEN)],
             confidence=config.confidence,
             clusters=clusters,
-            bounds=label.bounds(config.conventions),
+            bounds=label.bounds(conventions),
             unlisted=unlisted,
             share_of=THEN if isinstance(config.min_effects[text], str) else None,
         )
         means = [or_nan(result.mean(text)) for result in (current, previous)]
-        if is_pooled(label, config.conventions) or not comparable:
+        if is_pooled(label, conventions) or not comparable:
             paired = paired.with_means(*means)
         yield PairTest(label, model, THEN, paired, config.min_effects[text], means[1])

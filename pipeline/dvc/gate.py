@@ -122,10 +122,8 @@ def _against_revision(
     new = [model for model in models if model not in previous.evaluations]
     vanished = previous.vanished_models(inputs.models)
     known = {*previous.models, *previous.former_names, *previous.evaluations}
-    rules = [
-        *(["baseline"] if config.baseline in known else []),
-        *(["ignore"] if previous.evaluations else []),
-    ]
+    rules = ["baseline"] if config.baseline in known else []
+    rules += ["ignore"] if previous.evaluations else []
     is_unmatched = bool(new and vanished) and new_models not in rules
     added: list[str] = []
     if new_models == "baseline" and not is_unmatched:

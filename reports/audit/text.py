@@ -13,7 +13,7 @@ from concord.metrics_core.analyses.audit.result import (
     Reversal,
 )
 from concord.metrics_core.errors import format_count
-from concord.metrics_core.results.text_format import join_names, percent
+from concord.metrics_core.results.text_format import join_names, percent, verb
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import MISSING, conventions_name, number, signed, signed_interval
 
@@ -173,16 +173,14 @@ def _sentence_and_fix(check: AuditCheck) -> tuple[str, str]:
 def _count_finding(check: AuditCheck) -> tuple[str, str]:
     count = check.count
     if check.train_share_after is not None:
-        rows, verb = _rows(check, "the training set"), _verb(count.rows, "is", "are")
+        rows, are = _rows(check, "the training set"), verb(count.rows, "is", "are")
         sentence = (
-            f"{rows} {verb} later than the first row of the ground truth. "
+            f"{rows} {are} later than the first row of the ground truth. "
             f"{percent(check.train_share_after)} of the training set is later than the start of "
             "the median user's ground truth: models learned from the future."
         )
-        return (
-            sentence,
-            "train on rows before the ground truth, with one split time for all users",
-        )
+        fix = "train on rows before the ground truth, with one split time for all users"
+        return sentence, fix
     if check.name == "cold_users":
         users = format_count(count.users or 0, "user")
         share = _percent_of(count.users, count.of_users)
@@ -190,10 +188,10 @@ def _count_finding(check: AuditCheck) -> tuple[str, str]:
             f"{users} of the ground truth ({share}) have no training row: a model cannot know them."
         )
         return sentence, "evaluate them separately, as a segment by activity with the edge 0"
-    rows, verb = _rows(check, "the ground truth"), _verb(count.rows, "has", "have")
+    rows, have = _rows(check, "the ground truth"), verb(count.rows, "has", "have")
     items, share = format_count(count.items or 0, "item"), _percent_of(count.items, count.of_items)
     sentence = (
-        f"{rows} {verb} {items} ({share} of its items) without training rows: no model that learns "
+        f"{rows} {have} {items} ({share} of its items) without training rows: no model that learns "
         "from interactions alone can recommend them."
     )
     return sentence, "read means as lower bounds, or give models the features of new items"
@@ -214,8 +212,8 @@ def _copies_finding(check: AuditCheck, copies: Copies) -> tuple[str, str]:
         if kind == "item"
         else "in training for a copy of the user"
     )
-    rows, verb = _rows(check, "the ground truth"), _verb(check.count.rows, "is", "are")
-    sentence = f"{subject}. {rows} {verb} {leak}: models have seen the answer under another id."
+    rows, are = _rows(check, "the ground truth"), verb(check.count.rows, "is", "are")
+    sentence = f"{subject}. {rows} {are} {leak}: models have seen the answer under another id."
     fix = f"give copies one id before the split, or remove such {kind}s from the ground truth"
     return sentence, fix
 
@@ -231,8 +229,8 @@ def _drift_finding(check: AuditCheck) -> tuple[str, str]:
     )
     if count.rows:
         items = format_count(count.items or 0, "item")
-        verb = _verb(count.items, "has", "have")
-        sentence += f" {items} {verb} at least {RISEN_FACTOR} times the share of training."
+        have = verb(count.items, "has", "have")
+        sentence += f" {items} {have} at least {RISEN_FACTOR} times the share of training."
     return sentence, "train on recent rows, and count popularity up to the split"
 
 
@@ -248,10 +246,6 @@ def _rows(check: AuditCheck, table: str) -> str:
 
 def _percent_of(n: int | None, total: int | None) -> str:
     return percent((n or 0) / (total or 1))
-
-
-def _verb(n: int | None, singular: str, plural: str) -> str:
-    return singular if n == 1 else plural
 
 
 def _examples(check: AuditCheck) -> Iterator[str]:
@@ -315,11 +309,8 @@ def _order_clause(audit: Audit, label: str, reversals: Sequence[Reversal]) -> st
     without = _difference(audit, sign, pair.difference_without, pair.low_without, pair.high_without)
     certainty = "neither interval contains 0" if pair.is_significant else "an interval contains 0"
     n_more = len(reversals) - 1
-    more = (
-        f"; {format_count(n_more, 'other pair')} {_verb(n_more, 'changes', 'change')}"
-        if n_more
-        else ""
-    )
+    change = verb(n_more, "changes", "change")
+    more = f"; {format_count(n_more, 'other pair')} {change}" if n_more else ""
     return (
         f"the ranking of the models changes: {leader} is ahead of {other} with them ({with_all}) "
         f"and behind without them ({without}); {certainty}{more}"

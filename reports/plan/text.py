@@ -161,19 +161,13 @@ def _seed_sentences(differences: Sequence[PlannedDifference]) -> Iterator[str]:
         if each.seeds is None or each.effect is None:
             continue
         yield "seeds for: seeds of each model needed to detect it with these users."
-        effect_of_model = f"{_effect(each)} of {each.model or 'a model'}"
+        effect = f"{_effect(each)} of {each.model or 'a model'}"
         if each.users_needed is None:
             seeds = format_count(each.seeds, "seed")
-            yield (
-                f"No number of users can detect {effect_of_model} with {seeds}: seeds vary too "
-                "much."
-            )
+            yield f"No number of users can detect {effect} with {seeds}: seeds vary too much."
         if each.seeds_needed is None:
             users = format_count(each.n_users, "user")
-            yield (
-                f"No number of seeds can detect {effect_of_model} with {users}: users vary too "
-                "much."
-            )
+            yield f"No number of seeds can detect {effect} with {users}: users vary too much."
 
 
 def gate_sentences(plan: Plan) -> Iterator[str]:

@@ -18,6 +18,7 @@ from concord.metrics_core.results.text_format import (
     PERCENT,
     exact,
     join_names,
+    verb,
 )
 from concord.reports.text import numbers
 
@@ -178,7 +179,7 @@ def allowed(guardrail: Guardrail) -> str:
 def missing_lists(measured: MeasuredDifference) -> str:
     """Return `29 users have no list, too many to compare`."""
     n = measured.n_unlisted or 0
-    return f"{format_count(n, 'user')} {'has' if n == 1 else 'have'} no list, too many to compare"
+    return f"{format_count(n, 'user')} {verb(n, 'has', 'have')} no list, too many to compare"
 
 
 def missing_values(measured: MeasuredDifference) -> str:
@@ -186,7 +187,7 @@ def missing_values(measured: MeasuredDifference) -> str:
     unit, n_common = "user", measured.n_users
     if measured.n_requests is not None:
         unit, n_common = "request", measured.n_requests
-    have = "has" if measured.n_lost == 1 else "have"
+    have = verb(measured.n_lost, "has", "have")
     known = format_count(n_common + measured.n_lost, unit)
     pronoun = "who" if unit == "user" else "that"
     return (

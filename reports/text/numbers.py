@@ -9,8 +9,10 @@ from concord.metrics_core.results.text_format import WithInterval
 from concord.metrics_core.results.text_format import interval_decimals as interval_decimals
 
 if TYPE_CHECKING:
+    from concord.metrics_core.conventions.conventions import Conventions
     from concord.metrics_core.results.comparison import Comparison
-    from concord.metrics_core.results.comparison_parts import Difference
+    from concord.metrics_core.results.comparison_parts import Difference, PinnedConventions
+    from concord.metrics_core.results.replicates import ReplicatedDifference
 
 MISSING = "\N{EN DASH}"
 SMALLEST_P = 0.0001
@@ -82,16 +84,7 @@ def confidence_level(confidence: float) -> str:
     return exact(100 * confidence) + PERCENT
 
 
-class Interval(Protocol):
-    """An interval with its level, of a primary metric or of another one."""
-
-    @property
-    def primary(self) -> bool: ...
-    @property
-    def level(self) -> float: ...
-
-
-def interval_name(interval: Interval, confidence: float) -> str:
+def interval_name(interval: "Difference | ReplicatedDifference", confidence: float) -> str:
     """Return `95 % interval`, or `joint 95 % interval` if those of a family hold together.
 
     Those of metrics that are not primary are `adjusted`: they control the false coverage rate.
@@ -168,15 +161,7 @@ def setting(value: object) -> str:
     return "null" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-class _NamedConventions(Protocol):
-    @property
-    def preset(self) -> str: ...
-
-    @property
-    def fingerprint(self) -> str: ...
-
-
-def conventions_name(conventions: _NamedConventions) -> str:
+def conventions_name(conventions: "Conventions | PinnedConventions") -> str:
     """Return preset and fingerprint, such as `standard 826e94cb92d0`."""
     return f"{conventions.preset} {conventions.fingerprint}"
 

@@ -124,17 +124,14 @@ def difference_interval(comparison: Comparison, label: str) -> str:
 
 def covers(comparison: Comparison) -> tuple[str]:
     """Return what the intervals cover, and what they do not."""
-    if not comparison.has_lists:
-        return (
-            "The intervals cover other users like these, given these models as "
-            "they are; they do not cover retraining, another split or another time. Another tool "
-            "computed the metrics.",
-        )
-    fixed = "The intervals cover other users like these, given these fixed lists"
+    condition = "these fixed lists" if comparison.has_lists else "these models as they are"
+    text = f"The intervals cover other users like these, given {condition}"
     if comparison.replicates is None:
-        return (f"{fixed}; they do not cover retraining, another split or another time.",)
+        source = "" if comparison.has_lists else " Another tool computed the metrics."
+        time = "another split or another time"
+        return (f"{text}; they do not cover retraining, {time}.{source}",)
     return (
-        f"{fixed}. Intervals over replicates cover new training runs, too; none covers another "
+        f"{text}. Intervals over replicates cover new training runs, too; none covers another "
         "split or another time.",
     )
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from string import ascii_lowercase
 from typing import Any, Literal
 
 from concord.metrics_core.results.comparison import Comparison
@@ -55,11 +54,6 @@ def legend(comparison: Comparison, labels: Iterable[str]) -> dict[Mark, str]:
     """Return mark -> meaning, of the marks that these labels have."""
     used = {mark for label in labels for mark in marks(comparison, label).values()}
     return {mark: meaning for mark, meaning in MEANINGS.items() if mark in used}
-
-
-def letters(comparison: Comparison) -> dict[str, str]:
-    """Return model -> letter, in the order of the leaderboard."""
-    return dict(zip(comparison.ranked, ascii_lowercase, strict=False))
 
 
 def beats(comparison: Comparison, model: str, other: str, label: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison_parts import DataWarning
-from concord.metrics_core.results.text_format import PERCENT, is_or_are, join_names, percent
+from concord.metrics_core.results.text_format import PERCENT, is_or_are, join_names, percent, verb
 from concord.reports.text.numbers import number, with_details
 
 Details = Mapping[str, Any]
@@ -67,10 +67,10 @@ def _all_relevant(details: Details) -> Texts:
 
 
 def _empty_truth(details: Details) -> Texts:
-    verb = "is" if details["lists"] == 1 else "are"
+    n = details["lists"]
     return (
-        f"{format_count(details['lists'], 'list')} of the ground truth {verb} empty; users without "
-        "another row count in no metric.",
+        f"{format_count(n, 'list')} of the ground truth {verb(n, 'is', 'are')} empty; users "
+        "without another row count in no metric.",
         "name them in a dict, {user: []}, in Python if `user_empty_truth` should decide; or remove "
         "them from the file",
     )
@@ -149,15 +149,13 @@ def _truth_in_train(details: Details) -> Texts:
 
 
 def _items_born_after(part: Details) -> str:
-    verb = "has" if part["rows"] == 1 else "have"
-    items = format_count(part["items"], "item")
-    return f"{_truth_rows(part)} {verb} {items} whose first training row is later"
+    have, items = verb(part["rows"], "has", "have"), format_count(part["items"], "item")
+    return f"{_truth_rows(part)} {have} {items} whose first training row is later"
 
 
 def _users_born_after(part: Details) -> str:
-    verb = "is" if part["rows"] == 1 else "are"
-    users = format_count(part["users"], "user")
-    return f"{_truth_rows(part)} {verb} of {users} whose first training row is later"
+    are, users = verb(part["rows"], "is", "are"), format_count(part["users"], "user")
+    return f"{_truth_rows(part)} {are} of {users} whose first training row is later"
 
 
 def _truth_rows(details: Details) -> str:
@@ -427,7 +425,7 @@ def _lists_missing(details: Details) -> Texts:
     most = max(missing, key=missing.__getitem__)
     n = format_count(missing[most], unit)
     if len(set(missing.values())) == 1:
-        lacking = f"{join_names(models)} {'has' if len(models) == 1 else 'have'} none for {n}"
+        lacking = f"{join_names(models)} {verb(len(models), 'has', 'have')} none for {n}"
     else:
         n_models = format_count(len(models), "model")
         lacking = f"{n_models}, above all {most}, have none for up to {n}"
@@ -443,7 +441,7 @@ def _few_lists(details: Details) -> Texts:
     missing, n_users, unit = details["without_list"], details["n_users"], details["unit"]
     return (
         f"{format_count(missing, unit)} of {n_users:,} in the ground truth "
-        f"({percent(missing / n_users)}) {'has' if missing == 1 else 'have'} no list, and "
+        f"({percent(missing / n_users)}) {verb(missing, 'has', 'have')} no list, and "
         f"`user_no_recs: {details['user_no_recs']}` decides how they count.",
         f"make lists for all {unit}s of the ground truth, unless the model returned nothing for "
         "them",
@@ -463,8 +461,8 @@ def _heavy_users(details: Details) -> Texts:
 
 def _propensity(details: Details) -> Texts:
     n_clipped = details["clipped"]
-    verb = "is" if n_clipped == 1 else "are"
-    clipped = f"; {format_count(n_clipped, 'weight')} {verb} clipped" if n_clipped else ""
+    are = verb(n_clipped, "is", "are")
+    clipped = f"; {format_count(n_clipped, 'weight')} {are} clipped" if n_clipped else ""
     return (
         "Hits are weighted by inverse propensities: the effective sample size of "
         f"{format_count(details['rows'], 'relevant row')} is {details['effective']:,.1f}, and the "

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from concord.metrics_core.analyses.plan.result import Outlook, PlannedGuardrail, PlannedSuccess
 from concord.metrics_core.comparison.min_effect import Effect, to_absolute
+from concord.metrics_core.results.comparison_parts import or_nan, or_none
 from concord.metrics_core.results.gate import Decision, Guardrail
 from concord.metrics_core.stats.power import (
     claim_power,
@@ -43,9 +44,7 @@ def _plan_guardrail(
         probability = claim_power(claim, 0.0, variance, users=n_users)
         needed = users_needed(claim, 0.0, variance, power=power) if margin > 0 else None
         needed = needed and max(needed, min_users(n_users, guardrail.n_nonzero))
-    half_width = None
-    if guardrail.ci_low is not None and guardrail.ci_high is not None:
-        half_width = (guardrail.ci_high - guardrail.ci_low) / 2
+    half_width = or_none((or_nan(guardrail.ci_high) - or_nan(guardrail.ci_low)) / 2)
     return PlannedGuardrail(
         model=model,
         label=guardrail.label,

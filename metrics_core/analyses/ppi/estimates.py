@@ -61,9 +61,7 @@ class PoweredPair:
             return nan
         n = len(self.people)
         p = t_test_p(n, self.powered.mean / self.powered.standard_error)
-        if n >= MIN_T_TEST_USERS:
-            return p
-        return max(p, self._flips.p)
+        return p if n >= MIN_T_TEST_USERS else max(p, self._flips.p)
 
     @property
     def _flips(self) -> SignFlips:
@@ -91,9 +89,8 @@ class PoweredPair:
         if isnan(interval[0]):
             are_equal = self.n_nonzero >= MIN_DIFFERING_USERS and self.estimate.ci_low is None
             return "no_interval" if are_equal else "too_few_users"
-        sign = 1 if self.label.metric.higher_is_better else -1
-        low, high = sorted(sign * end for end in interval)
-        return interval_verdict(low, high, min_effect=self.min_effect)
+        upwards = self.label.metric.higher_is_better
+        return interval_verdict(*interval, min_effect=self.min_effect, higher_is_better=upwards)
 
 
 @dataclass(frozen=True)
@@ -193,15 +190,11 @@ def with_verdicts(
         low, high = pair.interval(level)
         single_low, single_high = pair.interval(config.confidence)
         people = mean_interval(pair.people, level) if not isnan(low) else (None, None)
-        estimate = {
-            **vars(pair.estimate),
-            "ci_low": low,
-            "ci_high": high,
-            "people_low": people[0],
-            "people_high": people[1],
-        }
+        estimate = replace(
+            pair.estimate, ci_low=low, ci_high=high, people_low=people[0], people_high=people[1]
+        )
         yield PoweredDifference(
-            **estimate,
+            **vars(estimate),
             level=level,
             single_low=single_low,
             single_high=single_high,

@@ -32,7 +32,7 @@ from concord.metrics_core.analyses.study.result import (
 )
 from concord.metrics_core.comparison.min_effect import Effect, to_absolute
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Difference, Verdict, or_nan, or_none
+from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
 from concord.metrics_core.stats.adjustment import holm
 from concord.metrics_core.stats.floating_point import difference
 from concord.metrics_core.stats.mean_interval import t_test_p
@@ -264,7 +264,11 @@ class PairPooling:
         if high - low <= _EQUAL * max(map(abs, y)):  # proportional to the baseline's means
             return replace(pair, reason="equal_differences")
         p = t_test_p(len(y), or_nan(pair.difference) / or_nan(pair.sd) * math.sqrt(len(y)))
-        return replace(pair, ci_low=low, ci_high=high, p=p, verdict=self._verdict(low, high))
+        upwards = self._first.metric(self.label).higher_is_better
+        verdict = interval_verdict(
+            low, high, min_effect=self.absolute_effect, higher_is_better=upwards
+        )
+        return replace(pair, ci_low=low, ci_high=high, p=p, verdict=verdict)
 
     def _reason(self, y: Sequence[float]) -> NoInterval | None:
         """Return why the mean of these differences has no interval; None if it has one."""
@@ -276,11 +280,6 @@ class PairPooling:
             return "few_datasets"
         is_equal = max(y) - min(y) <= _EQUAL * max(map(abs, y))
         return "equal_differences" if is_equal else None
-
-    def _verdict(self, low: float, high: float) -> Verdict:
-        if not self._first.metric(self.label).higher_is_better:
-            low, high = -high, -low
-        return interval_verdict(low, high, min_effect=self.absolute_effect)
 
 
 def find_winner(

@@ -53,7 +53,7 @@ def test_a_word_other_than_undecided_exactly_if_0_or_a_margin_is_excluded(
     low: float, width: float, min_effect: float
 ) -> None:
     high = low + width
-    says = interval_verdict(low, high, min_effect=min_effect)
+    says = interval_verdict(low, high, min_effect=min_effect, higher_is_better=True)
 
     excludes_zero, inside = low > 0 or high < 0, -min_effect <= low and high <= min_effect
     assert (says == "undecided") == (not excludes_zero and not inside)
