@@ -124,7 +124,7 @@ def _over_replicates(
 def legend(
     comparison: Comparison, labels: Sequence[str], *, details: bool = False
 ) -> Iterator[str]:
-    """Yield the meaning of marks and words; without details, what users can show, by model."""
+    """Yield the meaning of marks and words; without details, users and what they can show, too."""
     for mark, meaning in tables.legend(comparison, labels).items():
         yield f"{mark}: {meaning}"
     if any(difference_interval(comparison, label).startswith("joint") for label in labels):
@@ -132,7 +132,7 @@ def legend(
         tried = f", for {comparison.tried} models tried" if comparison.tried else ""
         yield f"joint: together, these intervals hold with {level} confidence{tried}"
     yield from filter(None, [share_note(comparison, labels).strip()])
-    for label in labels:
+    for label in () if details else labels:
         users = tables.common_users(comparison, label)
         if users and tables.has_undefined(comparison, [label]):
             yield f"means of {label} are over {users}"

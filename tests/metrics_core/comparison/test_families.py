@@ -98,7 +98,7 @@ def random_world(seed: int, *, n_models: int | None = None, n_users: int | None 
             metric: random_column(rng, str(rng.choice(KINDS)), column)
             for metric, column in base.items()
         }
-    if seed % 4 == 3:  # noqa: PLR2004 - the baseline lacks users, too
+    if seed % 4 == 3:
         for column in base.values():
             column[rng.random(n) < 0.3] = np.nan
     options: dict[str, Any] = {
@@ -379,6 +379,29 @@ def test_a_share_of_a_mean_that_may_be_zero_is_undecided_without_interval() -> N
 
     assert (share.verdict, number.verdict) == ("undecided", "better")
     assert (share.ci_low, share.min_effect, share.relative) == (None, None, None)
+
+
+def test_a_share_of_zero_is_zero() -> None:
+    world = normal_world(7, 3, 60)
+
+    none, share = (World(world.columns, {"min_effect": x}, {}).compare() for x in (0.0, "0%"))
+
+    assert share.pairs == none.pairs
+
+
+def test_texts_say_of_what_an_interval_is_if_the_margin_is_a_share() -> None:
+    columns = {f"m{n}": {"X": np.arange(40) % 7 + n + 1.0} for n in range(3)}
+    columns["m1"]["X"] += np.arange(40) % 5 / 10
+    number, share = (World(columns, {"min_effect": x}, {}).compare() for x in (0.1, "2%"))
+    note = "Intervals on X are those of the difference as a share of m0's mean, times this mean."
+
+    for comparison, is_noted in ((number, False), (share, True)):
+        texts = (
+            str(comparison),
+            comparison.to_markdown(),
+            comparison.to_html().replace("&#39;", "'"),
+        )
+        assert all((note in text) == is_noted for text in texts)
 
 
 def test_replacing_a_row_would_be_noticed() -> None:
