@@ -74,7 +74,7 @@ def describe(result: PredictionPowered) -> Iterator[Block]:
             "estimate can still differ from people alone."
         )
     if any(row.ci_low is None for row in estimates):
-        yield f"Without an interval: fewer than {FEW} sampled users, or {FEW} who differ."
+        yield f"Without an interval: fewer than {FEW} sampled users, or who differ, or no spread."
     if any(row.ci_low is not None and row.n_corrected < FEW for row in estimates):
         yield (
             f"Judge and people give different values for fewer than {FEW} sampled users in some "
