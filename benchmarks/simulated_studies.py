@@ -1,8 +1,8 @@
 """Studies over data sets: coverage and verdicts of a mean over data sets, ranks on one of them."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -17,8 +17,9 @@ from concord.metrics_core.stats.mean_interval import t_quantile
 
 ALPHA = 0.05
 RUNS = 500  # studies of a row
-BATCH = 50  # studies at once, each the study of a metric
+BATCH = 50  # studies at once, each with its own metrics
 RANK_RUNS = 2_000
+FAMILY_RUNS = 1_000
 COUNTS = (4, 5, 10)  # data sets
 GAIN, USERS = 0.05, 200  # of a feature on a data set where it works
 Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]  # users' values of new and old
@@ -61,7 +62,8 @@ def _studies(world: World, min_effect: float | str) -> list[Pair]:
             comparisons[f"d{d}"] = cc.compare_values(
                 tables, baseline="old", primary=["m0"], resamples=99
             )
-        pairs += cc.study(comparisons, primary=[*draws], min_effect=min_effect).pairs
+        for label in draws:
+            pairs += cc.study(comparisons, primary=[label], min_effect=min_effect).pairs
     return pairs
 
 
@@ -189,6 +191,45 @@ def over_datasets() -> list[str]:
     ]
 
 
+def several_metrics() -> list[str]:
+    """No difference: any false word in a study of several models and primary metrics."""
+    rows = []
+    for n_others, n_metrics in ((1, 1), (1, 6), (3, 6)):
+        false = [*_false_words(n_others, n_metrics)]
+        counts = (sum(map(any, false)), sum(map(bool, false)))
+        cells = (rate(count, FAMILY_RUNS) for count in counts)
+        rows.append((f"{n_others}", f"{n_metrics}", *cells))
+    head = ("models", "primary metrics", "with the baseline", "any")
+    return [
+        "## Several metrics over data sets",
+        "",
+        "Five data sets, no difference; models and a baseline, independent normal means of data "
+        f"sets on each metric. {FAMILY_RUNS:,} studies a",
+        "row: how often any verdict is better or worse, of the pairs with the baseline (nominal "
+        "5%) and of all pairs (two families, at most",
+        "10%).",
+        "",
+        *markdown_table(head, rows),
+    ]
+
+
+def _false_words(n_others: int, n_metrics: int) -> Iterator[list[bool]]:
+    """Yield of each study if a pair with a false word is one with the baseline."""
+    models, metrics = [f"model {i}" for i in range(n_others + 1)], range(n_metrics)
+    values = {m: {f"m{j}": dict(enumerate(range(30))) for j in metrics} for m in models}
+    same = cc.compare_values(values, baseline=models[0], primary=[*values[models[0]]], resamples=99)
+    for run in range(FAMILY_RUNS):
+        rng, comparisons = generator(51, n_others, n_metrics, run), {}
+        for d in range(5):
+            mean = {(m, f"m{j}"): rng.normal() for m in models for j in metrics}
+            pairs = tuple(
+                replace(p, difference=mean[p.a, p.label] - mean[p.b, p.label]) for p in same.pairs
+            )
+            comparisons[f"d{d}"] = replace(same, pairs=pairs)
+        words = cc.study(comparisons).pairs
+        yield [p.vs_baseline for p in words if p.verdict in {"better", "worse"}]
+
+
 def percent() -> list[str]:
     """A minimum relevant difference in percent, equal to the true one."""
     rows = []
@@ -284,4 +325,4 @@ def _holds(interval: tuple[int, int], means: Sequence[float], i: int) -> bool:
     return interval[0] <= 1 + above and len(means) - below <= interval[1]
 
 
-PARTS = (feature, over_datasets, percent, ranks)
+PARTS = (feature, over_datasets, several_metrics, percent, ranks)

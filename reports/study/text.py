@@ -6,6 +6,7 @@ from concord.metrics_core.analyses.study.data_sets import MIN_DATASETS
 from concord.metrics_core.analyses.study.result import (
     Answer,
     Cell,
+    Certainty,
     LeftOut,
     NoInterval,
     Pair,
@@ -87,15 +88,22 @@ def headline(study: Study, answer: Answer) -> str:
         return f"No model has a value of {answer.label} on every data set"
     if len(answer.winners) > 1:
         return f"{join_names(answer.winners)} tie on {answer.label} over {count} data sets"
+    winner = answer.winners[0]
+    if answer.ahead:
+        n_best = sum(cell.rank == 1 for cell in _winner_cells(study, answer))
+        others = f"{join_names(answer.ahead)} {'is' if len(answer.ahead) == 1 else 'are'}"
+        return (
+            f"{winner} has the best mean {answer.label} on {n_best} of {count} data sets, but "
+            f"{others} ahead of it over all of them"
+        )
     n_best = best_datasets(study, answer)
-    text = f"{answer.winners[0]} has the best {answer.label} on {n_best} of {count} data sets"
-    if answer.is_sure:
-        return f"{text}, and is ahead of every other model over all of them"
-    if answer.certainty == "same_truth":
-        return f"{text}, but some of them are the same data"
-    if answer.certainty == "too_few_datasets":
-        return f"{text}, too few for an interval"
-    return f"{text}; its lead is not shown over all of them"
+    text = f"{winner} has the best {answer.label} on {n_best} of {count} data sets"
+    endings: dict[Certainty, str] = {
+        "sure": ", and is ahead of every other model over all of them",
+        "same_truth": ", but some of them are the same data",
+        "too_few_datasets": ", too few for an interval",
+    }
+    return text + endings.get(answer.certainty, "; its lead is not shown over all of them")
 
 
 def headline_explanation(study: Study, answer: Answer) -> str:
@@ -105,9 +113,13 @@ def headline_explanation(study: Study, answer: Answer) -> str:
 
 
 def best_datasets(study: Study, answer: Answer) -> int:
-    """Return the number of data sets on which the first winner alone has the best mean."""
+    """Return on how many data sets the first winner alone is best, and no interval denies it."""
+    return sum(cell.rank == cell.rank_low == 1 for cell in _winner_cells(study, answer))
+
+
+def _winner_cells(study: Study, answer: Answer) -> list[Cell]:
     cells = study.cells_of(answer.label)
-    return sum(cells[each.name, answer.winners[0]].rank == 1 for each in study.datasets)
+    return [cells[each.name, answer.winners[0]] for each in study.datasets]
 
 
 def _agreement(answer: Answer) -> str:
@@ -163,12 +175,18 @@ def certainty_sentence(study: Study, answer: Answer) -> str:
 
 
 def notes(study: Study) -> Iterator[str]:
-    """Yield notes on models, data sets that do not count, ground truths, replicates and grades."""
+    """Yield notes on models, users, data sets that do not count, replicates and grades."""
     for each in study.missing_models:
         yield f"{each.model} is left out: it is missing in {join_names(each.missing_in)}."
     for label in study.primary:
         for text in _left_out_texts(study, [x for x in study.left_out if x.label == label]):
             yield f"Left out of mean differences of {label}, which have no verdict: {text}."
+    yield from _other_users(study)
+    if study.tried:
+        yield (
+            f"Intervals over data sets allow for {numbers.count(study.tried)} models that were "
+            "tried on the users of a data set."
+        )
     for names in study.same_truth:
         yield (
             f"{join_names(names)} have the same ground truth: means and wins over data sets count "
@@ -183,6 +201,32 @@ def notes(study: Study) -> Iterator[str]:
     for convention in study.grade_conventions:
         values = "; ".join(f"{v} on {join_names(names)}" for v, names in convention.values.items())
         yield f"`{convention.convention}` belongs to the grades of a data set: {values}."
+
+
+def _other_users(study: Study) -> Iterator[str]:
+    """Yield the data sets on which models have values of other users, with the users of each."""
+    labels: dict[tuple[str, ...], list[str]] = {}
+    for label in study.primary:
+        texts: tuple[str, ...] = ()
+        for dataset in study.datasets:
+            cells = [c for c in study.cells if (c.label, c.dataset) == (label, dataset.name)]
+            n_users = max(cell.n_users for cell in cells)
+            fewer = [
+                f"{cell.model} {numbers.count(cell.n_with_both)}"
+                for cell in cells
+                if cell.n_with_both is not None and cell.n_with_both < n_users
+            ]
+            if fewer:
+                users = f"{join_names(fewer)} of {numbers.count(n_users)}"
+                texts = (*texts, f"{dataset.name} ({users})")
+        labels.setdefault(texts, []).append(label)
+    for texts, names in labels.items():
+        if texts:
+            yield (
+                f"Not all models have values of {join_names(names)} for the same users. Means are "
+                "over the users of each model, differences over those with values of both; with "
+                f"{study.baseline}, these are: {join_names(texts)}."
+            )
 
 
 def way_value(study: Study, label: str, way: Way, model: str) -> str:
@@ -207,7 +251,7 @@ def digits(study: Study, label: str) -> int:
 
 def rank_text(cell: Cell) -> str:
     """Return `rank 1 (1 to 2)`: in brackets the ranks that tests do not exclude."""
-    return "no value" if cell.rank is None else f"rank {cell.rank:g} ({open_ranks(cell)})"
+    return "no rank" if cell.rank is None else f"rank {cell.rank:g} ({open_ranks(cell)})"
 
 
 def open_ranks(cell: Cell) -> str:

@@ -75,10 +75,13 @@ class Cell:
     ----------
     difference, diff_low, diff_high : float or None
         To the baseline of the study, and its interval.
+    n_with_both : int or None
+        Users with values of this model and the baseline, which the difference is over.
     relative : float or None
         The difference as a share of the baseline's mean.
     rank : float or None
-        1 is best; equal means share the mean of their ranks.
+        1 is best; equal means share the mean of their ranks. None without a mean, or if the model
+        lacks the lists of most users.
     rank_low, rank_high : int or None
         Lowest and highest rank that agree with the intervals of pairs on this data set.
     """
@@ -93,6 +96,7 @@ class Cell:
     difference: float | None
     diff_low: float | None
     diff_high: float | None
+    n_with_both: int | None
     relative: float | None
     verdict: Verdict | None
     rank: float | None
@@ -120,8 +124,9 @@ class Pair:
     n_datasets : int
         Data sets that count; `Study.left_out` has the others.
     level : float
-        Level of the interval. The m pairs with the baseline share the study's error rate, each has
-        1 - alpha / m; so do all other pairs of the label.
+        Level of the interval. The m pairs with the baseline of all labels that can have an interval
+        share the study's error rate, each has 1 - alpha / m; so do all other pairs. If more models
+        were tried than are compared, alpha is smaller.
     difference, sd : float or None
         Mean and standard deviation of the differences on these data sets.
     ci_low, ci_high : float or None
@@ -182,8 +187,8 @@ class Answer:
         `undecided`: not against every one; `tie`: there are several winners; `too_few_datasets`:
         fewer than 4; `same_truth`: data sets share their ground truth; `no_values`: there is no
         winner.
-    behind : tuple of str
-        Models against which the only winner's interval over data sets is above 0.
+    behind, ahead : tuple of str
+        Models that the intervals over data sets show worse, and better, than the only winner.
     """
 
     label: str
@@ -192,6 +197,7 @@ class Answer:
     of_ways: int
     certainty: Certainty
     behind: tuple[str, ...] = ()
+    ahead: tuple[str, ...] = ()
 
     @property
     def is_sure(self) -> bool:
@@ -229,6 +235,8 @@ class Study(PageResult):
         Models with replicates on some data set.
     grade_conventions : tuple of GradeConvention
         Conventions of grades that differ between data sets.
+    tried : int or None
+        Largest number of models that were tried on the users of a data set, if configured.
 
     Examples
     --------
@@ -259,6 +267,7 @@ class Study(PageResult):
     same_truth: tuple[tuple[str, ...], ...] = ()
     replicated: tuple[str, ...] = ()
     grade_conventions: tuple[GradeConvention, ...] = ()
+    tried: int | None = None
 
     def to_frame(self) -> "pl.DataFrame":
         """Return one row per label, data set and model, columns as the fields of `Cell`."""

@@ -51,11 +51,14 @@ def cells_of(
         scores = {model: comparison.score(model, label) for model in models}
         means = {model: score.mean for model, score in scores.items() if score.mean is not None}
         higher_is_better = comparison.metric(label).higher_is_better
-        ranks = average_ranks(means, higher_is_better=higher_is_better)
-        pairs = [comparison.difference(a, b, label) for a, b in combinations(means, 2)]
+        found = [comparison.difference(a, b, label) for a, b in combinations(means, 2)]
+        pairs = [pair for pair in found if pair is not None]
         different = ordered_pairs(pairs, higher_is_better=higher_is_better)
+        verdicts = {m: {pair.verdict for pair in pairs if m in (pair.a, pair.b)} for m in means}
+        ranked = {m: mean for m, mean in means.items() if verdicts[m] != {"not_comparable"}}
+        ranks = average_ranks(ranked, higher_is_better=higher_is_better)
         joint = label in comparison.primary  # other intervals do not hold together
-        intervals = rank_intervals([*means], different) if joint else {}
+        intervals = rank_intervals([*ranks], different if joint else ())
         for model, score in scores.items():
             pair = comparison.difference(model, baseline, label)
             low, high = intervals.get(model, (None, None))
@@ -70,6 +73,7 @@ def cells_of(
                 difference=pair.difference if pair else None,
                 diff_low=pair.ci_low if pair else None,
                 diff_high=pair.ci_high if pair else None,
+                n_with_both=pair.n_users if pair else None,
                 relative=pair.relative if pair else _relative(means, model, baseline),
                 verdict=pair.verdict if pair else None,
                 rank=ranks.get(model),
@@ -86,11 +90,11 @@ def _relative(means: Mapping[str, float], model: str, baseline: str) -> float | 
 
 
 def ordered_pairs(
-    pairs: Sequence[Difference | Pair | None], *, higher_is_better: bool
+    pairs: Sequence[Difference | Pair], *, higher_is_better: bool
 ) -> set[tuple[str, str]]:
     """Return (better, worse) of each pair whose interval excludes 0."""
-    above = {(p.a, p.b) for p in pairs if p is not None and or_nan(p.ci_low) > 0}
-    below = {(p.b, p.a) for p in pairs if p is not None and or_nan(p.ci_high) < 0}
+    above = {(p.a, p.b) for p in pairs if or_nan(p.ci_low) > 0}
+    below = {(p.b, p.a) for p in pairs if or_nan(p.ci_high) < 0}
     return above | below if higher_is_better else {(b, a) for a, b in above | below}
 
 
@@ -100,7 +104,7 @@ def aggregate(label: str, cells: Sequence[Cell], *, higher_is_better: bool) -> l
     - mean: mean of the model's means; data sets with large values dominate.
     - mean_rank: mean of the model's ranks; sizes of differences have no influence.
     - mean_relative_difference: mean of (mean - baseline's mean) / baseline's mean.
-    - wins: number of data sets on which no mean is better; ties share a win equally.
+    - wins: number of data sets on which no model has a better rank; ties share a win equally.
 
     Parameters
     ----------
@@ -114,7 +118,8 @@ def aggregate(label: str, cells: Sequence[Cell], *, higher_is_better: bool) -> l
     Returns
     -------
     list of Aggregation
-        One row per way and model; the value is None if the model lacks a mean on some data set.
+        One row per way and model; the value is None if the model lacks a mean on some data set, or
+        the rank or relative difference that is averaged.
 
     References
     ----------
@@ -129,7 +134,7 @@ def aggregate(label: str, cells: Sequence[Cell], *, higher_is_better: bool) -> l
         "mean_relative_difference": {
             m: _mean([c.relative for c in rows]) for m, rows in by_model.items()
         },
-        "wins": _wins(cells, by_model, higher_is_better=higher_is_better),
+        "wins": _wins(cells, by_model),
     }
     rows: list[Aggregation] = []
     for way in WAYS:
@@ -144,13 +149,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return math.fsum(defined) / len(defined) if defined and len(defined) == len(values) else None
 
 
-def _wins(
-    cells: Sequence[Cell], by_model: Mapping[str, Sequence[Cell]], *, higher_is_better: bool
-) -> OptionalValues:
+def _wins(cells: Sequence[Cell], by_model: Mapping[str, Sequence[Cell]]) -> OptionalValues:
     wins = dict.fromkeys(by_model, Fraction(0))  # exact: 1/2 + 1/3 + 1/6 = 1
     for dataset in dict.fromkeys(cell.dataset for cell in cells):
-        means = {c.model: c.mean for c in cells if c.dataset == dataset}
-        best = _best(means, higher_is_better=higher_is_better)
+        ranks = {c.model: c.rank for c in cells if c.dataset == dataset}
+        best = _best(ranks, higher_is_better=False)
         for model in best:
             wins[model] += Fraction(1, len(best))
     return {
@@ -199,26 +202,26 @@ class PairPooling:
         means = [each for each in self._baseline_means if each is not None]
         return to_absolute(self.min_effect, mean(means) if means else 0.0)
 
-    def pool(self, models: Sequence[str]) -> tuple[list[Pair], list[LeftOut]]:
-        """Return every pair, those with the baseline first, and the data sets that do not count."""
+    def pairs(self, models: Sequence[str]) -> Iterator[tuple[Pair, list[float], list[LeftOut]]]:
+        """Yield every pair without an interval, those with the baseline first.
+
+        With each come its differences, and the data sets that do not count.
+        """
         others = [model for model in models if model != self.baseline]
-        families = [(model, self.baseline) for model in others], [*combinations(others, 2)]
-        pairs: list[Pair] = []
-        left_out: list[LeftOut] = []
-        for family in families:
-            level = 1 - (1 - self._first.confidence) / max(len(family), 1)
-            pooled = []
-            for a, b in family:
-                differences, missing = self._differences(a, b)
-                pair = Pair(self.label, a, b, b == self.baseline, len(differences), level)
-                pooled.append(self._pooled(pair, differences))
-                left_out += missing
-            p = holm(np.array([or_nan(pair.p) for pair in pooled])).tolist()
-            pairs += [
-                replace(pair, p_adjusted=or_none(each))
-                for pair, each in zip(pooled, p, strict=True)
-            ]
-        return pairs, left_out
+        for a, b in [*((model, self.baseline) for model in others), *combinations(others, 2)]:
+            y, missing = self._differences(a, b)
+            pair = Pair(
+                label=self.label,
+                a=a,
+                b=b,
+                vs_baseline=b == self.baseline,
+                n_datasets=len(y),
+                level=self._first.confidence,
+                difference=mean(y) if y else None,
+                sd=math.sqrt(covariance(y, y)) if len(y) > 1 else None,
+                reason=self._reason(y),
+            )
+            yield pair, y, missing
 
     def _differences(self, a: str, b: str) -> tuple[list[float], list[LeftOut]]:
         """Return the difference on each data set that has one, and the other data sets."""
@@ -249,13 +252,10 @@ class PairPooling:
             return difference(or_nan(means[0]), or_nan(means[1]))
         return "not_compared" if pair is None or pair.difference is None else pair.difference
 
-    def _pooled(self, pair: Pair, y: Sequence[float]) -> Pair:
-        """Return the pair with the mean of its differences y, interval and verdict."""
-        if y:
-            sd = math.sqrt(covariance(y, y)) if len(y) > 1 else None
-            pair = replace(pair, difference=mean(y), sd=sd)
-        if reason := self._reason(y):
-            return replace(pair, reason=reason)
+    def with_interval(self, pair: Pair, y: Sequence[float]) -> Pair:
+        """Return the pair with the interval of its differences y at its level, and its verdict."""
+        if pair.reason is not None:
+            return pair
         scale = [*map(or_nan, self._baseline_means)] if isinstance(self.min_effect, str) else None
         interval = mean_difference_interval(y, scale, level=pair.level)
         if interval is None:
@@ -280,6 +280,28 @@ class PairPooling:
             return "few_datasets"
         is_equal = max(y) - min(y) <= _EQUAL * max(map(abs, y))
         return "equal_differences" if is_equal else None
+
+
+def pool_pairs(
+    poolings: Sequence[PairPooling], models: Sequence[str], *, alpha: float
+) -> tuple[list[Pair], list[LeftOut]]:
+    """Return the pairs of all labels, in the order of these, and the data sets that do not count.
+
+    There are two families, the pairs with the baseline and all others. In each, the m pairs that
+    can have an interval have the level 1 - alpha / m, so one errs with at most `alpha`.
+    """
+    rows = [(pooling, *each) for pooling in poolings for each in pooling.pairs(models)]
+    pairs = [pair for _, pair, _, _ in rows]
+    for vs_baseline in (True, False):
+        family = [i for i, pair in enumerate(pairs) if pair.vs_baseline == vs_baseline]
+        level = 1 - alpha / max(sum(pairs[i].reason is None for i in family), 1)
+        for i in family:
+            pooling, pair, y, _ = rows[i]
+            pairs[i] = pooling.with_interval(replace(pair, level=level), y)
+        p = holm(np.array([or_nan(pairs[i].p) for i in family])).tolist()
+        for i, each in zip(family, p, strict=True):
+            pairs[i] = replace(pairs[i], p_adjusted=or_none(each))
+    return pairs, [each for *_, missing in rows for each in missing]
 
 
 def find_winner(
@@ -322,7 +344,8 @@ def find_winner(
 
     first = min(map(sort_key, ranks))
     best = tuple(model for model in ranks if sort_key(model) == first)
-    behind = tuple(m for m in ranks if (best[0], m) in ahead) if len(best) == 1 else ()
+    only = best[0] if len(best) == 1 else None
+    behind = tuple(m for m in ranks if (only, m) in ahead)
     certainty: Certainty
     if has_same_truth:
         certainty = "same_truth"
@@ -332,4 +355,5 @@ def find_winner(
         certainty = "too_few_datasets"
     else:
         certainty = "sure" if len(behind) == len(ranks) - 1 else "undecided"
-    return Answer(label, best, -first[0], len(winners), certainty, behind)
+    before = tuple(m for m in ranks if (m, only) in ahead)
+    return Answer(label, best, -first[0], len(winners), certainty, behind, before)

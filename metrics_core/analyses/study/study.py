@@ -11,9 +11,7 @@ from concord.metrics_core.analyses.study.result import (
     Answer,
     Cell,
     GradeConvention,
-    LeftOut,
     MissingModel,
-    Pair,
     Study,
     StudyDataset,
 )
@@ -24,6 +22,7 @@ from concord.metrics_core.analyses.study.statistics import (
     cells_of,
     find_winner,
     ordered_pairs,
+    pool_pairs,
 )
 from concord.metrics_core.comparison.config import is_list_of_text
 from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect
@@ -105,19 +104,20 @@ def study(
     compared, missing = _choose_models(comparisons, models)
     base = _choose_baseline(comparisons, compared, baseline)
     first, same_truth = next(iter(comparisons.values())), _same_truth(comparisons)
-    effects: dict[str, float] = {}
+    poolings = [
+        PairPooling(label, comparisons, base, min_effect, bool(same_truth)) for label in labels
+    ]
+    tried, n_compared = max(each.tried or 0 for each in comparisons.values()), len(compared) - 1
+    alpha = (1 - first.confidence) * n_compared / max(tried, n_compared)
+    pairs, left_out = pool_pairs(poolings, compared, alpha=alpha)
     answers: list[Answer] = []
     cells: list[Cell] = []
     ways: list[Aggregation] = []
-    pairs: list[Pair] = []
-    left_out: list[LeftOut] = []
     for label in labels:
         higher_is_better = first.metric(label).higher_is_better
         label_cells = [*cells_of(label, comparisons, compared, base)]
         label_ways = aggregate(label, label_cells, higher_is_better=higher_is_better)
-        pooling = PairPooling(label, comparisons, base, min_effect, bool(same_truth))
-        effects[label] = pooling.absolute_effect
-        label_pairs, label_left_out = pooling.pool(compared)
+        label_pairs = [pair for pair in pairs if pair.label == label]
         ahead = ordered_pairs(label_pairs, higher_is_better=higher_is_better)
         answers.append(
             find_winner(
@@ -130,8 +130,6 @@ def study(
         )
         cells += label_cells
         ways += label_ways
-        pairs += label_pairs
-        left_out += label_left_out
     return Study(
         title=title,
         baseline=base,
@@ -144,7 +142,7 @@ def study(
         ),
         missing_models=missing,
         metrics=tuple(first.metric(label) for label in labels),
-        min_effect=effects,
+        min_effect={pooling.label: pooling.absolute_effect for pooling in poolings},
         answers=tuple(answers),
         cells=tuple(cells),
         ways=tuple(ways),
@@ -154,6 +152,7 @@ def study(
         same_truth=same_truth,
         replicated=_replicated_models(comparisons, compared),
         grade_conventions=tuple(_grade_conventions(comparisons, labels)),
+        tried=tried or None,
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -175,7 +175,9 @@ def test_identical_models_have_no_verdict_over_data_sets() -> None:
 
 def test_families_share_the_level_and_the_verdict_is_what_the_interval_says() -> None:
     comparisons = {
-        f"d{i}": comparison_of({"base": 0.1, "a": 0.2 + i / 100, "b": 0.19, "c": 0.3 - i / 50}, i)
+        f"d{i}": comparison_of(
+            {"base": 0.1, "a": 0.2 + i / 100, "b": 0.19 - i / 60, "c": 0.3 - i / 50}, i
+        )
         for i in range(5)
     }
 
@@ -188,6 +190,119 @@ def test_families_share_the_level_and_the_verdict_is_what_the_interval_says() ->
     each = [0.1 + i / 100 for i in range(5)]
     half = 3.495406 * np.std(each, ddof=1) / math.sqrt(5)  # 0.9875 quantile of t with 4 df
     assert defined(first.ci_high) - defined(first.difference) == pytest.approx(half, rel=1e-6)
+
+
+def _noise(
+    seed: int,
+    models: Sequence[str] = ("base", "a", "b"),
+    metrics: Sequence[str] = ("m",),
+    **more: Any,
+) -> concord.Comparison:
+    """Return a comparison of models that differ by chance; the first is the baseline."""
+    rng = np.random.default_rng(seed)
+    tables = {m: {k: dict(enumerate(rng.normal(1, 0.1, 30))) for k in metrics} for m in models}
+    return concord.compare_values(tables, baseline=models[0], primary=metrics, resamples=99, **more)
+
+
+def test_all_primary_metrics_are_in_two_families() -> None:
+    models, metrics = ("base", "a", "b", "c"), ("m1", "m2")
+    comparisons = {f"d{i}": _noise(i, models, metrics) for i in range(5)}
+
+    study = concord.study(comparisons)
+
+    assert [pair.label for pair in study.pairs] == ["m1"] * 6 + ["m2"] * 6
+    for is_baseline in (True, False):
+        family = [pair for pair in study.pairs if pair.vs_baseline == is_baseline]
+        assert [pair.level for pair in family] == pytest.approx([1 - 0.05 / 6] * 6)
+        by_p = sorted(family, key=lambda pair: defined(pair.p))
+        adjusted = np.maximum.accumulate([(6 - i) * defined(x.p) for i, x in enumerate(by_p)])
+        assert [x.p_adjusted for x in by_p] == pytest.approx(np.minimum(adjusted, 1))
+    one = concord.study(comparisons, primary=["m1"])
+    assert [pair.level for pair in one.pairs] == pytest.approx([1 - 0.05 / 3] * 6)
+
+
+def test_pairs_without_an_interval_have_no_share_of_the_level() -> None:
+    comparisons = {}
+    for i in range(5):
+        rng = np.random.default_rng(i)
+        old = rng.random(40)
+        comparisons[f"d{i}"] = compared({"old": old, "copy": old, "new": old + rng.random(40)})
+
+    copy, new, _ = concord.study(comparisons).pairs
+
+    assert (copy.reason, new.a) == ("equal_differences", "new")
+    assert new.level == pytest.approx(0.95)
+
+
+@pytest.mark.parametrize(("tried", "share"), [(None, 1.0), (2, 1.0), (40, 2 / 40)])
+def test_models_that_were_tried_have_a_share_of_the_level(tried: int | None, share: float) -> None:
+    comparisons = {f"d{i}": _noise(i) for i in range(4)} | {"d4": _noise(4, tried=tried)}
+
+    study = concord.study(comparisons)
+
+    levels = [1 - share * 0.05 / 2, 1 - share * 0.05 / 2, 1 - share * 0.05]
+    assert [pair.level for pair in study.pairs] == pytest.approx(levels)
+    note = (
+        "Intervals over data sets allow for {} models that were tried on the users of a data set."
+    )
+    assert [*text.notes(study)] == ([note.format(tried)] if tried else [])
+
+
+def _without_hard_users(seed: int, n_hard: int = 80) -> concord.Comparison:
+    """Return a comparison in which a is worse on each user, and lacks the hard ones of 200."""
+    rng = np.random.default_rng(seed)
+    hard = np.arange(200) < n_hard
+    base = np.where(hard, 0.2, 0.8) + rng.normal(0, 0.05, 200)
+    a = base - 0.05 + rng.normal(0, 0.03, 200)
+    return compared({"base": base, "a": np.where(hard, np.nan, a)})
+
+
+def test_a_better_mean_of_easier_users_is_no_lead() -> None:
+    study = concord.study({f"d{i}": _without_hard_users(i) for i in range(5)})
+
+    (answer,) = study.answers
+    assert _only_pair(study).verdict == "worse"
+    assert (answer.winners, answer.behind, answer.ahead) == (("a",), (), ("base",))
+    assert text.headline(study, answer) == (
+        "a has the best mean m on 5 of 5 data sets, but base is ahead of it over all of them"
+    )
+    assert text.best_datasets(study, answer) == 0
+    (note,) = text.notes(study)
+    assert note == (
+        "Not all models have values of m for the same users. Means are over the users of each "
+        "model, differences over those with values of both; with base, these are: d0 (a 120 of "
+        "200), d1 (a 120 of 200), d2 (a 120 of 200), d3 (a 120 of 200) and d4 (a 120 of 200)."
+    )
+    assert note in study.to_html()
+
+
+def test_only_data_sets_on_which_no_interval_or_missing_list_denies_it_are_won() -> None:
+    comparisons = {"d3": _without_hard_users(3), "d4": _without_hard_users(4, n_hard=120)}
+    for i in range(3):
+        old = np.random.default_rng(i).random(40)
+        comparisons[f"d{i}"] = compared({"base": old, "a": old + (i + 1) / 10})
+
+    study = concord.study(comparisons)
+
+    (answer,) = study.answers
+    assert text.headline(study, answer) == (
+        "a has the best m on 3 of 5 data sets; its lead is not shown over all of them"
+    )
+    cells = [cell for cell in study.cells if cell.model == "a"]
+    assert [cell.rank for cell in cells] == [1, None, 1, 1, 1]
+    assert [cell.rank_low for cell in cells] == [2, None, 1, 1, 1]
+    assert study.values_of("m", "wins") == {"base": 0, "a": 4}
+    assert "%, no rank" in study.to_html()
+    assert "d3 (a 120 of 200) and d4 (a 80 of 200)" in study.summary
+
+
+def test_intervals_that_do_not_hold_together_exclude_no_rank() -> None:
+    comparisons = {f"d{i}": _without_hard_users(i) for i in range(2)}
+    others = {name: replace(each, primary=("x",)) for name, each in comparisons.items()}
+
+    study = concord.study(others, primary=["m"])
+
+    assert {text.rank_text(cell) for cell in study.cells} == {"rank 1 (1 to 2)", "rank 2 (1 to 2)"}
 
 
 def test_a_percent_is_compared_with_the_interval_of_the_ratio() -> None:

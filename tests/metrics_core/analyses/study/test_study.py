@@ -341,11 +341,11 @@ def test_summary_has_winner_values_and_notes() -> None:
         "c      0.280  1.67       +20.0\N{NO-BREAK SPACE}%                   1",
         "base   0.233  3.00       0.0\N{NO-BREAK SPACE}%                     0",
         "",
-        "model  mean difference to base  97.5\N{NO-BREAK SPACE}% interval  verdict"
+        "model  mean difference to base  95\N{NO-BREAK SPACE}% interval  verdict"
         "                               data sets",
-        "a      +0.023                   \N{EN DASH}                no interval "
+        "a      +0.023                   \N{EN DASH}              no interval "
         "(fewer than 4 data sets)  3 of 3",
-        "c      +0.047                   \N{EN DASH}                no interval "
+        "c      +0.047                   \N{EN DASH}              no interval "
         "(fewer than 4 data sets)  3 of 3",
     ]
     assert "<table" in study._repr_html_()
