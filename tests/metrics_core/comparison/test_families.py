@@ -390,7 +390,8 @@ def test_a_share_of_zero_is_zero() -> None:
 
 
 def test_texts_say_of_what_an_interval_is_if_the_margin_is_a_share() -> None:
-    columns: Columns = {f"m{n}": {"X": np.arange(40, dtype=np.float64) % 7 + n + 1} for n in range(3)}
+    base = np.arange(40, dtype=np.float64) % 7
+    columns: Columns = {f"m{n}": {"X": base + n + 1} for n in range(3)}
     columns["m1"]["X"] += np.arange(40) % 5 / 10
     number, share = (World(columns, {"min_effect": x}, {}).compare() for x in (0.1, "2%"))
     note = "Intervals on X are those of the difference as a share of m0's mean, times this mean."
