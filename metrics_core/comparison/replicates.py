@@ -30,6 +30,7 @@ from concord.metrics_core.results.replicates import (
 from concord.metrics_core.results.text_format import metric_decimals
 from concord.metrics_core.stats.adjustment import benjamini_hochberg, holm
 from concord.metrics_core.stats.paired_test import UserValues
+from concord.metrics_core.stats.power import min_users
 from concord.metrics_core.stats.replicates import (
     OrderReversals,
     ReplicateEstimate,
@@ -233,10 +234,12 @@ class _Measured:
         """
         pair, estimate = self.pair, self.estimate
         low, high = estimate.interval(level)
-        is_open = low <= 0 <= high
+        users_open = or_nan(pair.ci_low) <= 0 <= or_nan(pair.ci_high)
         if self.over_users:
             low = float(np.minimum(low, or_nan(pair.ci_low)))  # NaN if one of them is
             high = float(np.maximum(high, or_nan(pair.ci_high)))
+        is_open = low <= 0 <= high
+        users = users_needed(estimate, level) if is_open else None
         verdict = pair.verdict if pair.ci_low is None else "no_interval"
         if not math.isnan(low):
             effect, upwards = or_nan(pair.min_effect), self.higher_is_better
@@ -263,8 +266,10 @@ class _Measured:
             n_reversed=self.reversals.count,
             n_pairs=self.reversals.n_pairs,
             chance=self.reversals.probability if is_comparable else None,
-            users_needed=users_needed(estimate, level) if is_open else None,
-            replicates_needed=replicates_needed(estimate, level) if is_open else None,
+            users_needed=users and max(users, min_users(pair.n_users, pair.n_nonzero)),
+            replicates_needed=(
+                replicates_needed(estimate, level) if is_open and not users_open else None
+            ),
         )
 
 

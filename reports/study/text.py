@@ -13,7 +13,7 @@ from concord.metrics_core.analyses.study.result import (
     Study,
     Way,
 )
-from concord.metrics_core.results.text_format import join_names
+from concord.metrics_core.results.text_format import is_or_are, join_names
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.verdict_styles import phrase
@@ -84,17 +84,18 @@ def _way_rows(study: Study, label: str) -> Iterator[Sequence[str]]:
 def headline(study: Study, answer: Answer) -> str:
     """Return `ease has the best nDCG@10 on 4 of 5 data sets; its lead is not shown …`."""
     count = len(study.datasets)
+    ahead = f"{join_names(answer.ahead)} {is_or_are(answer.ahead)}" if answer.ahead else ""
     if not answer.winners:
         return f"No model has a value of {answer.label} on every data set"
     if len(answer.winners) > 1:
-        return f"{join_names(answer.winners)} tie on {answer.label} over {count} data sets"
+        tie = f"{join_names(answer.winners)} tie on {answer.label} over {count} data sets"
+        return f"{tie}, but {ahead} ahead of one of them" if ahead else tie
     winner = answer.winners[0]
-    if answer.ahead:
+    if ahead:
         n_best = sum(cell.rank == 1 for cell in _winner_cells(study, answer))
-        others = f"{join_names(answer.ahead)} {'is' if len(answer.ahead) == 1 else 'are'}"
         return (
             f"{winner} has the best mean {answer.label} on {n_best} of {count} data sets, but "
-            f"{others} ahead of it over all of them"
+            f"{ahead} ahead of it over all of them"
         )
     n_best = best_datasets(study, answer)
     text = f"{winner} has the best {answer.label} on {n_best} of {count} data sets"
@@ -113,8 +114,19 @@ def headline_explanation(study: Study, answer: Answer) -> str:
 
 
 def best_datasets(study: Study, answer: Answer) -> int:
-    """Return on how many data sets the first winner alone is best, and no interval denies it."""
-    return sum(cell.rank == cell.rank_low == 1 for cell in _winner_cells(study, answer))
+    """Return on how many data sets the first winner alone is best of comparable models.
+
+    No interval there shows another model ahead.
+    """
+    denied = {
+        each.dataset
+        for each in study.left_out
+        if each.label == answer.label and answer.winners[0] in (each.a, each.b)
+    }
+    return sum(
+        cell.rank == cell.rank_low == 1 and cell.dataset not in denied
+        for cell in _winner_cells(study, answer)
+    )
 
 
 def _winner_cells(study: Study, answer: Answer) -> list[Cell]:
@@ -150,7 +162,8 @@ def winner_sentence(study: Study, answer: Answer) -> str:
 def certainty_sentence(study: Study, answer: Answer) -> str:
     """Return whether the winner would lead on other such data sets; empty without a winner."""
     count, winner = len(study.datasets), join_names(answer.winners or ("",))
-    others = [m for m in study.models if m not in (*answer.winners, *answer.behind)]
+    known = {*answer.winners, *answer.behind, *answer.ahead}
+    others = [model for model in study.models if model not in known]
     match answer.certainty:
         case "no_values":
             return ""
@@ -161,7 +174,7 @@ def certainty_sentence(study: Study, answer: Answer) -> str:
                 f"set, not {len(names)}."
             )
         case "tie":
-            return f"No model leads: {winner} tie."
+            return "" if answer.ahead else f"No model leads: {winner} tie."
         case "too_few_datasets":
             return (
                 f"Unknown: an interval over data sets needs at least {MIN_DATASETS}; there are "
@@ -182,6 +195,11 @@ def notes(study: Study) -> Iterator[str]:
         for text in _left_out_texts(study, [x for x in study.left_out if x.label == label]):
             yield f"Left out of mean differences of {label}, which have no verdict: {text}."
     yield from _other_users(study)
+    if study.min_effect_share and any(pair.ci_low is not None for pair in study.pairs):
+        yield (
+            "Intervals over data sets are those of the difference as a share of "
+            f"{study.baseline}'s mean, times this mean."
+        )
     if study.tried:
         yield (
             f"Intervals over data sets allow for {numbers.count(study.tried)} models that were "
@@ -251,7 +269,7 @@ def digits(study: Study, label: str) -> int:
 
 def rank_text(cell: Cell) -> str:
     """Return `rank 1 (1 to 2)`: in brackets the ranks that tests do not exclude."""
-    return "no rank" if cell.rank is None else f"rank {cell.rank:g} ({open_ranks(cell)})"
+    return "no value" if cell.rank is None else f"rank {cell.rank:g} ({open_ranks(cell)})"
 
 
 def open_ranks(cell: Cell) -> str:

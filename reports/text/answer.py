@@ -226,7 +226,9 @@ def _best_models(
         m: better[m] for m in named if any((m, label) not in claims for label in better[m])
     }
     ties = [set(clause.models) for clause in clauses if len(clause.models) > 1]
-    clauses += _baseline_clauses(comparison, unclaimed, labels, ties)
+    every = [*_baseline_clauses(comparison, better, labels, ties)]
+    is_one = len(every) == 1 and _MAX_NAMES < len(better) == len(comparison.compared_models)
+    clauses += every if is_one else [*_baseline_clauses(comparison, unclaimed, labels, ties)]
     return "" if common else "The primary metrics disagree: ", [*map(str, clauses)]
 
 

@@ -131,7 +131,7 @@ def legend(
         level = confidence(comparison)
         tried = f", for {comparison.tried} models tried" if comparison.tried else ""
         yield f"joint: together, these intervals hold with {level} confidence{tried}"
-    yield from filter(None, [share_note(comparison, labels).strip()])
+    yield from filter(None, [share_note(comparison).strip(" .")])
     for label in () if details else labels:
         users = tables.common_users(comparison, label)
         if users and tables.has_undefined(comparison, [label]):

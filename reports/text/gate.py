@@ -214,28 +214,36 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     ways = "a wider margin also decides; `undecided: pass` lets undecided guardrails pass."
     if not deciding:
         return "More users can show smaller gains."
+    advice, known = "", [each for _, each in deciding if not (each.n_unlisted or each.n_lost)]
     if any(each.n_unlisted is not None for _, each in deciding):
-        return (
+        advice = (
             "Give every user a list, or set the share of users that may lack one: "
             "`comparison.max_missing_lists`."
         )
-    if any(each.n_lost for _, each in deciding):
-        return (
+    elif len(known) < len(deciding):
+        advice = (
             "Give every user a value with both models; `user_no_recs: zero` counts users without a "
             "list as 0; `undecided: pass` lets undecided guardrails pass."
         )
-    times = [each.users_needed / each.n_users for _, each in deciding if each.users_needed]
+    if not known:
+        return advice
+    text = f"{_times(known)}; {ways}"
+    return f"{advice} For the others, {text[:1].lower()}{text[1:]}" if advice else text
+
+
+def _times(guardrails: Sequence[Guardrail]) -> str:
+    """Return `With this difference, 4.1 times the users would decide it …`."""
+    times = [each.users_needed / each.n_users for each in guardrails if each.users_needed]
     hardest = max(times, default=0.0)
-    if len(times) < len(deciding) or hardest > _MAX_TIMES:
-        has_interval = all(each.gain_low is not None for _, each in deciding)
-        close = "A difference is close to its margin: no number of users decides"
-        return f"{close if has_interval else 'More users are needed'}; {ways}"
+    if len(times) < len(guardrails) or hardest > _MAX_TIMES:
+        if all(each.gain_low is not None for each in guardrails):
+            return "A difference is close to its margin: no number of users decides"
+        return "More users are needed"
     number = f"{hardest:{'.2g' if hardest < _MIN_WHOLE else ',.0f'}}"
-    is_one = len(deciding) == 1
+    these, each = ("this difference", "it") if len(times) == 1 else ("these differences", "each")
     return (
-        f"With {'this difference' if is_one else 'these differences'}, {number} times the users "
-        f"would decide {'it' if is_one else 'each'} with a probability of 80{numbers.PERCENT} "
-        f"(`concord plan` says how many an equally good model needs); {ways}"
+        f"With {these}, {number} times the users would decide {each} with a probability of "
+        f"80{numbers.PERCENT} (`concord plan` says how many an equally good model needs)"
     )
 
 

@@ -95,10 +95,16 @@ def intervals_note(decision: Decision) -> str:
         if any(len(model.success) > 1 for model in decision.models)
         else ""
     )
+    settings = {
+        each.margin_setting
+        for model in decision.models
+        for each in model.guardrails
+        if each.test != "jackknife"
+    }
     of_share = (
-        "For a margin in %, it is the interval of the difference as a share of the "
-        "reference's mean, times this mean."
-        if any("%" in each.margin_setting for m in decision.models for each in m.guardrails)
+        "Where a margin is a share of the reference's mean, the interval is that of the share, "
+        "times this mean."
+        if any("%" in each or each == MIN_EFFECT for each in settings)
         else ""
     )
     return " ".join(filter(None, (guardrails, of_share, success)))

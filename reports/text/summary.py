@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import numbers, replicates
 from concord.reports.text.answer import answer
@@ -162,17 +161,17 @@ def method_note(comparison: Comparison) -> str:
     return (
         f"Differences are paired, {unit}, over {users} users{clustered}. "
         f"{_families(comparison, rows, level)}{flips}{_tried(comparison)}"
-        f"{share_note(comparison, comparison.primary)}"
+        f"{share_note(comparison)}"
     )
 
 
-def share_note(comparison: Comparison, labels: Sequence[str]) -> str:
-    """Return ` Intervals on nDCG@10 are …` if `min_effect` is a share of the baseline's mean."""
-    shares = [label for label in labels if comparison.metric(label).share is not None]
-    if not shares:
+def share_note(comparison: Comparison) -> str:
+    """Return of what intervals are where `min_effect` is a share; empty if it is none."""
+    shares = {metric.label for metric in comparison.metrics if metric.share}
+    if not any(pair.label in shares and pair.ci_low is not None for pair in comparison.pairs):
         return ""
     return (
-        f" Intervals on {join_names(shares)} are those of the difference as a share of "
+        " Where min_effect is a share, the interval is that of the difference as a share of "
         f"{comparison.baseline}'s mean, times this mean."
     )
 

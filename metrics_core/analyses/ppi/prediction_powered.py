@@ -91,7 +91,7 @@ def powered_mean(
     weight = exact_mean(weights)
     variance += weight * weight * _variance(others) / len(others)
     half = t_quantile(n, confidence) * math.sqrt(variance) if variance else math.nan
-    low, high = max(centre - half, bounds[0]), min(centre + half, bounds[1])
+    low, high = (min(max(end, bounds[0]), bounds[1]) for end in (centre - half, centre + half))
     if not variance or not weights.any():  # the judge is not used
         low, high = mean_interval(people, confidence, bounds)
     _, _, people_variance = _spread(people, bounds)

@@ -80,8 +80,7 @@ class Cell:
     relative : float or None
         The difference as a share of the baseline's mean.
     rank : float or None
-        1 is best; equal means share the mean of their ranks. None without a mean, or if the model
-        lacks the lists of most users.
+        1 is best; equal means share the mean of their ranks. None without a mean.
     rank_low, rank_high : int or None
         Lowest and highest rank that agree with the intervals of pairs on this data set.
     """
@@ -188,7 +187,8 @@ class Answer:
         fewer than 4; `same_truth`: data sets share their ground truth; `no_values`: there is no
         winner.
     behind, ahead : tuple of str
-        Models that the intervals over data sets show worse, and better, than the only winner.
+        Models that the intervals over data sets show worse than the only winner, and better than
+        one of the winners.
     """
 
     label: str
@@ -235,6 +235,8 @@ class Study(PageResult):
         Models with replicates on some data set.
     grade_conventions : tuple of GradeConvention
         Conventions of grades that differ between data sets.
+    min_effect_share : str or None
+        `min_effect` as written, such as `2%`, if it is a share of the baseline's mean.
     tried : int or None
         Largest number of models that were tried on the users of a data set, if configured.
 
@@ -267,6 +269,7 @@ class Study(PageResult):
     same_truth: tuple[tuple[str, ...], ...] = ()
     replicated: tuple[str, ...] = ()
     grade_conventions: tuple[GradeConvention, ...] = ()
+    min_effect_share: str | None = None
     tried: int | None = None
 
     def to_frame(self) -> "pl.DataFrame":

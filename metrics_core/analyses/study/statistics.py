@@ -54,9 +54,7 @@ def cells_of(
         found = [comparison.difference(a, b, label) for a, b in combinations(means, 2)]
         pairs = [pair for pair in found if pair is not None]
         different = ordered_pairs(pairs, higher_is_better=higher_is_better)
-        verdicts = {m: {pair.verdict for pair in pairs if m in (pair.a, pair.b)} for m in means}
-        ranked = {m: mean for m, mean in means.items() if verdicts[m] != {"not_comparable"}}
-        ranks = average_ranks(ranked, higher_is_better=higher_is_better)
+        ranks = average_ranks(means, higher_is_better=higher_is_better)
         joint = label in comparison.primary  # other intervals do not hold together
         intervals = rank_intervals([*ranks], different if joint else ())
         for model, score in scores.items():
@@ -104,7 +102,7 @@ def aggregate(label: str, cells: Sequence[Cell], *, higher_is_better: bool) -> l
     - mean: mean of the model's means; data sets with large values dominate.
     - mean_rank: mean of the model's ranks; sizes of differences have no influence.
     - mean_relative_difference: mean of (mean - baseline's mean) / baseline's mean.
-    - wins: number of data sets on which no model has a better rank; ties share a win equally.
+    - wins: number of data sets on which no mean is better; ties share a win equally.
 
     Parameters
     ----------
@@ -119,7 +117,7 @@ def aggregate(label: str, cells: Sequence[Cell], *, higher_is_better: bool) -> l
     -------
     list of Aggregation
         One row per way and model; the value is None if the model lacks a mean on some data set, or
-        the rank or relative difference that is averaged.
+        a relative difference that is averaged.
 
     References
     ----------
@@ -134,7 +132,7 @@ def aggregate(label: str, cells: Sequence[Cell], *, higher_is_better: bool) -> l
         "mean_relative_difference": {
             m: _mean([c.relative for c in rows]) for m, rows in by_model.items()
         },
-        "wins": _wins(cells, by_model),
+        "wins": _wins(cells, by_model, higher_is_better=higher_is_better),
     }
     rows: list[Aggregation] = []
     for way in WAYS:
@@ -149,11 +147,13 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return math.fsum(defined) / len(defined) if defined and len(defined) == len(values) else None
 
 
-def _wins(cells: Sequence[Cell], by_model: Mapping[str, Sequence[Cell]]) -> OptionalValues:
+def _wins(
+    cells: Sequence[Cell], by_model: Mapping[str, Sequence[Cell]], *, higher_is_better: bool
+) -> OptionalValues:
     wins = dict.fromkeys(by_model, Fraction(0))  # exact: 1/2 + 1/3 + 1/6 = 1
     for dataset in dict.fromkeys(cell.dataset for cell in cells):
-        ranks = {c.model: c.rank for c in cells if c.dataset == dataset}
-        best = _best(ranks, higher_is_better=False)
+        means = {c.model: c.mean for c in cells if c.dataset == dataset}
+        best = _best(means, higher_is_better=higher_is_better)
         for model in best:
             wins[model] += Fraction(1, len(best))
     return {
@@ -344,8 +344,7 @@ def find_winner(
 
     first = min(map(sort_key, ranks))
     best = tuple(model for model in ranks if sort_key(model) == first)
-    only = best[0] if len(best) == 1 else None
-    behind = tuple(m for m in ranks if (only, m) in ahead)
+    behind = tuple(m for m in ranks if len(best) == 1 and (best[0], m) in ahead)
     certainty: Certainty
     if has_same_truth:
         certainty = "same_truth"
@@ -355,5 +354,5 @@ def find_winner(
         certainty = "too_few_datasets"
     else:
         certainty = "sure" if len(behind) == len(ranks) - 1 else "undecided"
-    before = tuple(m for m in ranks if (m, only) in ahead)
+    before = tuple(m for m in ranks if any((m, winner) in ahead for winner in best))
     return Answer(label, best, -first[0], len(winners), certainty, behind, before)

@@ -250,3 +250,33 @@ def test_a_paired_training_is_held_against_the_baseline() -> None:
         "als-3 is far from the other replicates of als "
         "by the difference to popularity on nDCG@10: " in warning.sentence
     )
+
+
+def test_the_interval_over_new_trainings_holds_that_over_users() -> None:
+    """Six users: their t interval excludes 0, that of sign flips does not."""
+    users = [f"u{n}" for n in range(6)]
+
+    def ranked(ranks: list[int]) -> dict[str, list[str]]:
+        """Return lists of five, with the relevant item at these ranks."""
+        return {
+            user: [*[*"abcd"][: rank - 1], "hit", *[*"abcd"][rank - 1 :]]
+            for user, rank in zip(users, ranks, strict=True)
+        }
+
+    trainings = {n: ranked([1, 1, 1, 1, 5, 5]) for n in range(3)} | {3: ranked([1, 1, 1, 1, 5, 4])}
+    comparison = cc.compare(
+        {"b": ranked([2, 2, 2, 2, 4, 4]), "a": {"replicates": trainings}},
+        {user: ["hit"] for user in users},
+        metrics=["RR@5"],
+        baseline="b",
+        panel=False,
+        resamples=99,
+    )
+    (users_only,), retrained = comparison.pairs, comparison.retrained("a", "b", "RR@5")
+
+    assert retrained is not None
+    assert defined(retrained.p) < 0.05  # of t
+    assert defined(retrained.ci_low) <= defined(users_only.ci_low) < 0
+    assert (users_only.verdict, retrained.verdict) == ("undecided", "undecided")
+    assert (retrained.users_needed, retrained.replicates_needed) == (30, None)
+    assert "30 users would decide it" in comparison.replicate_answers[0]

@@ -374,6 +374,20 @@ def test_the_table_of_a_gate_says_which_intervals_hold_together() -> None:
     )
 
 
+def test_lost_users_and_other_guardrails_have_their_own_advice() -> None:
+    lost = decide_guardrail(replace(make_difference(-0.001, 0.005), n_lost=20), 0.004, 0.004)
+    other = replace(
+        decide_guardrail(make_difference(-0.006, 0.002), 0.004, 0.004), users_needed=8200
+    )
+
+    text = decide_models({"als": ([lost, other], [])}).lines[2].replace(PERCENT, " %")
+
+    assert text.startswith(
+        "Also undecided: als on nDCG@10. Give every user a value with both models;"
+    )
+    assert " For the others, with this difference, 8.2 times the users would decide it" in text
+
+
 def test_a_pass_that_was_let_through_says_so() -> None:
     decision = decide_models({"als": ([OPEN], GAIN)}, undecided_passes=True)
 

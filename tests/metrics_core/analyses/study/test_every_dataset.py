@@ -289,11 +289,43 @@ def test_only_data_sets_on_which_no_interval_or_missing_list_denies_it_are_won()
         "a has the best m on 3 of 5 data sets; its lead is not shown over all of them"
     )
     cells = [cell for cell in study.cells if cell.model == "a"]
-    assert [cell.rank for cell in cells] == [1, None, 1, 1, 1]
-    assert [cell.rank_low for cell in cells] == [2, None, 1, 1, 1]
-    assert study.values_of("m", "wins") == {"base": 0, "a": 4}
-    assert "%, no rank" in study.to_html()
+    assert [cell.rank for cell in cells] == [1, 1, 1, 1, 1]
+    assert [cell.rank_low for cell in cells] == [2, 1, 1, 1, 1]
+    assert study.values_of("m", "wins") == {"base": 0, "a": 5}
     assert "d3 (a 120 of 200) and d4 (a 80 of 200)" in study.summary
+
+
+def test_models_of_equal_means_do_not_tie_where_an_interval_shows_one_ahead() -> None:
+    """Model a has 0 for h hard users and 1 for the others, b has 1 - h / 100 and no hard users."""
+    comparisons = {}
+    for i in range(5):
+        is_hard, base = np.arange(100) < 10 + 10 * i, np.resize([0.01, -0.01], 100)
+        a, b = np.where(is_hard, 0.0, 1.0), np.where(is_hard, np.nan, (90 - 10 * i) / 100)
+        comparisons[f"d{i}"] = compared({"base": base, "a": a, "b": b})
+
+    (answer,) = concord.study(comparisons).answers
+
+    assert (answer.winners, answer.ahead) == (("a", "b"), ("a",))
+    study = concord.study(comparisons)
+    assert text.headline(study, answer) == (
+        "a and b tie on m over 5 data sets, but a is ahead of one of them"
+    )
+    assert "No model leads" not in study.summary
+
+
+def test_a_share_is_named_and_a_share_of_zero_is_zero() -> None:
+    comparisons = {}
+    for i in range(5):
+        old = np.random.default_rng(i).random(40)
+        comparisons[f"d{i}"] = compared({"base": old, "a": old + (i + 1) / 10})
+    number, none, share = (
+        concord.study(comparisons, min_effect=effect) for effect in (0.0, "0%", "2%")
+    )
+    note = "Intervals over data sets are those of the difference as a share of base's mean"
+
+    assert none == number
+    assert note in share.summary
+    assert note not in none.summary
 
 
 def test_intervals_that_do_not_hold_together_exclude_no_rank() -> None:
