@@ -196,10 +196,7 @@ def notes(study: Study) -> Iterator[str]:
             yield f"Left out of mean differences of {label}, which have no verdict: {text}."
     yield from _other_users(study)
     if study.min_effect_share and any(pair.ci_low is not None for pair in study.pairs):
-        yield (
-            "Intervals over data sets are those of the difference as a share of "
-            f"{study.baseline}'s mean, times this mean."
-        )
+        yield (f"Intervals over data sets are those of shares, times the mean of {study.baseline}.")
     if study.tried:
         yield (
             f"Intervals over data sets allow for {numbers.count(study.tried)} models that were "

@@ -227,7 +227,11 @@ def _best_models(
     }
     ties = [set(clause.models) for clause in clauses if len(clause.models) > 1]
     every = [*_baseline_clauses(comparison, better, labels, ties)]
-    is_one = len(every) == 1 and _MAX_NAMES < len(better) == len(comparison.compared_models)
+    is_one = (
+        len(every) == 1
+        and len(unclaimed) > _MAX_NAMES
+        and len(better) == len(comparison.compared_models)
+    )
     clauses += every if is_one else [*_baseline_clauses(comparison, unclaimed, labels, ties)]
     return "" if common else "The primary metrics disagree: ", [*map(str, clauses)]
 

@@ -102,8 +102,7 @@ def intervals_note(decision: Decision) -> str:
         if each.test != "jackknife"
     }
     of_share = (
-        "Where a margin is a share of the reference's mean, the interval is that of the share, "
-        "times this mean."
+        "Where a margin is a share, so is the interval, times the reference's mean."
         if any("%" in each or each == MIN_EFFECT for each in settings)
         else ""
     )

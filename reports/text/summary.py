@@ -170,10 +170,7 @@ def share_note(comparison: Comparison) -> str:
     shares = {metric.label for metric in comparison.metrics if metric.share}
     if not any(pair.label in shares and pair.ci_low is not None for pair in comparison.pairs):
         return ""
-    return (
-        " Where min_effect is a share, the interval is that of the difference as a share of "
-        f"{comparison.baseline}'s mean, times this mean."
-    )
+    return f" Where min_effect is a share, so is the interval, times {comparison.baseline}'s mean."
 
 
 def _tried(comparison: Comparison) -> str:
