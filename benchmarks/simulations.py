@@ -1,6 +1,7 @@
 """`python -m benchmarks.simulations`: error rates and coverage; writes benchmarks/SIMULATIONS.md.
 
-All data are simulated, so the truth is known; seeds are pinned. It takes some minutes.
+All data are simulated, so the truth is known; seeds are pinned. It takes one to two hours on two
+cores.
 """
 
 import math
