@@ -13,6 +13,7 @@ from concord.metrics_core.comparison.aligned import paired_scores
 from concord.metrics_core.comparison.families import PairTest
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import best_models
+from concord.metrics_core.comparison.min_effect import is_share
 from concord.metrics_core.comparison.segment_groups import with_positions
 from concord.metrics_core.data.tables import create_view, file_paths, read_frame, schema_of
 from concord.metrics_core.evaluation.item_lists import number_items
@@ -194,7 +195,7 @@ def _test_users(inputs: ComparisonInput) -> Iterator[PairTest]:
             clusters=clusters,
             bounds=label.bounds(conventions),
             unlisted=inputs.unlisted,
-            share_of=config.baseline if isinstance(effect, str) else None,
+            share_of=config.baseline if is_share(effect) else None,
         )
         for (a, b), result in zip(pairs, results, strict=True):
             if is_pooled(label, conventions):

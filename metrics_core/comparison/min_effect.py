@@ -47,6 +47,11 @@ def to_absolute(effect: Effect, mean: float) -> float:
     return float(effect)
 
 
+def is_share(effect: Effect) -> bool:
+    """True for a share such as "2%"; a share of 0 is the number 0."""
+    return isinstance(effect, str) and to_absolute(effect, 1.0) > 0
+
+
 def margin_interval(
     test: PairedTest, effect: Effect, mean: float, confidence: float
 ) -> tuple[Interval, float]:
@@ -74,8 +79,7 @@ def margin_interval(
     if test.reference is not None:
         mean = test.reference.mean
     number = to_absolute(effect, mean)
-    is_share = isinstance(effect, str) and to_absolute(effect, 1.0) > 0
-    if not is_share or not test.has_interval(confidence):
+    if not is_share(effect) or not test.has_interval(confidence):
         return test.interval(confidence), number
     low, high = test.clipped(*(end * abs(mean) for end in test.share_interval(confidence)))
     return (low, high), math.nan if math.isnan(low) else number

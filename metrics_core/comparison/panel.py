@@ -6,7 +6,7 @@ from dataclasses import replace
 from concord.metrics_core.comparison.aligned import AlignedValues, align
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.min_effect import margin_interval
+from concord.metrics_core.comparison.min_effect import is_share, margin_interval
 from concord.metrics_core.evaluation.panel import Definition, changed_conventions, panel
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
@@ -99,7 +99,7 @@ def _verdicts(
         clusters=aligned.clusters_for(label, definition.conventions),
         bounds=label.bounds(definition.conventions),
         unlisted=inputs.unlisted,
-        share_of=config.baseline if isinstance(effect, str) else None,
+        share_of=config.baseline if is_share(effect) else None,
     )
     if is_pooled(label, definition.conventions):
         results = [

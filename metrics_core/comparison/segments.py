@@ -8,7 +8,7 @@ import numpy as np
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.min_effect import Effect, margin_interval
+from concord.metrics_core.comparison.min_effect import Effect, is_share, margin_interval
 from concord.metrics_core.comparison.segment_groups import (
     QUESTIONS,
     GroupValues,
@@ -82,7 +82,7 @@ def _cell_tests(inputs: ComparisonInput, group_values: GroupValues) -> Iterator[
             clusters=group_values.clusters,
             bounds=group_values.bounds,
             unlisted=inputs.unlisted,
-            share_of=config.baseline if isinstance(_effect(config, group_values), str) else None,
+            share_of=config.baseline if is_share(_effect(config, group_values)) else None,
         )
         paired = dict(zip(others, results, strict=True))
         for model in values:

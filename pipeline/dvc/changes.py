@@ -7,6 +7,7 @@ from concord.metrics_core.comparison.aligned import align
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.families import PairTest, decide_differences
 from concord.metrics_core.comparison.inputs import unlisted_models
+from concord.metrics_core.comparison.min_effect import is_share
 from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.data.tables import schema_of
 from concord.metrics_core.errors import Problem, raise_problems
@@ -279,7 +280,7 @@ def _model_tests(
             clusters=clusters,
             bounds=label.bounds(conventions),
             unlisted=unlisted,
-            share_of=THEN if isinstance(config.min_effects[text], str) else None,
+            share_of=THEN if is_share(config.min_effects[text]) else None,
         )
         means = [or_nan(result.mean(text)) for result in (current, previous)]
         if is_pooled(label, conventions) or not comparable:

@@ -118,13 +118,15 @@ def best_datasets(study: Study, answer: Answer) -> int:
 
     No interval there shows another model ahead.
     """
-    denied = {
+    incomparable = {
         each.dataset
         for each in study.left_out
-        if each.label == answer.label and answer.winners[0] in (each.a, each.b)
+        if each.label == answer.label
+        and each.reason == "not_comparable"
+        and answer.winners[0] in (each.a, each.b)
     }
     return sum(
-        cell.rank == cell.rank_low == 1 and cell.dataset not in denied
+        cell.rank == cell.rank_low == 1 and cell.dataset not in incomparable
         for cell in _winner_cells(study, answer)
     )
 
@@ -196,7 +198,7 @@ def notes(study: Study) -> Iterator[str]:
             yield f"Left out of mean differences of {label}, which have no verdict: {text}."
     yield from _other_users(study)
     if study.min_effect_share and any(pair.ci_low is not None for pair in study.pairs):
-        yield (f"Intervals over data sets are those of shares, times the mean of {study.baseline}.")
+        yield (f"Intervals over data sets are for the share times the mean of {study.baseline}.")
     if study.tried:
         yield (
             f"Intervals over data sets allow for {numbers.count(study.tried)} models that were "

@@ -226,13 +226,11 @@ def _best_models(
         m: better[m] for m in named if any((m, label) not in claims for label in better[m])
     }
     ties = [set(clause.models) for clause in clauses if len(clause.models) > 1]
-    every = [*_baseline_clauses(comparison, better, labels, ties)]
-    is_one = (
-        len(every) == 1
-        and len(unclaimed) > _MAX_NAMES
-        and len(better) == len(comparison.compared_models)
-    )
-    clauses += every if is_one else [*_baseline_clauses(comparison, unclaimed, labels, ties)]
+    every: list[_Clause] = []
+    if len(unclaimed) > _MAX_NAMES and len(better) == len(comparison.compared_models):
+        every += _baseline_clauses(comparison, better, labels, ties)
+    one_for_all = every if len(every) == 1 else None
+    clauses += one_for_all or _baseline_clauses(comparison, unclaimed, labels, ties)
     return "" if common else "The primary metrics disagree: ", [*map(str, clauses)]
 
 

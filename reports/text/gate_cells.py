@@ -85,28 +85,21 @@ def lines(decision: Decision | None) -> list[Line]:
 def intervals_note(decision: Decision) -> str:
     """Return why intervals of a gate are narrower than the joint ones of the comparison."""
     level = numbers.confidence_level(decision.confidence)
-    guardrails = (
-        f"All guardrails must hold, so each has its own {level} interval."
-        if any(model.guardrails for model in decision.models)
-        else ""
-    )
-    success = (
-        f"One success metric is enough, so those of a model hold together with {level}."
-        if any(len(model.success) > 1 for model in decision.models)
-        else ""
-    )
-    settings = {
-        each.margin_setting
-        for model in decision.models
-        for each in model.guardrails
-        if each.test != "jackknife"
-    }
-    of_share = (
-        "Where a margin is a share, so is the interval, times the reference's mean."
-        if any("%" in each or each == MIN_EFFECT for each in settings)
-        else ""
-    )
-    return " ".join(filter(None, (guardrails, of_share, success)))
+    guardrails = [each for model in decision.models for each in model.guardrails]
+    settings = {each.margin_setting for each in guardrails if each.test != "jackknife"}
+    notes = []
+    if guardrails:
+        notes.append(f"All guardrails must hold, so each has its own {level} interval.")
+    if any("%" in each or each == MIN_EFFECT for each in settings):
+        notes.append(
+            "If a margin is a share, its interval is for the share times the reference's mean."
+        )
+    if any(len(model.success) > 1 for model in decision.models):
+        notes.append(
+            "One success metric is enough, so the intervals of a model's success metrics hold "
+            f"together with {level}."
+        )
+    return " ".join(notes)
 
 
 def _lines(model: ModelDecision) -> Iterator[Line]:

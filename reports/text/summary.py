@@ -166,11 +166,14 @@ def method_note(comparison: Comparison) -> str:
 
 
 def share_note(comparison: Comparison) -> str:
-    """Return of what intervals are where `min_effect` is a share; empty if it is none."""
+    """Return what intervals are for if `min_effect` is a share; empty if it is a number."""
     shares = {metric.label for metric in comparison.metrics if metric.share}
     if not any(pair.label in shares and pair.ci_low is not None for pair in comparison.pairs):
         return ""
-    return f" Where min_effect is a share, so is the interval, times {comparison.baseline}'s mean."
+    return (
+        " If min_effect is a share, intervals are for the share times "
+        f"{comparison.baseline}'s mean."
+    )
 
 
 def _tried(comparison: Comparison) -> str:

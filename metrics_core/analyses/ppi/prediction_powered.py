@@ -90,13 +90,13 @@ def powered_mean(
     centre, n, variance = _spread(corrected, bounds)
     weight = exact_mean(weights)
     variance += weight * weight * _variance(others) / len(others)
-    half = t_quantile(n, confidence) * math.sqrt(variance) if variance else math.nan
-    low, high = (min(max(end, bounds[0]), bounds[1]) for end in (centre - half, centre + half))
-    if not variance or not weights.any():  # the judge is not used
-        low, high = mean_interval(people, confidence, bounds)
+    low, high = mean_interval(people, confidence, bounds)
+    if variance and weights.any():  # the judge is used
+        half = t_quantile(n, confidence) * math.sqrt(variance)
+        low, high = (_clipped(end, bounds) for end in (centre - half, centre + half))
     _, _, people_variance = _spread(people, bounds)
     return PoweredMean(
-        mean=min(max(exact_mean(corrected), bounds[0]), bounds[1]),
+        mean=_clipped(exact_mean(corrected), bounds),
         standard_error=math.sqrt(variance),
         ci_low=low,
         ci_high=high,
@@ -104,6 +104,10 @@ def powered_mean(
         effective_labels=len(people) * people_variance / variance if variance else math.nan,
         corrected=corrected,
     )
+
+
+def _clipped(value: float, bounds: Bounds) -> float:
+    return min(max(value, bounds[0]), bounds[1])
 
 
 def power_tuning(people: Floats, judged: Floats, others: Floats) -> float:

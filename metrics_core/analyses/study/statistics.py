@@ -30,7 +30,7 @@ from concord.metrics_core.analyses.study.result import (
     Way,
     winners_by_way,
 )
-from concord.metrics_core.comparison.min_effect import Effect, to_absolute
+from concord.metrics_core.comparison.min_effect import Effect, is_share, to_absolute
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
 from concord.metrics_core.stats.adjustment import holm
@@ -51,8 +51,11 @@ def cells_of(
         scores = {model: comparison.score(model, label) for model in models}
         means = {model: score.mean for model, score in scores.items() if score.mean is not None}
         higher_is_better = comparison.metric(label).higher_is_better
-        found = [comparison.difference(a, b, label) for a, b in combinations(means, 2)]
-        pairs = [pair for pair in found if pair is not None]
+        pairs = [
+            pair
+            for a, b in combinations(means, 2)
+            if (pair := comparison.difference(a, b, label)) is not None
+        ]
         different = ordered_pairs(pairs, higher_is_better=higher_is_better)
         ranks = average_ranks(means, higher_is_better=higher_is_better)
         joint = label in comparison.primary  # other intervals do not hold together
@@ -238,7 +241,7 @@ class PairPooling:
         """Return the difference on a data set; that of the means if the pair was not compared."""
         scores = [comparison.score(model, self.label) for model in (a, b)]
         means = [score.mean for score in scores]
-        if isinstance(self.min_effect, str):
+        if is_share(self.min_effect):
             means.append(comparison.score(self.baseline, self.label).mean)
         if None in means:
             return "no_value"
@@ -256,7 +259,7 @@ class PairPooling:
         """Return the pair with the interval of its differences y at its level, and its verdict."""
         if pair.reason is not None:
             return pair
-        scale = [*map(or_nan, self._baseline_means)] if isinstance(self.min_effect, str) else None
+        scale = [*map(or_nan, self._baseline_means)] if is_share(self.min_effect) else None
         interval = mean_difference_interval(y, scale, level=pair.level)
         if interval is None:
             return replace(pair, reason="baseline_near_zero", verdict="undecided")

@@ -29,7 +29,7 @@ from concord.metrics_core.comparison.min_effect import (
     EFFECT_FIX,
     Effect,
     is_effect,
-    to_absolute,
+    is_share,
 )
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
@@ -109,9 +109,9 @@ def study(
     compared, missing = _choose_models(comparisons, models)
     base = _choose_baseline(comparisons, compared, baseline)
     first, same_truth = next(iter(comparisons.values())), _same_truth(comparisons)
-    share = min_effect if isinstance(min_effect, str) and to_absolute(min_effect, 1) else None
-    effect = share or to_absolute(min_effect, 0)
-    poolings = [PairPooling(label, comparisons, base, effect, bool(same_truth)) for label in labels]
+    poolings = [
+        PairPooling(label, comparisons, base, min_effect, bool(same_truth)) for label in labels
+    ]
     tried, n_compared = max(each.tried or 0 for each in comparisons.values()), len(compared) - 1
     alpha = (1 - first.confidence) * n_compared / max(tried, n_compared)
     pairs, left_out = pool_pairs(poolings, compared, alpha=alpha)
@@ -157,7 +157,7 @@ def study(
         same_truth=same_truth,
         replicated=_replicated_models(comparisons, compared),
         grade_conventions=tuple(_grade_conventions(comparisons, labels)),
-        min_effect_share=share,
+        min_effect_share=str(min_effect) if is_share(min_effect) else None,
         tried=tried or None,
     )
 

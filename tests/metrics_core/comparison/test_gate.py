@@ -370,7 +370,8 @@ def test_the_table_of_a_gate_says_which_intervals_hold_together() -> None:
     assert gate.intervals_note(decide_models({"als": ([], one)})) == ""
     assert gate.intervals_note(decide_models({"als": ([GOOD], two)})).replace(PERCENT, " %") == (
         "All guardrails must hold, so each has its own 95 % interval. "
-        "One success metric is enough, so those of a model hold together with 95 %."
+        "One success metric is enough, so the intervals of a model's success metrics hold together "
+        "with 95 %."
     )
 
 

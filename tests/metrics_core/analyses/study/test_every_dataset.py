@@ -321,7 +321,7 @@ def test_a_share_is_named_and_a_share_of_zero_is_zero() -> None:
     number, none, share = (
         concord.study(comparisons, min_effect=effect) for effect in (0.0, "0%", "2%")
     )
-    note = "Intervals over data sets are those of shares, times the mean of base."
+    note = "Intervals over data sets are for the share times the mean of base."
 
     assert none == number
     assert note in share.summary
