@@ -27,6 +27,7 @@ from concord.metrics_core.results.comparison_parts import (
     Winner,
 )
 from concord.metrics_core.results.gate import Decision
+from concord.metrics_core.results.reference import References
 from concord.metrics_core.results.rendering import render_document, render_sentences, write_document
 from concord.metrics_core.results.replicates import ReplicatedDifference, Replicates
 from concord.metrics_core.results.text_format import metric_decimals
@@ -95,6 +96,8 @@ class Comparison(BaseResult):
         The comparisons of primary metrics whose intervals hold together.
     tried : int or None
         Number of models that were tried on these users, if it was configured.
+    references : References or None
+        Chance, the most popular items and the best possible lists; None if they were not computed.
     unit : Unit or None
         The evaluated unit; None if it is a user.
     words : dict or None
@@ -136,6 +139,7 @@ class Comparison(BaseResult):
     replicates: Replicates | None = None
     family: Literal["baseline", "all"] = "baseline"
     tried: int | None = field(default=None, metadata=OMIT_IF_NONE)
+    references: References | None = field(default=None, metadata=OMIT_IF_NONE)
     unit: Unit | None = field(default=None, metadata=OMIT_IF_NONE)
     words: Mapping[str, str] | None = field(default=None, metadata=OMIT_IF_NONE)
 

@@ -1,0 +1,72 @@
+"""Values that means of models are read against: chance, most popular items, best possible lists."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from concord.metrics_core.results.base import FiniteNumbers
+
+Kind = Literal["chance", "most_popular", "best_possible"]
+
+
+@dataclass(frozen=True)
+class Reference(FiniteNumbers):
+    """Means of a label that need no model; None if unknown.
+
+    Attributes
+    ----------
+    chance : float or None
+        Expected mean of lists in random order.
+    most_popular : float or None
+        Mean of the same list for all users: the most popular items of train.
+    best_possible : float or None
+        Mean of lists that hold the relevant items first.
+    """
+
+    label: str
+    chance: float | None
+    most_popular: float | None
+    best_possible: float | None
+
+
+@dataclass(frozen=True)
+class ReferenceHits(FiniteNumbers):
+    """Relevant items in the top k of all users together; None if unknown.
+
+    Attributes
+    ----------
+    chance : float or None
+        Expected number in lists in random order.
+    best_possible : float
+        The largest possible number.
+    """
+
+    k: int
+    chance: float | None
+    best_possible: float
+
+
+@dataclass(frozen=True)
+class References:
+    """References of all accuracy metrics with a cutoff.
+
+    Attributes
+    ----------
+    values : tuple of Reference
+        One per label, in report order.
+    hits : tuple of ReferenceHits
+        One per cutoff, ascending.
+    n_items : int or None
+        Number of items that a list could hold; None if unknown.
+    repeats : bool
+        True if the most popular items include those that a user has in train, because users of the
+        ground truth have such items again.
+    missing : dict
+        Reference that is unknown for all labels -> why: `no_catalogue`, `no_train`, `search`.
+    """
+
+    values: tuple[Reference, ...]
+    hits: tuple[ReferenceHits, ...]
+    n_items: int | None = None
+    repeats: bool = False
+    missing: Mapping[Kind, str] = field(default_factory=dict)
