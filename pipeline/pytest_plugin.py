@@ -65,7 +65,9 @@ def concord_comparison(pytestconfig: pytest.Config) -> "Comparison":
                 params = read_params()
                 comparison = load_comparison(params)
                 stale = stale_message(params)
-                decision = None if params.gate is None else decide_gate(params).decision
+                decision = None
+                if params.gate is not None:
+                    decision = decide_gate(params, comparison).decision
     except InputError as error:
         message = _COMMANDS_OPTION.sub(_OPTION, str(error))
         raise pytest.fail.Exception(message, pytrace=False) from None

@@ -29,7 +29,11 @@ from concord.reports.text.tables import users_text
 from concord.reports.text.verdict_styles import phrase
 
 UNDECIDED_ICON = "⚪"
-_ICONS = {"pass": "✅", "worse": "❌"}  # outcome of the gate; others are undecided
+_ICONS = {
+    "pass": "✅",
+    "worse": "❌",
+    "suspicious": "🔎",
+}  # outcome of the gate; others are undecided
 
 
 def render_markdown(comparison: Comparison) -> str:
@@ -48,6 +52,7 @@ def answer_part(comparison: Comparison, decision: Decision | None, changes: str 
     """Return the decision of the gate and the answer; without a gate first the changes."""
     title, result = cell(comparison.title), sentence(answer(comparison))
     if decision is None:
+        result = f"{sentence(summary.suspicion(comparison))} {result}".strip()
         lines = [f"**{sentence(changes)}**", result] if changes else [f"**{result}**"]
         return paragraphs(f"## {title}", *lines)
     icon = _ICONS.get(decision.outcome if decision.models else "", UNDECIDED_ICON)

@@ -7,6 +7,7 @@ from typing import Any
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import compare_pairs
 from concord.metrics_core.comparison.families import decide_differences, find_winners
+from concord.metrics_core.comparison.gate import with_doubts
 from concord.metrics_core.comparison.gate_inputs import decide_against_baseline
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import (
@@ -37,6 +38,7 @@ from concord.metrics_core.evaluation.warnings.lists import (
     evaluation_warnings,
     unit_word,
 )
+from concord.metrics_core.evaluation.warnings.sanity import checked_sanity, sanity_warnings
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import affected_metrics
@@ -44,6 +46,7 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import (
     TRUTH,
     TRUTH_OF_FOLD,
+    DataWarning,
     InputFile,
     PinnedConvention,
     PinnedConventions,
@@ -99,29 +102,42 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     config, models, data = inputs.config, inputs.models, inputs.data
     _refuse_different_users(inputs)
     comparison, lists = compare_user_values(inputs), results_by_list(models)
+    overlap = data.train_overlap(of_requests=config.of_requests)
     over_replicates, replicate_warnings = compute_replicates(
         inputs, comparison.scores, comparison.pairs
     )
+    sanity = sanity_warnings(config, models, data, None, overlap)
     all_warnings = [
+        *sanity,
         *sampling_warnings(config, models, data),
-        *evaluation_warnings(config, lists, data),
+        *_without_foreign(sanity, evaluation_warnings(config, lists, data, overlap)),
         *replicate_warnings,
     ]
+    warnings = acknowledge_warnings(most_serious_first(all_warnings), config.acknowledge)
+    decision = decide_against_baseline(inputs, comparison.pairs)
     return replace(
         comparison,
         panel=tuple(compute_panels(inputs, comparison.pairs)),
         tradeoffs=tuple(compute_tradeoffs(config, models, comparison.pairs)),
         segments=tuple(compute_segments(inputs, comparison.pairs)),
-        warnings=tuple(acknowledge_warnings(most_serious_first(all_warnings), config.acknowledge)),
-        checked=tuple(checked_codes(config, lists, data)),
+        warnings=tuple(warnings),
+        checked=(*checked_codes(config, lists, data), *checked_sanity(models, None)),
         quality=collect_quality(lists, data),
-        gate=decide_against_baseline(inputs, comparison.pairs),
+        gate=None if decision is None else with_doubts(decision, warnings),
         conventions=collect_conventions(config),
         provenance=collect_provenance(config, lists),
         replicates=over_replicates,
         unit=_unit(config, data),
         words=data.words,
     )
+
+
+def _without_foreign(
+    sanity: Sequence[DataWarning], warnings: Sequence[DataWarning]
+) -> list[DataWarning]:
+    """Return the warnings without `no_common_item` for models whose ids are foreign anyway."""
+    foreign = {model for each in sanity if each.code == "foreign_ids" for model in each.models}
+    return [each for each in warnings if each.code != "no_common_item" or {*each.models} - foreign]
 
 
 def compare_user_values(inputs: ComparisonInput) -> Comparison:

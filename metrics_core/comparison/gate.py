@@ -21,6 +21,7 @@ from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.errors import Location, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.metrics.label import Label, canonical_label, is_pooled
+from concord.metrics_core.results.comparison_parts import SUSPICIOUS, DataWarning
 from concord.metrics_core.results.gate import (
     MIN_EFFECT,
     Decision,
@@ -180,7 +181,7 @@ def _segment_problems(
         yield Problem(location, problem, "name R@k, such as R@10")
 
 
-_WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
+_WORST_FIRST: tuple[Outcome, ...] = ("suspicious", "worse", "undecided", "pass")
 
 
 def decide(
@@ -215,13 +216,38 @@ def decide(
 
 def with_undecided(decision: Decision, *, undecided_passes: bool) -> Decision:
     """Return the decision against the baseline with another rule for undecided guardrails."""
-    return decide(
+    decided = decide(
         {each.model: (each.guardrails, each.success) for each in decision.models},
         against=decision.against,
         reference=decision.reference,
         confidence=decision.confidence,
         undecided_passes=undecided_passes,
     )
+    return with_doubts(decided, decision.doubts)
+
+
+def with_doubts(decision: Decision, warnings: Iterable[DataWarning]) -> Decision:
+    """Return the decision with the warnings that make it suspicious, and those acknowledged.
+
+    A warning about a model that the gate does not decide on, and that is not the baseline of a
+    decided model, does not count. One about the baseline, or about all models, counts for all.
+    """
+    references = {each.reference or decision.reference for each in decision.models}
+    names = {each.model for each in decision.models} | references
+    doubts = [
+        each
+        for each in warnings
+        if each.code in SUSPICIOUS and (not each.models or names & {*each.models})
+    ]
+    suspected = [{*each.models} or names for each in doubts if each.is_suspicious]
+    models = tuple(
+        replace(each, outcome="suspicious")
+        if any({each.model, each.reference or decision.reference} & of for of in suspected)
+        else each
+        for each in decision.models
+    )
+    outcome = _worst([decision.outcome, *(each.outcome for each in models)])
+    return replace(decision, outcome=outcome, models=models, doubts=tuple(doubts))
 
 
 def join_decisions(decision: Decision, new: Decision) -> Decision:

@@ -193,7 +193,7 @@ class EvaluationAccumulator:
                 for k in ks
             },
             **weighing,
-            "validity": validity(self.lists, self.issues, ks),
+            "validity": validity(self.lists, self.issues, counts, ks),
         }
 
     def content(

@@ -187,7 +187,9 @@ def is_own_id(rows: pl.DataFrame) -> pl.Expr:
     return user == item
 
 
-def validity(lists: ListCounts, issues: ListIssues, ks: Sequence[int]) -> dict[str, Any]:
+def validity(
+    lists: ListCounts, issues: ListIssues, counts: Mapping[str, int], ks: Sequence[int]
+) -> dict[str, Any]:
     """Return the counts of one model that show whether its evaluation can be trusted.
 
     Returns
@@ -196,15 +198,18 @@ def validity(lists: ListCounts, issues: ListIssues, ks: Sequence[int]) -> dict[s
         users: fingerprint of the users who have a list.
         full_lists: number of users with a list; of these, users with the longest length, with
         relevant items, and with all relevant items in the list, as with sampled candidates.
-        by_cutoff: by k, the number `shown` of recommendations, of these `in_train` and `future`;
-        `tied` as in `ListIssues`.
+        perfect_tops: users who count in `perfect_tops`, and those whose list is perfect.
+        by_cutoff: by k, the number `shown` of recommendations, of these relevant (`hits`),
+        `in_train` and `future`; `tied` as in `ListIssues`.
     """
     return {
         "users": f"{lists.users:016x}",
         "full_lists": _full_list_counts(lists.kinds),
+        "perfect_tops": {"users": counts["tops@counted"], "perfect": counts["tops@perfect"]},
         "by_cutoff": {
             str(k): {
                 "shown": _count_listed(lists.kinds, k) - _up_to(k, issues.missing),
+                "hits": counts[f"hits@{k}"],
                 "in_train": None if issues.in_train is None else _up_to(k, issues.in_train),
                 "future": None if issues.future is None else _up_to(k, issues.future),
                 "tied": issues.tied[k],

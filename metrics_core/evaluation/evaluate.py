@@ -38,6 +38,7 @@ from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.evaluation.spark.frames import is_spark
 from concord.metrics_core.evaluation.warnings.data import none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
+from concord.metrics_core.evaluation.warnings.sanity import sanity_warnings
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label, parse, with_own_metrics
 from concord.metrics_core.metrics.scope import idle_overrides
@@ -211,9 +212,11 @@ def evaluate(
         raise InputError([*of_lists, *error.problems]) from None
     keeps_lists = dataset.data.words is not None  # see `own_id_warnings`
     model = dataset.evaluate("recs", recs, keeps_lists=keeps_lists)
+    overlap = dataset.data.train_overlap(of_requests=config.of_requests)
     warnings = [
         *none_relevant_warnings(config, dataset.data),
-        *evaluation_warnings(config, {"recs": model}, dataset.data),
+        *sanity_warnings(config, {"recs": model}, dataset.data, None, overlap),
+        *evaluation_warnings(config, {"recs": model}, dataset.data, overlap),
     ]
     summaries = {
         label: Summary.from_numbers(each) for label, each in model.summary["metrics"].items()

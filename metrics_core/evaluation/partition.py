@@ -25,6 +25,12 @@ from concord.metrics_core.evaluation.diagnostics import (
 from concord.metrics_core.evaluation.item_lists import read_ranked_lists
 from concord.metrics_core.evaluation.join_truth import PROPENSITY, join_truth
 from concord.metrics_core.evaluation.panel import Definition
+from concord.metrics_core.evaluation.sanity_counts import (
+    PERFECT_TOP,
+    count_hits,
+    hits_at,
+    perfect_tops,
+)
 from concord.metrics_core.evaluation.score import Column, label_problem, mean_weight, score
 from concord.metrics_core.metrics.exposure import Exposure, count_exposure
 from concord.metrics_core.metrics.judged import Judged
@@ -211,7 +217,8 @@ def score_partition(
     - `#known`: True if the user is in the ground truth or requested
     - `#listed`, `#relevant`, `#found`: length of the list, number of relevant items, and of those
       in the list
-    - `#judged@k`: number of judged items in the top k
+    - `#judged@k`, `#hits@k`: number of judged, and of relevant items in the top k
+    - `#perfect_top`: see `perfect_tops`
     - `#weight…`: see `weight_columns`
     - `#counts…`: see `mean_weight`
     - `#name#0`, `#name#1`: addends of a pooled mean
@@ -236,6 +243,8 @@ def score_partition(
         pl.Series(RELEVANT, relevant.n_relevant),
         pl.Series(N_HITS, np.bincount(relevant.hit_user, minlength=judged.n_users)),
         *(pl.Series(judged_at(k), replace(judged, weights=None).count(k)) for k in task.cutoffs),
+        *(pl.Series(hits_at(k), count_hits(relevant, k)) for k in task.cutoffs),
+        pl.Series(PERFECT_TOP, perfect_tops(relevant)),
         *_weights(relevant, task.conventions),
         *(
             pl.Series(name, judged.relevant(least, "all").relevant_weight.astype(np.float64))
@@ -361,10 +370,13 @@ def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
         "without_list": (known & (listed == 0)).sum(),
         "without_relevant": (known & (relevant == 0)).sum(),
         "only_in_lists": (~known & (listed > 0)).sum(),
+        "tops@counted": (values[PERFECT_TOP] >= 0).sum(),
+        "tops@perfect": (values[PERFECT_TOP] == 1).sum(),
     }
     for k in task.cutoffs:
         counts[f"shorter_than@{k}"] = (known & (listed > 0) & (listed < k)).sum()
         counts[f"listed@{k}"] = np.minimum(listed[known], k).sum()
+        counts[f"hits@{k}"] = values[hits_at(k)].to_numpy()[known].sum()
         counts[f"judged@{k}"] = (values[judged_at(k)] * JUDGED_UNITS).round().sum()
     return {name: int(count) for name, count in counts.items()}
 

@@ -516,6 +516,8 @@ class Acknowledgement:
 CHANGES_ALL_VALUES = frozenset(
     {"few_lists", "fractions_irrelevant", "low_threshold", "propensity", "sampled_corrected"}
 )
+# Codes of near certain accidents: a gate that meets one decides nothing.
+SUSPICIOUS = frozenset({"constant_scores", "foreign_ids", "holds_truth", "no_better_than_chance"})
 
 
 @dataclass(frozen=True)
@@ -552,6 +554,11 @@ class DataWarning:
         """True if every view shows its sentence next to the answer; never if acknowledged."""
         changes_values = self.severity == "serious" or self.code in CHANGES_ALL_VALUES
         return changes_values and not self.is_acknowledged
+
+    @property
+    def is_suspicious(self) -> bool:
+        """True if the warning is a near certain accident and not acknowledged."""
+        return self.code in SUSPICIOUS and not self.is_acknowledged
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:

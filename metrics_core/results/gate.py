@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers, schema_of
-from concord.metrics_core.results.comparison_parts import negated
+from concord.metrics_core.results.comparison_parts import DataWarning, negated
 from concord.metrics_core.results.rendering import render_sentences
 
 if TYPE_CHECKING:
     import polars as pl
 
 Margin = float | str  # 0.005, "2%" of the reference's mean, or "min_effect"
-Outcome = Literal["pass", "worse", "undecided"]
+Outcome = Literal["pass", "worse", "undecided", "suspicious"]
 Kind = Literal["baseline", "revision"]
 
 MIN_EFFECT = "min_effect"
@@ -232,7 +232,10 @@ class UnmatchedModels:
 
 @dataclass(frozen=True, repr=False)
 class Decision(BaseResult):
-    """The decision of a gate: the worst outcome of its models (`worse`, `undecided` or `pass`).
+    """The decision of a gate: the first outcome of its models in this order.
+
+    `suspicious` if lists or baseline are near certainly not what they should be; `worse`;
+    `undecided`; `pass`.
 
     Attributes
     ----------
@@ -244,6 +247,8 @@ class Decision(BaseResult):
         The models that must pass.
     unmatched : UnmatchedModels or None
         Models that vanished while others are new.
+    doubts : tuple of DataWarning
+        Why models or baseline are suspicious; also warnings that are acknowledged.
     """
 
     against: Kind
@@ -253,6 +258,7 @@ class Decision(BaseResult):
     outcome: Outcome
     models: tuple[ModelDecision, ...]
     unmatched: UnmatchedModels | None = field(default=None, metadata=OMIT_IF_NONE)
+    doubts: tuple[DataWarning, ...] = ()
 
     @cached_property
     def lines(self) -> tuple[str, ...]:

@@ -70,3 +70,7 @@ class References:
     n_items: int | None = None
     repeats: bool = False
     missing: Mapping[Kind, str] = field(default_factory=dict)
+
+    def of(self, label: str) -> Reference | None:
+        """Return the references of a label; None if it has none."""
+        return next((each for each in self.values if each.label == label), None)

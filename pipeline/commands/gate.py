@@ -2,9 +2,9 @@
 
 import argparse
 
-HELP = "check the release gate: 0 pass, 1 worse, 3 undecided"
+HELP = "check the release gate: 0 pass, 1 worse, 3 undecided, 4 suspicious"
 REVISION = "commit, branch or tag to compare with, such as HEAD~1 (default: the baseline)"
-EXIT_CODES = {"pass": 0, "worse": 1, "undecided": 3}
+EXIT_CODES = {"pass": 0, "worse": 1, "undecided": 3, "suspicious": 4}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,9 +23,9 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.reports.text.display_words import display_words
 
     params = read_params()
-    result = decide_gate(params, arguments.revision)
-    warn_if_stale(params)
     comparison = load_comparison(params)
+    result = decide_gate(params, comparison, arguments.revision)
+    warn_if_stale(params)
     if n_warnings := len(comparison.prominent):
         LOG.warning("%s about these results: see the report", format_count(n_warnings, "warning"))
     if arguments.json:

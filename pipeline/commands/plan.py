@@ -81,7 +81,7 @@ def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Pl
     labels = [evaluated_label(text, comparison.labels) for text in arguments.metric]
     warn_if_stale(params)
     if params.gate and comparison.compared_models:
-        comparison = replace(comparison, gate=decide_gate(params).decision)
+        comparison = replace(comparison, gate=decide_gate(params, comparison).decision)
     unique = list(dict.fromkeys(labels)) or None
     return plan(comparison, metrics=unique, effect=effect, power=arguments.power)
 

@@ -67,7 +67,7 @@ def comment_content(params: Params, revision: str | None, undecided: str | None)
         return content
     undecided_passes = None if undecided is None else undecided == "pass"
     try:
-        result = decide_gate(params, revision, undecided_passes=undecided_passes)
+        result = decide_gate(params, comparison, revision, undecided_passes=undecided_passes)
     except InputError as error:
         return replace(content, no_decision=_reasons(error))
     return replace(content, decision=result.decision)

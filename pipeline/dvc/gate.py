@@ -8,6 +8,7 @@ from concord.metrics_core.comparison.gate import (
     decide,
     decide_guardrail,
     join_decisions,
+    with_doubts,
     with_unmatched,
 )
 from concord.metrics_core.comparison.gate_inputs import (
@@ -21,10 +22,13 @@ from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import ReplicateNames
 from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.comparison.segmentation import ByPopularity
-from concord.metrics_core.errors import Problem, raise_problems, refuse
+from concord.metrics_core.comparison.warnings.acknowledge import acknowledge_warnings
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult, Models
 from concord.metrics_core.files import content_id
 from concord.metrics_core.metrics.label import parse
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import SUSPICIOUS, DataWarning
 from concord.metrics_core.results.gate import (
     Decision,
     Gate,
@@ -43,7 +47,7 @@ from concord.pipeline.dvc.changes import (
     renaming_notes,
     version_warnings,
 )
-from concord.pipeline.dvc.revision import RevisionResults, load_revision
+from concord.pipeline.dvc.revision import RevisionResults, comparison_at, load_revision
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
 
@@ -59,7 +63,11 @@ class GateResult:
 
 
 def decide_gate(
-    params: Params, revision: str | None = None, *, undecided_passes: bool | None = None
+    params: Params,
+    comparison: Comparison,
+    revision: str | None = None,
+    *,
+    undecided_passes: bool | None = None,
 ) -> GateResult:
     """Return the decision of the gate against the baseline or a revision.
 
@@ -67,6 +75,8 @@ def decide_gate(
     ----------
     params : Params
         The content of params.yaml.
+    comparison : Comparison
+        The stored comparison, whose warnings may make a decision suspicious.
     revision : str, optional
         The revision to compare with. Default: compare with the baseline.
     undecided_passes : bool, optional
@@ -88,12 +98,35 @@ def decide_gate(
     config = replace(config, gate=gate)
     inputs = ComparisonInput(config, with_replicates(lists, config), evaluation_data(params))
     if revision is None:
-        decision = _against_baseline(inputs, gate)
+        decision = with_doubts(_against_baseline(inputs, gate), comparison.warnings)
         return GateResult(decision, tuple(_replicate_notes(config, decision)))
     models = gate.models or tuple(inputs.models)
     with_lists = _reads_lists(config, gate)
     with load_revision(revision, params, config, models, with_lists=with_lists) as previous:
-        return _against_revision(inputs, gate, previous, params.gate.new_models)
+        result = _against_revision(inputs, gate, previous, params.gate.new_models)
+    doubts, notes = _doubts_at(previous)
+    doubts = acknowledge_warnings(doubts, config.acknowledge)
+    decision = with_doubts(result.decision, [*comparison.warnings, *doubts])
+    return GateResult(decision, (*result.notes, *notes))
+
+
+def _doubts_at(previous: RevisionResults) -> tuple[list[DataWarning], list[str]]:
+    """Return the warnings of a revision by current names, and a note if they are unknown."""
+    try:
+        comparison = comparison_at(previous.name)
+    except InputError:
+        comparison = None
+    if comparison is None or not SUSPICIOUS & {*comparison.checked}:
+        return [], [f"it is unknown whether the results of {previous.name} are suspicious"]
+    current = {was: name for name, was in previous.former_names.items()}
+    return [
+        replace(
+            each,
+            models=tuple(current.get(name, name) for name in each.models),
+            details={**each.details, "revision": previous.name},
+        )
+        for each in comparison.warnings
+    ], []
 
 
 def _example(config: ComparisonConfig) -> str:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from concord.metrics_core.errors import format_count
+from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.metrics_core.results.gate import (
     Decision,
     Guardrail,
@@ -29,6 +30,7 @@ from concord.reports.text.gate_cells import (
     unchanged_models,
 )
 from concord.reports.text.groups import NEARLY_ALL
+from concord.reports.text.warnings import acknowledgement_text
 
 _MAX_GUARDRAILS = 3  # in one sentence
 _MIN_WHOLE = 10  # times as many users, without decimals
@@ -64,13 +66,39 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
         for g in m.guardrails_that(outcome)
         if not are_waived or not g.is_comparable
     ]
-    if outcome == "pass":
+    if outcome == "suspicious":
+        yield " ".join(_doubt(each) for each in decision.doubts if each.is_suspicious)
+    elif outcome == "pass":
         yield _closest(of_outcome, confidence)
     elif deciding:
         yield f"{_difference_text(*deciding[0], confidence)}: {deciding[0][1].why}."
     else:
         yield _missing_success(of_outcome[0], confidence)
-    yield f"{_other_findings(outcome, deciding, models)} Checked: {_check_counts(models)}."
+    accepted = "".join(_accepted(each) for each in decision.doubts if each.is_acknowledged)
+    findings = _what_to_check(decision) or _other_findings(outcome, deciding, models)
+    yield f"{findings}{accepted} Checked: {_check_counts(models)}."
+
+
+def _doubt(warning: DataWarning) -> str:
+    """Return `als: its lists … (at HEAD~1)`."""
+    revision = warning.details.get("revision")
+    at = f" at {revision}" if revision else ""
+    return f"{warning.model_names}{at}: {warning.sentence}"
+
+
+def _what_to_check(decision: Decision) -> str:
+    """Return the remedies of the warnings that make a decision suspicious; empty if none does."""
+    doubts = [each for each in decision.doubts if each.is_suspicious]
+    fixes = dict.fromkeys(each.fix for each in doubts)
+    if not fixes:
+        return ""
+    text = "; ".join(fixes)
+    codes = " and ".join(dict.fromkeys(f"`{each.code}`" for each in doubts))
+    return f"{text[:1].upper()}{text[1:]}. If it is intended, acknowledge {codes} with a reason."
+
+
+def _accepted(warning: DataWarning) -> str:
+    return f" Accepted ({warning.model_names}, {warning.code}): {acknowledgement_text(warning)}."
 
 
 def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator[str]:
@@ -88,7 +116,7 @@ def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator
     )
     groups = [*([_groups(decision)] if decision.models else []), gone]
     yield f"{decision.outcome}, against {decision.reference}: {'; '.join(groups)}."
-    if decision.outcome == "worse":
+    if decision.outcome in {"suspicious", "worse"}:
         _, reason, other_findings = _matched_lines(decision)
         yield reason
         yield f"{other_findings} {fix}"
@@ -126,18 +154,22 @@ def _groups(decision: Decision) -> str:
 
 
 def _outcomes(models: Sequence[ModelDecision]) -> str:
-    words = {"worse": "is worse", "undecided": "is undecided", "pass": "passes"}
-    words_of_several = {"worse": "are worse", "undecided": "are undecided", "pass": "pass"}
+    words = {
+        "suspicious": ("is suspicious", "are suspicious"),
+        "worse": ("is worse", "are worse"),
+        "undecided": ("is undecided", "are undecided"),
+        "pass": ("passes", "pass"),
+    }
     groups = []
-    for outcome in words:
+    for outcome, (word, word_of_several) in words.items():
         names = [
             each.model + (f" (new, against {each.reference})" if each.reference else "")
             for each in models
             if each.outcome == outcome
         ]
         if names:
-            verb = (words if len(names) == 1 else words_of_several)[outcome]
-            groups.append(f"{all_or_names(names, len(models))} {verb}")
+            does = word if len(names) == 1 else word_of_several
+            groups.append(f"{all_or_names(names, len(models))} {does}")
     return "; ".join(groups)
 
 

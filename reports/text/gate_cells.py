@@ -22,8 +22,19 @@ from concord.metrics_core.results.text_format import (
 )
 from concord.reports.text import numbers
 
-GLYPHS: Mapping[Outcome, str] = {"pass": "better", "worse": "worse", "undecided": "undecided"}
-_OUTCOMES: Mapping[Outcome, str] = {"pass": "passed", "worse": "failed", "undecided": "undecided"}
+# The verdict whose mark an outcome has.
+GLYPHS: Mapping[Outcome, str] = {
+    "pass": "better",
+    "worse": "worse",
+    "undecided": "undecided",
+    "suspicious": "worse",
+}
+_OUTCOMES: Mapping[Outcome, str] = {
+    "pass": "passed",
+    "worse": "failed",
+    "undecided": "undecided",
+    "suspicious": "suspicious",
+}
 _WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
 
 
@@ -34,6 +45,9 @@ def headline(decision: Decision) -> str:
     title, outcome = f"Gate {head(decision)}", decision.outcome
     if outcome == "pass":
         return f"{title}."
+    if outcome == "suspicious":
+        doubts = (each.model_names for each in decision.doubts if each.is_suspicious)
+        return f"{title}: {join_names([*dict.fromkeys(doubts)])}."
     models: dict[str, list[str]] = {}
     for model in decision.models:
         for each in model.guardrails_that(outcome):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
+from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import numbers, replicates
 from concord.reports.text.answer import answer
@@ -30,8 +31,14 @@ _N_CAUTIONS = 2  # outside of the fold; warnings are never in it
 
 def headline(comparison: Comparison) -> str:
     """Return the decision, in all views the same: the outcome of the gate, then the answer."""
-    outcome = [gate.headline(comparison.gate)] if comparison.gate else []
-    return " ".join([*outcome, answer(comparison)])
+    outcome = gate.headline(comparison.gate) if comparison.gate else suspicion(comparison)
+    return f"{outcome} {answer(comparison)}".strip()
+
+
+def suspicion(comparison: Comparison) -> str:
+    """Return `Suspicious: als.`; empty if no warning is near certain."""
+    names = dict.fromkeys(each.model_names for each in comparison.warnings if each.is_suspicious)
+    return f"Suspicious: {join_names([*names])}." if names else ""
 
 
 def eyebrow(comparison: Comparison) -> str:

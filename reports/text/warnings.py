@@ -115,6 +115,73 @@ def _swapped_tables(details: Details) -> Texts:
     )
 
 
+def _holds_truth(details: Details) -> Texts:
+    return (
+        f"{percent(details['share'])} of {format_count(details['n_users'], 'user')} with "
+        "several relevant items have nothing else at the top of the list. Honest models reach this "
+        "for few users: the model probably saw the ground truth.",
+        "check that the model was trained without the rows of the ground truth, and that its file "
+        "is not the ground truth",
+    )
+
+
+def _perfect_for_some(details: Details) -> Texts:
+    return (
+        f"{percent(details['share'])} of {format_count(details['n_users'], 'user')} with "
+        "several relevant items have nothing else at the top of the list, with other models at "
+        f"most {percent(details['others'])}: the model may have seen a part of the ground truth.",
+        "look for rows of the ground truth in its training data, and at features that are computed "
+        "from them",
+    )
+
+
+def _near_ceiling(details: Details) -> Texts:
+    mean, others, ceiling = (f"{details[name]:.2g}" for name in ("mean", "others", "ceiling"))
+    return (
+        f"{details['label']} is {mean}, where {ceiling} is the best possible and the next model "
+        f"has {others}: the model may have seen the ground truth.",
+        "look for the relevant items of some users in its training data",
+    )
+
+
+def _no_better_than_chance(details: Details) -> Texts:
+    hits = format_count(details["hits"], "relevant item")
+    return (
+        f"The top {details['k']} of all users hold {hits}, and chance brings "
+        f"{details['expected']:,.0f}: ids may be shuffled, or the model does not work.",
+        "look at the list of a user you know; check the table that maps the model's ids, and that "
+        "train and ground truth are not swapped",
+    )
+
+
+def _below_popular(details: Details) -> Texts:
+    mean, popular = (f"{details[name]:.3g}" for name in ("mean", "popular"))
+    return (
+        f"No model beats the most popular items on {details['label']}: {popular}, and the best "
+        f"model has {mean}.",
+        "tune the models, or compare with the most popular items as a baseline",
+    )
+
+
+def _foreign_ids(details: Details) -> Texts:
+    kind, example = details["kind"], details["example"]
+    such = f", such as {example!r}" if example is not None else ""
+    where = "in no other list and not in the training set" if kind == "item" else "unknown"
+    return (
+        f"Nearly all {kind}s of the lists are {where}{such}: these ids seem to be those of another "
+        "system.",
+        "translate its ids to those of the ground truth",
+    )
+
+
+def _swapped_split(details: Details) -> Texts:
+    return (
+        f"The training set has {format_count(details['rows'], 'row')}, fewer than the ground "
+        f"truth with {details['truth_rows']:,}: they may be swapped.",
+        "check which file is which",
+    )
+
+
 def _unrelated_train(details: Details) -> Texts:
     if details.get("shares_items"):
         return (
@@ -519,16 +586,21 @@ def _outlying_training(details: Details) -> Texts:
 
 _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "all_relevant": _all_relevant,
+    "below_popular": _below_popular,
     "dcg_disagrees": _dcg_disagrees,
     "direction_unclear": _direction_unclear,
     "duplicates_counted": _duplicates_counted,
     "empty_truth": _empty_truth,
     "few_judged": _few_judged,
     "few_lists": _few_lists,
+    "foreign_ids": _foreign_ids,
     "fractions_irrelevant": _fractions_irrelevant,
     "heavy_users": _heavy_users,
+    "holds_truth": _holds_truth,
     "ids_rewritten": _ids_rewritten,
     "low_threshold": _low_threshold,
+    "near_ceiling": _near_ceiling,
+    "no_better_than_chance": _no_better_than_chance,
     "no_common_item": _no_common_item,
     "nobody_relevant": _none_relevant,
     "not_in_catalogue": _not_in_catalogue,
@@ -536,6 +608,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "outlying_training": _outlying_training,
     "own_id_listed": _own_id_listed,
     "padding_item": _padding_item,
+    "perfect_for_some": _perfect_for_some,
     "propensity": _propensity,
     "same_file": _same_file,
     "sample_not_random": _sample_not_random,
@@ -547,6 +620,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "short_lists": _short_lists,
     "spelled_otherwise": _spelled_otherwise,
     "split_not_by_time": _split_not_by_time,
+    "swapped_split": _swapped_split,
     "swapped_tables": _swapped_tables,
     "ties_at_cutoff": _ties_at_cutoff,
     "train_items_recommended": _train_items_recommended,

@@ -28,6 +28,7 @@ from concord.metrics_core.evaluation.partition import (
     part_names,
     select_evaluated,
 )
+from concord.metrics_core.evaluation.sanity_counts import PERFECT_TOP, hits_at
 from concord.metrics_core.evaluation.spark.facts import OWN_METRICS, Facts
 from concord.metrics_core.evaluation.summary import compute_totals
 from concord.metrics_core.metrics.judged import Ints
@@ -88,7 +89,8 @@ def value_columns(task: Task) -> dict[str, pa.DataType]:
         if is_pooled(label, label.conventions(conventions))
         for part in part_names(name)
     ]
-    counts = [LISTED, RELEVANT, N_HITS, *map(judged_at, task.cutoffs)]
+    counts = [LISTED, RELEVANT, N_HITS, PERFECT_TOP]
+    counts += [column(k) for column in (judged_at, hits_at) for k in task.cutoffs]
     averaged = {judged_at(k): pa.float64() for k in task.cutoffs}
     return {
         **dict.fromkeys(columns, pa.float64()),

@@ -65,6 +65,7 @@ from concord.metrics_core.evaluation.spark.values import (
 )
 from concord.metrics_core.evaluation.warnings.data import Lengths, none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
+from concord.metrics_core.evaluation.warnings.sanity import sanity_warnings
 from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.metrics_core.results.evaluation import Evaluation
 
@@ -311,8 +312,12 @@ class SparkInputs:
         }
         no_rows = pl.DataFrame()
         result = ModelResult(no_rows, no_rows, no_rows, summary, quality)
-        none_relevant = none_relevant_warnings(config, data)
-        return (*none_relevant, *evaluation_warnings(config, {"recs": result}, data))
+        overlap = data.train_overlap(of_requests=config.of_requests)
+        return (
+            *none_relevant_warnings(config, data),
+            *sanity_warnings(config, {"recs": result}, data, None, overlap),
+            *evaluation_warnings(config, {"recs": result}, data, overlap),
+        )
 
     def _check_ids(self, results: BucketResults) -> dict[str, Any]:
         tables = {side.name: side for side in self.sides}

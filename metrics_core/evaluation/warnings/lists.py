@@ -47,11 +47,14 @@ def unit_word(conventions: Conventions) -> str:
 
 
 def evaluation_warnings(
-    config: EvaluationConfig, models: Models, data: EvaluationData
+    config: EvaluationConfig, models: Models, data: EvaluationData, overlap: TrainOverlap | None
 ) -> list[DataWarning]:
-    """Return all warnings on recommendations, ground truth and train, the most serious first."""
+    """Return all warnings on recommendations, ground truth and train, the most serious first.
+
+    `overlap` is that of train and ground truth.
+    """
     conventions = config.conventions
-    is_search, overlap = data.words is not None, data.train_overlap(of_requests=config.of_requests)
+    is_search = data.words is not None
     swapped = [*swapped_tables_warnings(models, data)]
     in_place = {m: each for m, each in models.items() if all(m not in w.models for w in swapped)}
     warnings = [

@@ -14,7 +14,7 @@ from concord.metrics_core.data.tables import create_id_views
 from concord.metrics_core.evaluation import diagnostics as scoring
 from concord.metrics_core.evaluation.evaluate_model import execute_in_memory
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
-from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.evaluation.partition import Task, count_users
 from concord.metrics_core.evaluation.warnings.lists import checked_codes, evaluation_warnings
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import DataWarning
@@ -60,7 +60,7 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
             has_scores="score" in frames["lists"],
             ks=ks,
         )
-        return scoring.validity(counted, issues, ks)
+        return scoring.validity(counted, issues, count_users(part.values, task), ks)
 
 
 def _ranked(**lists: str) -> list[tuple[str, str, int]]:
@@ -159,7 +159,9 @@ def _evaluation(
 def _warnings(params: Params, **models: dict[str, Any]) -> dict[str, DataWarning]:
     """Return the warnings on models whose results have these properties, by kind."""
     config, results = params.comparison_config, {n: _evaluation(**m) for n, m in models.items()}
-    return {row.code: row for row in evaluation_warnings(config, results, evaluation_data(params))}
+    data = evaluation_data(params)
+    overlap = data.train_overlap(of_requests=config.of_requests)
+    return {row.code: row for row in evaluation_warnings(config, results, data, overlap)}
 
 
 def _params(

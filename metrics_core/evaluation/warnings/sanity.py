@@ -1,0 +1,221 @@
+"""Warnings that an evaluation is too good or too bad to be true, and why it may be.
+
+Codes of `SUSPICIOUS` are near certain: a gate that meets one decides nothing.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from concord.metrics_core.data.tables import create_view, file_paths, scan
+from concord.metrics_core.evaluation.config import EvaluationConfig
+from concord.metrics_core.evaluation.diagnostics import TrainOverlap
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
+from concord.metrics_core.evaluation.warnings.data import MIN_USERS
+from concord.metrics_core.results.comparison_parts import DataWarning
+from concord.metrics_core.results.reference import References
+
+_MOST = 0.5  # of the users have a perfect top, or are missing
+_MORE_PERFECT = 0.1  # of the users, than with any other model
+_NEAR_CHANCE = 0.05  # of the way from chance to the best possible number of hits
+_NEAR_CEILING, _FAR_BELOW = 0.95, 0.5  # of the best possible mean
+_MIN_GAP = 0.3  # of the best possible mean, between the best model and the next
+_FOREIGN = 0.01  # share of known ids, below which lists come from elsewhere
+_MIN_ITEMS = 10  # distinct items of lists
+_TINY = 1e-9
+
+
+def sanity_warnings(
+    config: EvaluationConfig,
+    models: Models,
+    data: EvaluationData,
+    references: References | None,
+    overlap: TrainOverlap | None,
+) -> list[DataWarning]:
+    """Return the warnings on means that no honest evaluation gives."""
+    tops = {model: share for model, each in models.items() if (share := _perfect_share(each))}
+    return [
+        *_holds_truth(tops),
+        *_more_perfect(tops),
+        *_near_ceiling(config, models, references, tops),
+        *_chance(models, references),
+        *_below_popular(config, models, references),
+        *_foreign_ids(models, data, overlap),
+        *_swapped_split(data, overlap),
+    ]
+
+
+def checked_sanity(models: Models, references: References | None) -> list[str]:
+    """Return the codes of `SUSPICIOUS` that all models were checked for."""
+    lists = [each for result in models.values() for each in result.replicate_results]
+    hits = references.hits if references else ()
+    is_checked = {
+        "holds_truth": all(_n_tops(each) >= MIN_USERS for each in lists),
+        "no_better_than_chance": any(each.chance is not None for each in hits),
+    }
+    return [code for code, checked in is_checked.items() if checked]
+
+
+def _n_tops(result: ModelResult) -> int:
+    return int(result.summary.get("validity", {}).get("perfect_tops", {}).get("users", 0))
+
+
+def _perfect_share(model: ModelResult) -> tuple[float, int] | None:
+    """Return the largest share of users with a perfect top over replicates, and their number.
+
+    None if few users can have one.
+    """
+    tops = [
+        (result.summary["validity"]["perfect_tops"]["perfect"] / n, n)
+        for result in model.replicate_results
+        if (n := _n_tops(result)) >= MIN_USERS
+    ]
+    return max(tops, default=None)
+
+
+def _holds_truth(tops: Mapping[str, tuple[float, int]]) -> Iterator[DataWarning]:
+    """Yield a warning for each model whose lists start with the whole ground truth."""
+    for model, (share, n_users) in tops.items():
+        if share > _MOST:
+            details = {"share": share, "n_users": n_users}
+            yield DataWarning("holds_truth", "serious", (model,), details)
+
+
+def _more_perfect(tops: Mapping[str, tuple[float, int]]) -> Iterator[DataWarning]:
+    """Yield a warning if one model has many more perfect tops than all others: a partial leak."""
+    if len(tops) < 2:  # noqa: PLR2004
+        return
+    (next_best, _), (share, n_users) = sorted(tops.values())[-2:]
+    model = max(tops, key=tops.__getitem__)
+    if next_best + _MORE_PERFECT < share <= _MOST:
+        details = {"share": share, "n_users": n_users, "others": next_best}
+        yield DataWarning("perfect_for_some", "serious", (model,), details)
+
+
+def _near_ceiling(
+    config: EvaluationConfig,
+    models: Models,
+    references: References | None,
+    tops: Mapping[str, tuple[float, int]],
+) -> Iterator[DataWarning]:
+    """Yield a warning if one model is near the best possible mean and all others far below.
+
+    Only if too few users have several relevant items, so that perfect tops say nothing.
+    """
+    label = config.primary_labels[0]
+    reference = references and references.of(str(label))
+    ceiling = (reference and reference.best_possible) or label.metric.high
+    if tops or len(models) < 2 or not label.metric.higher_is_better:  # noqa: PLR2004
+        return
+    means = {m: mean for m, each in models.items() if (mean := each.mean(str(label))) is not None}
+    if len(means) < 2 or not math.isfinite(ceiling):  # noqa: PLR2004
+        return
+    *_, second, best = sorted(means, key=means.__getitem__)
+    if means[best] >= _NEAR_CEILING * ceiling and means[second] <= _FAR_BELOW * ceiling:
+        details = {"label": str(label), "mean": means[best], "others": means[second]}
+        yield DataWarning("near_ceiling", "serious", (best,), {**details, "ceiling": ceiling})
+
+
+def _chance(models: Models, references: References | None) -> Iterator[DataWarning]:
+    """Yield a warning for each model whose lists hold no more relevant items than chance brings.
+
+    At the largest cutoff, with an upper limit of the number of hits, if it were a Poisson number:
+    (√(n + 1) + 1)², which is 4 for no hit. It must be at most twice the number that chance brings,
+    and near it among few candidates, where chance already brings many.
+    """
+    hits = references.hits[-1] if references and references.hits else None
+    if hits is None or hits.chance is None:
+        return
+    for model, result in models.items():
+        for lists in result.replicate_results:
+            counts, n_users = lists.at_cutoff(hits.k), lists.summary["users"]["in_truth"]
+            if "hits" not in counts:
+                continue
+            length = counts["shown"] / max(hits.k * n_users, 1)  # short lists bring fewer
+            expected = hits.chance * min(length, 1.0)
+            at_most = (math.sqrt(counts["hits"] + 1) + 1) ** 2
+            margin = min(expected, _NEAR_CHANCE * (hits.best_possible - expected))
+            if at_most <= expected + margin:
+                details = {"k": hits.k, "hits": counts["hits"], "expected": expected}
+                yield DataWarning("no_better_than_chance", "serious", (model,), details)
+                break
+
+
+def _below_popular(
+    config: EvaluationConfig, models: Models, references: References | None
+) -> Iterator[DataWarning]:
+    """Yield a warning if no model has a better mean than the most popular items."""
+    label = str(config.primary_labels[0])
+    reference = references and references.of(label)
+    means = [mean for each in models.values() if (mean := each.mean(label)) is not None]
+    popular = reference.most_popular if reference else None
+    if popular is not None and means and max(means) <= popular + _TINY:
+        details = {"label": label, "mean": max(means), "popular": popular}
+        yield DataWarning("below_popular", "serious", (), details)
+
+
+def _foreign_ids(
+    models: Models, data: EvaluationData, overlap: TrainOverlap | None
+) -> Iterator[DataWarning]:
+    """Yield a warning for models whose ids occur nowhere else, while the other tables agree.
+
+    The ids of items are looked for in train and in the lists of other models, those of users in
+    the ground truth. Only models with almost no item, or no user, of the ground truth are read.
+    """
+    strange = {model for model, result in models.items() if _has_foreign_items(result)}
+    others = [model for model in models if model not in strange]
+    if strange and (others or (overlap is not None and overlap.shares_items)):
+        tables = {m: result.replicate_results[0].lists for m, result in models.items()}
+        known = [tables[model] for model in others]
+        known += [table for table in (data.train, data.items) if table is not None]
+        with data.connect(file_paths([*known, *tables.values()])) as connection:
+            for number, table in enumerate(known):
+                create_view(connection, f"known_{number}", table)
+            ids = " UNION ".join(
+                f"SELECT CAST(item AS VARCHAR) AS item FROM known_{n}" for n in range(len(known))
+            )
+            connection.execute(f"CREATE TEMP TABLE known_items AS {ids}")
+            for model in models:
+                if model in strange:
+                    create_view(connection, "lists", tables[model])
+                    share, first = connection.execute(_KNOWN_SHARE).fetchall()[0]
+                    if share < _FOREIGN:
+                        details = {"kind": "item", "share": share, "example": first}
+                        yield DataWarning("foreign_ids", "serious", (model,), details)
+    missing = {model: _missing_share(result) for model, result in models.items()}
+    for model, result in models.items():
+        users = result.summary.get("id_match", {}).get("users", {})
+        is_strange = missing[model] > 1 - _FOREIGN and users.get("listed", 0) >= _MIN_ITEMS
+        if is_strange and min(missing.values()) < _MOST:
+            details = {"kind": "user", "share": users["known"] / users["listed"], "example": None}
+            yield DataWarning("foreign_ids", "serious", (model,), details)
+
+
+_KNOWN_SHARE = """
+SELECT avg((item IN (SELECT item FROM known_items))::INT), min(item)
+FROM (SELECT DISTINCT CAST(item AS VARCHAR) AS item FROM lists WHERE item IS NOT NULL)
+"""
+
+
+def _has_foreign_items(result: ModelResult) -> bool:
+    """True if almost no item of the lists is in the ground truth."""
+    items = result.summary.get("id_match", {}).get("items", {})
+    listed = items.get("listed", 0)
+    return listed >= _MIN_ITEMS and items["known"] < _FOREIGN * listed
+
+
+def _missing_share(result: ModelResult) -> float:
+    """Return the share of the users of the ground truth who have no list."""
+    users = result.summary["users"]
+    return float(users.get("without_list", 0) / max(users.get("in_truth", 0), 1))
+
+
+def _swapped_split(data: EvaluationData, overlap: TrainOverlap | None) -> Iterator[DataWarning]:
+    """Yield a warning if train has fewer rows than the ground truth, of the same users."""
+    if overlap is None or not overlap.shares_users or data.train is None or data.folds:
+        return
+    rows = scan(data.train).select(pl.len()).collect().item()
+    if rows < overlap.truth_rows:
+        details = {"rows": rows, "truth_rows": overlap.truth_rows}
+        yield DataWarning("swapped_split", "serious", (), details)
