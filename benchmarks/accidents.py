@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+import concord as cc
 from benchmarks.simulated import Floats
 
 FACTORS, DEPTH = 8, 30
@@ -138,6 +139,18 @@ def sampled(rng: np.random.Generator, **options: Any) -> World:
     return replace(base, models=models)
 
 
+def sessions(rng: np.random.Generator) -> World:
+    """Return a world whose users have two sessions each, with every second relevant item."""
+    base = world(rng, relevant=(4, 10))
+    number = (pl.int_range(pl.len()).over("user") % 2).cast(pl.String)
+    truth = base.truth.with_columns(session=number)
+    both = pl.DataFrame({"session": ["0", "1"]})
+    models = {name: lists.join(both, how="cross") for name, lists in base.models.items()}
+    conventions = cc.preset("standard", unit_mean="requests")
+    options = {"unit": ("user", "session"), "conventions": conventions}
+    return replace(base, models=models, truth=truth, options=options)
+
+
 def known_items(rng: np.random.Generator, n_topics: int = 200) -> World:
     """Return an easy search: one relevant document per query, nearly always first."""
     topics = [f"q{number}" for number in range(n_topics)]
@@ -153,6 +166,16 @@ def known_items(rng: np.random.Generator, n_topics: int = 200) -> World:
         models[name] = pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
     words = {"user": "query", "item": "document"}
     return World(models, truth, None, None, {"words": words})
+
+
+def sparse(rng: np.random.Generator) -> World:
+    """Return a world of many items, where 2 to 4 % of the lists hold the one relevant item."""
+    return world(rng, n_items=20_000, relevant=(1, 1), taste=0.5, known=(1.0, 1.5))
+
+
+def leave_one_out(rng: np.random.Generator) -> World:
+    """Return a world with one relevant item per user."""
+    return world(rng, relevant=(1, 1))
 
 
 def topics(rng: np.random.Generator, n_topics: int = 50) -> World:

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest, wilcoxon
 
+from benchmarks import simulated_accidents as accidents
 from benchmarks import simulated_candidates as candidates
 from benchmarks import simulated_clusters as clusters
 from benchmarks import simulated_exposure as exposure
@@ -99,6 +100,7 @@ def main() -> None:
         *judges.PARTS,
         *trec.PARTS,
         *pools.PARTS,
+        *accidents.PARTS,
     )
     os.environ |= dict.fromkeys(THREADS, "1")  # of a worker; each has a core
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
