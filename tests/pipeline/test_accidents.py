@@ -1,0 +1,144 @@
+"""Usual accidents of an evaluation, by `concord run` and `concord gate`, and by `cc.compare`."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import accidents, simulated_accidents
+from benchmarks.accidents import World
+from tests.project import attempt, change_params, copied_from, made_once, run
+
+SEED = 20261129
+MODELS = ("popularity", "model-a", "model-b")
+Change = Callable[[World, np.random.Generator], World]
+
+# Accident, exit code of the gate, code and models of the warning (none: what is shown is a
+# warning that has another cause).
+ACCIDENTS: dict[str, tuple[Change, int, str, list[str]]] = {
+    "truth": (
+        lambda world, rng: accidents.holds_truth(world, "model-a", 1.0, rng),
+        4,
+        "holds_truth",
+        ["model-a"],
+    ),
+    "part of the truth": (
+        lambda world, rng: accidents.holds_truth(world, "model-a", 1 / 3, rng),
+        0,
+        "perfect_for_some",
+        ["model-a"],
+    ),
+    "shuffled ids": (
+        lambda world, rng: accidents.shuffled_items(world, "model-a", rng),
+        4,
+        "no_better_than_chance",
+        ["model-a"],
+    ),
+    "shuffled ids of the baseline": (
+        lambda world, rng: accidents.shuffled_items(world, "popularity", rng),
+        4,
+        "no_better_than_chance",
+        ["popularity"],
+    ),
+    "constant scores": (
+        lambda world, _: accidents.constant_scores(world, "model-a"),
+        4,
+        "constant_scores",
+        ["model-a"],
+    ),
+    "swapped train and truth": (
+        lambda world, _: accidents.swapped(world),
+        4,
+        "swapped_split",
+        [],
+    ),
+    "foreign ids": (
+        lambda world, _: replace(accidents.foreign_ids(world, "model-a")),
+        4,
+        "foreign_ids",
+        ["model-a"],
+    ),
+    "lists of other users": (
+        lambda world, rng: accidents.shuffled_users(world, "model-a", rng),
+        1,
+        "train_items_recommended",
+        ["model-a"],
+    ),
+}
+
+
+def _write(world: World, folder: Path) -> None:
+    for name in MODELS:
+        world.models[name].write_parquet(folder / f"{name}.parquet")
+    tables = {"truth": world.truth, "train": world.train, "items": world.items}
+    for name, table in tables.items():
+        if table is not None:
+            table.write_parquet(folder / f"{name}.parquet")
+
+
+def honest_project(folder: Path) -> None:
+    """Make a project on an honest world; its files are in its folder."""
+    project = folder / "shop"
+    project.mkdir()
+    _write(accidents.world(np.random.default_rng(SEED)), project)
+    run(project, "concord", "init", "--no-dvc")
+    change_params(
+        project / "evaluation",
+        {
+            "comparison.baseline": "popularity",
+            "comparison.primary": ["nDCG@10"],
+            "comparison.resamples": 100,
+            "comparison.min_effect": 0,
+            "evaluation.metrics": ["nDCG@10", "R@20"],
+            "evaluation.panel": False,
+            "gate": {"guardrails": {"nDCG@10": "2%"}, "undecided": "pass"},
+        },
+    )
+    run(project / "evaluation", "concord", "run", "compare")
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    return made_once(tmp_path_factory, worker_id, honest_project) / "shop"
+
+
+def _warnings(project: Path) -> list[tuple[str, str, list[str]]]:
+    comparison = json.loads((project / "results/comparison/comparison.json").read_text())
+    return [(each["code"], each["severity"], each["models"]) for each in comparison["warnings"]]
+
+
+def test_an_honest_evaluation_passes_without_a_serious_warning(honest: Path) -> None:
+    done = attempt(honest / "evaluation", "concord", "gate")
+
+    assert done.returncode == 0, done.stdout
+    assert [each for each in _warnings(honest / "evaluation") if each[1] == "serious"] == []
+
+
+@pytest.mark.parametrize("name", ACCIDENTS)
+def test_an_accident_is_found_by_commands_and_library(
+    honest: Path, tmp_path: Path, name: str
+) -> None:
+    change, code, warning, models = ACCIDENTS[name]
+    root = copied_from(honest, tmp_path)
+    base = accidents.world(np.random.default_rng(SEED))
+    world = change(base, np.random.default_rng(SEED + 1))
+    _write(world, root)
+    project = root / "evaluation"
+    if world.items is None:
+        change_params(project, {"background": {"train": {"path": "../train.parquet"}}})
+    run(project, "concord", "run", "compare")
+    done = attempt(project, "concord", "gate")
+
+    assert (done.returncode, warning, models) == (
+        code,
+        *next((c, m) for c, _, m in _warnings(project) if c == warning),
+    ), done.stdout
+    comparison = simulated_accidents.compare(world)
+    assert [(each.code, each.severity, [*each.models]) for each in comparison.warnings] == (
+        _warnings(project)
+    )
+    assert comparison.gate is not None
+    assert (comparison.gate.outcome == "suspicious") == (code == 4)
