@@ -34,13 +34,25 @@ def sanity_warnings(
     overlap: TrainOverlap | None,
 ) -> list[DataWarning]:
     """Return the warnings on means that no honest evaluation gives."""
-    tops = {model: share for model, each in models.items() if (share := _perfect_share(each))}
+    return [
+        *list_sanity_warnings(models, data, references, overlap),
+        *_near_ceiling(config, models, references),
+        *_below_popular(config, models, references),
+    ]
+
+
+def list_sanity_warnings(
+    models: Models,
+    data: EvaluationData,
+    references: References | None,
+    overlap: TrainOverlap | None,
+) -> list[DataWarning]:
+    """Return those that need only the lists and no mean."""
+    tops = _perfect_shares(models)
     return [
         *_holds_truth(tops),
         *_more_perfect(tops),
-        *_near_ceiling(config, models, references, tops),
         *_chance(models, references),
-        *_below_popular(config, models, references),
         *_foreign_ids(models, data, overlap),
         *_swapped_split(data, overlap),
     ]
@@ -61,17 +73,20 @@ def _n_tops(result: ModelResult) -> int:
     return int(result.summary.get("validity", {}).get("perfect_tops", {}).get("users", 0))
 
 
-def _perfect_share(model: ModelResult) -> tuple[float, int] | None:
+def _perfect_shares(models: Models) -> dict[str, tuple[float, int]]:
     """Return the largest share of users with a perfect top over replicates, and their number.
 
-    None if few users can have one.
+    Models for which few users can have one are left out.
     """
-    tops = [
-        (result.summary["validity"]["perfect_tops"]["perfect"] / n, n)
-        for result in model.replicate_results
-        if (n := _n_tops(result)) >= MIN_USERS
-    ]
-    return max(tops, default=None)
+    shares = {
+        model: [
+            (result.summary["validity"]["perfect_tops"]["perfect"] / n, n)
+            for result in each.replicate_results
+            if (n := _n_tops(result)) >= MIN_USERS
+        ]
+        for model, each in models.items()
+    }
+    return {model: max(each) for model, each in shares.items() if each}
 
 
 def _holds_truth(tops: Mapping[str, tuple[float, int]]) -> Iterator[DataWarning]:
@@ -94,10 +109,7 @@ def _more_perfect(tops: Mapping[str, tuple[float, int]]) -> Iterator[DataWarning
 
 
 def _near_ceiling(
-    config: EvaluationConfig,
-    models: Models,
-    references: References | None,
-    tops: Mapping[str, tuple[float, int]],
+    config: EvaluationConfig, models: Models, references: References | None
 ) -> Iterator[DataWarning]:
     """Yield a warning if one model is near the best possible mean and all others far below.
 
@@ -106,7 +118,7 @@ def _near_ceiling(
     label = config.primary_labels[0]
     reference = references and references.of(str(label))
     ceiling = (reference and reference.best_possible) or label.metric.high
-    if tops or len(models) < 2 or not label.metric.higher_is_better:  # noqa: PLR2004
+    if _perfect_shares(models) or len(models) < 2 or not label.metric.higher_is_better:  # noqa: PLR2004
         return
     means = {m: mean for m, each in models.items() if (mean := each.mean(str(label))) is not None}
     if len(means) < 2 or not math.isfinite(ceiling):  # noqa: PLR2004
