@@ -3,16 +3,17 @@
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import content_id, load_json
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, or_nan
+from concord.metrics_core.results.reference import Kind
 from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.mlflow.newest import PLACE_TAG, newest_search, shared_view
 from concord.pipeline.mlflow.run_content import (
@@ -225,6 +226,15 @@ def leaders(comparison: Comparison) -> tuple[list[Point], dict[str, str]]:
     return points, tags
 
 
+def reference_points(comparison: Comparison) -> Iterator[Point]:
+    """Yield chance, most popular and best possible of the primary metrics; not all are known."""
+    for text in comparison.primary:
+        reference = comparison.references and comparison.references.of(text)
+        for kind in get_args(Kind):
+            value = or_nan(getattr(reference, kind, None))
+            yield Point(f"reference/{kind}/{stem_at_k(parse(text))}", value, 0)
+
+
 def _verdict(comparison: Comparison, model: str, pair: Difference | None) -> str:
     if model == comparison.baseline:
         return "baseline"
@@ -296,6 +306,7 @@ def evaluation_runs(params: Params) -> EvaluationRuns:
     }
     fingerprints = " ".join(content.fingerprint for content in models)
     points, tags = leaders(comparison)
+    points += reference_points(comparison)
     run = RunContent(
         name=COMPARISON,
         points=tuple(point for point in points if math.isfinite(point.value)),

@@ -44,6 +44,20 @@ def test_the_points_are_scalars_curves_and_the_primary_interval(project: Path) -
     }
 
 
+def test_known_references_of_primary_metrics_are_points_of_the_comparison(project: Path) -> None:
+    file = project / "results/comparison/comparison.json"
+    comparison = json.loads(file.read_text())
+    names, means = ("label", "chance", "most_popular", "best_possible"), (0.01, None, 0.9)
+    values = [dict(zip(names, (x, *means), strict=True)) for x in ("nDCG@5", "nDCG@10")]
+    write_json(file, comparison | {"references": {"values": values, "hits": []}})
+    points = evaluation_runs(params_of(project)).comparison.points
+
+    assert [point for point in points if point.key.startswith("reference/")] == [
+        ("reference/chance/ndcg_at_10", 0.01, 0),
+        ("reference/best_possible/ndcg_at_10", 0.9, 0),
+    ]
+
+
 def test_a_missing_number_is_left_out(project: Path) -> None:
     popularity = evaluation_runs(params_of(project)).models[0]
 
