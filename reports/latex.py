@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.reports.text import numbers, tables
+from concord.reports.text import numbers, references, tables
 from concord.reports.text.display_words import display_words
 from concord.reports.text.summary import difference_interval, mean_description
 from concord.reports.text.tables import MANY_MODELS, main_labels
@@ -61,6 +61,10 @@ def render_latex(comparison: Comparison, metrics: Sequence[str] | None = None) -
         )
         for model in comparison.ranked
     ]
+    if names := references.names(comparison, labels):
+        means = [references.texts(comparison, label) for label in labels]
+        rows.append("\\midrule")
+        rows += [_row([f"\\textit{{{name}}}", *(x.get(name, "") for x in means)]) for name in names]
     n_others = len(comparison.labels) - len(labels) if metrics is None else 0
     others = f"; {n_others} other metrics: to_latex(metrics=[...])" if n_others else ""
     lines = [
@@ -143,6 +147,8 @@ def _caption(comparison: Comparison, labels: Sequence[str]) -> str:
             f"{meaning} on {', '.join(shown)} ({_tests(comparison)}, "
             f"{difference_interval(comparison, shown[0])}s, {users})."
         )
+    if explained := references.meanings(comparison, labels):
+        sentences.append(f"References, in italics: {explained}.")
     if comparison.has_lists:
         sentences.append(f"Conventions: {conventions.preset}, {conventions.fingerprint}.")
     return escaped(" ".join(sentences))

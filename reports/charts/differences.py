@@ -1,5 +1,7 @@
 """Charts of differences: intervals, also over replicates."""
 
+from itertools import accumulate
+
 from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
@@ -15,14 +17,17 @@ from concord.reports.charts.plots import (
     shorten,
     signed_ticks,
 )
-from concord.reports.charts.svg import CIRCLE, Anchor, Chart
+from concord.reports.charts.references import draw_references
+from concord.reports.charts.svg import CIRCLE, SQUARE, Anchor, Chart
 from concord.reports.text.numbers import (
     PERCENT,
     difference_with_interval,
     exact,
+    number,
     signed,
     signed_interval,
 )
+from concord.reports.text.references import texts
 from concord.reports.text.replicates import single_differences
 from concord.reports.text.tables import (
     against_baseline,
@@ -35,6 +40,10 @@ from concord.reports.text.verdict_styles import VERDICTS
 _DENSE = 12  # with this number of models or more, rows are lower
 _LEGIBLE = 0.4  # share of a common axis that each metric must fill
 _NARROW_TEXT = 155  # pixels of a text above a row
+_LETTER = 7.2  # pixels of a letter of such a text
+_TEXT_ABOVE = 17  # pixels from the marks of a narrow row up to its text
+_MARKS_ABOVE, _MARKS_BELOW = 8, 20  # pixels of a narrow row that have no text, from its marks
+_BASELINE = 24  # pixels of the row of the baseline
 _EDGE = 0.2  # of the width, in which a name is not centred
 
 
@@ -73,33 +82,76 @@ def draw_baseline_name(chart: Chart, x: Linear, baseline: str) -> None:
 def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Markup:
     """Return the interval plot, with a band of differences that are too small to matter.
 
-    Beside it are difference, verdict, share of resamples in which it is best, and shares of users.
+    Beside it are mean, difference, verdict, share of resamples in which it is best, and shares of
+    users; above it are the names of references.
     """
-    rows = against_baseline(comparison, label)
-    left, right = (0, 4) if narrow else (140, 448)
+    rows = _model_rows(comparison, label)
+    left, right = (0, 4) if narrow else (140, 506)
     width = plot_width(left, right, narrow=narrow)
-    row_height = 46 if narrow else 32 if len(rows) < _DENSE else 26
-    height = row_height * len(rows)
-    chart = Chart(width, height, left=left, right=right, top=26, bottom=30)
+    row_height = 46 if narrow else 28 if len(rows) <= _DENSE else 25
+    heights = [row_height if row.pair else _BASELINE for row in rows]
+    *tops, height = accumulate(heights, initial=0)
+    middles = [top + own // 2 for top, own in zip(tops, heights, strict=True)]
+    chart = Chart(width, height, left=left, right=right, top=20, bottom=22)
     x = padded_scale(_common_ends(comparison, label), 0, width)
     draw_differences_axis(chart, x, narrow=narrow)
     draw_band(chart, x, min_effect(comparison, label), 0, height)
     draw_zero_line(chart, x, 0, height)
-    draw_baseline_name(chart, x, comparison.baseline)
-    plain = []
-    for i, row in enumerate(rows):
-        y = (i + 0.5) * row_height
-        with chart.group(row.a):
-            _draw_marks(chart, x, y, row, comparison)
+    marks = [
+        (y - _MARKS_ABOVE, y + _MARKS_BELOW)
+        for y, row in zip(middles, rows, strict=True)
+        if row.pair
+    ]
+    draw_references(chart, x, comparison, label, marks if narrow else [(0, height)])
+    for row, y in zip(rows, middles, strict=True):
+        with chart.group(row.model):
+            _draw_marks(chart, x, y, row)
             if narrow:
-                _draw_texts_above(chart, x, y, row, comparison)
+                _draw_texts_above(chart, x, y - _TEXT_ABOVE if row.pair else y, row)
             else:
-                _draw_columns(chart, y, row, comparison)
-        plain.append(_plain(row, comparison))
+                _draw_columns(chart, y, row)
     if not narrow:
-        _draw_heads(chart, rows, comparison)
-    title = f"{label}: difference of each model to {comparison.baseline}"
+        _draw_heads(chart, rows)
+    plain = [row.plain for row in rows]
+    plain += [f"reference {name}: {text}" for name, text in texts(comparison, label).items()]
+    title = f"{label}: mean of each model, and its difference to {comparison.baseline}"
     return chart.markup(title, "; ".join(plain))
+
+
+class _ModelRow:
+    """Texts of a model: its mean, and its difference to the baseline unless it is the baseline."""
+
+    def __init__(
+        self, comparison: Comparison, label: str, model: str, pair: Difference | None
+    ) -> None:
+        digits = comparison.decimals[label]
+        self.model, self.pair = model, pair
+        self.mean = number(comparison.score(model, label).mean, digits)
+        self.word, self.tone, self.ink = "baseline", "ink-soft", "ink-soft"
+        self.difference = self.best = self.users = ""
+        self.hover = f"{model}: {self.mean}, baseline"
+        if pair is not None:
+            style = VERDICTS[pair.verdict]
+            self.word, self.tone, self.ink = style.word, style.tone, "ink"
+            self.difference = signed(pair.difference, digits)
+            self.best = best_share_text(best_shares(comparison, label).get(model))
+            self.users = _users(pair)
+            self.hover = f"{model}: {difference_with_interval(pair, digits)}, {style.word}"
+
+    @property
+    def plain(self) -> str:
+        """Return the texts of the row for screen readers."""
+        parts = [self.mean, f"{self.difference} {self.word}".lstrip()]
+        parts += [f"users better and worse: {self.users}"] if self.users else []
+        parts += [f"best in {self.best} of the resamples"] if self.best else []
+        return f"{self.model}: {', '.join(parts)}"
+
+
+def _model_rows(comparison: Comparison, label: str) -> list[_ModelRow]:
+    """Return the baseline and the models that were compared with it, as in the leaderboard."""
+    pairs = {pair.a: pair for pair in against_baseline(comparison, label)}
+    models = [model for model in comparison.ranked if model in {*pairs, comparison.baseline}]
+    return [_ModelRow(comparison, label, model, pairs.get(model)) for model in models]
 
 
 def _common_ends(comparison: Comparison, label: str) -> list[float]:
@@ -123,56 +175,50 @@ def _ends(comparison: Comparison, label: str) -> list[float]:
     return [0.0, -band, band, *(n for n in ends if n is not None)]
 
 
-def _draw_marks(chart: Chart, x: Linear, y: float, row: Difference, comparison: Comparison) -> None:
-    if row.difference is None:
-        return
-    style = VERDICTS[row.verdict]
-    value_text = difference_with_interval(row, comparison.decimals[row.label])
-    with chart.group(hover=f"{row.a}: {value_text}, {style.word}"):
-        draw_interval(chart, x, y, (row.ci_low, row.ci_high), style.tone)
-        draw_verdict(chart, (x(row.difference), y), row.verdict, 5.7, "raised")
+def _draw_marks(chart: Chart, x: Linear, y: float, row: _ModelRow) -> None:
+    """Draw interval and verdict; a square on the line of no difference for the baseline."""
+    with chart.group(hover=row.hover):
+        if row.pair is None:
+            chart.symbol((x(0), y), SQUARE, 3, stroke="ink-soft", fill="ink-soft")
+        elif row.pair.difference is not None:
+            draw_interval(chart, x, y, (row.pair.ci_low, row.pair.ci_high), row.tone)
+            draw_verdict(chart, (x(row.pair.difference), y), row.pair.verdict, 5.7, "raised")
 
 
-def _draw_heads(chart: Chart, rows: list[Difference], comparison: Comparison) -> None:
+def _draw_heads(chart: Chart, rows: list[_ModelRow]) -> None:
     """Write the heads of the columns that have texts."""
-    heads = {70: "difference"}
-    if any(_best(row, comparison) for row in rows):
-        heads[336] = "best in"
-    if any(_users(row) for row in rows):
-        heads[443] = "users + / −"
+    heads = {56: "mean", 128: "difference"}
+    if any(row.best for row in rows):
+        heads[394] = "best in"
+    if any(row.users for row in rows):
+        heads[501] = "users + / −"
     for offset, head in heads.items():
         chart.text(chart.width + offset, -12, head, 12, "ink-faint", anchor="end")
 
 
-def _draw_columns(chart: Chart, y: float, row: Difference, comparison: Comparison) -> None:
+def _draw_columns(chart: Chart, y: float, row: _ModelRow) -> None:
     """Write name and numbers of a model beside its marks."""
-    style, right = VERDICTS[row.verdict], chart.width
-    chart.text(-140, y, shorten(row.a, NAME), 14, "ink")
-    chart.text(right + 70, y, _number(row, comparison), 14, style.tone, anchor="end", bold=True)
-    draw_verdict(chart, (right + 88, y), row.verdict, 3.87, "raised", width=1.5)
-    chart.text(right + 100, y, style.word, 13, style.tone, bold=True)
-    chart.text(right + 336, y, _best(row, comparison), 13, "ink-soft", anchor="end")
-    chart.text(right + 443, y, _users(row), 13, "ink-soft", anchor="end")
+    right, is_bold = chart.width, row.pair is not None
+    chart.text(-140, y, shorten(row.model, NAME), 14, row.ink)
+    chart.text(right + 56, y, row.mean, 14, row.ink, anchor="end")
+    chart.text(right + 128, y, row.difference, 14, row.tone, anchor="end", bold=True)
+    if row.pair is not None:
+        draw_verdict(chart, (right + 146, y), row.pair.verdict, 3.87, "raised", width=1.5)
+    chart.text(right + 158, y, row.word, 13, row.tone, bold=is_bold)
+    chart.text(right + 394, y, row.best, 13, "ink-soft", anchor="end")
+    chart.text(right + 501, y, row.users, 13, "ink-soft", anchor="end")
 
 
-def _draw_texts_above(
-    chart: Chart, x: Linear, y: float, row: Difference, comparison: Comparison
-) -> None:
-    """Write name, difference and verdict above the marks, beside the line of no difference."""
-    style, zero = VERDICTS[row.verdict], x(0)
+def _draw_texts_above(chart: Chart, x: Linear, y: float, row: _ModelRow) -> None:
+    """Write name, mean, difference and verdict beside the line of no difference."""
+    zero = x(0)
     left = 0 if zero > _NARROW_TEXT else zero + 6
     right = chart.width if zero < chart.width - _NARROW_TEXT else zero - 6
-    value_text = f"{_number(row, comparison)} {style.word}"
-    chart.text(left, y - 17, shorten(row.a, LONG_NAME), 13, "ink")
-    chart.text(right, y - 17, value_text, 13, style.tone, anchor="end", bold=True)
-
-
-def _number(row: Difference, comparison: Comparison) -> str:
-    return signed(row.difference, comparison.decimals[row.label])
-
-
-def _best(row: Difference, comparison: Comparison) -> str:
-    return best_share_text(best_shares(comparison, row.label).get(row.a))
+    value_text = f"{row.difference} {row.word}".lstrip()
+    n_letters = min(LONG_NAME, int((right - left) / _LETTER) - len(value_text) - 1)
+    name = shorten(row.model, n_letters - len(row.mean) - 1)
+    chart.text(left, y, f"{name} {row.mean}", 13, row.ink)
+    chart.text(right, y, value_text, 13, row.tone, anchor="end", bold=row.pair is not None)
 
 
 def _users(row: Difference) -> str:
@@ -180,16 +226,6 @@ def _users(row: Difference) -> str:
     if row.better is None or row.worse is None:
         return ""
     return f"{100 * row.better:.0f} / {100 * row.worse:.0f}{PERCENT}"
-
-
-def _plain(row: Difference, comparison: Comparison) -> str:
-    """Return the texts of a row for screen readers."""
-    texts = [f"{_number(row, comparison)} {VERDICTS[row.verdict].word}"]
-    if users := _users(row):
-        texts.append(f"users better and worse: {users}")
-    if best := _best(row, comparison):
-        texts.append(f"best in {best} of the resamples")
-    return f"{row.a}: {', '.join(texts)}"
 
 
 _BELOW = 13  # pixels from the line of a row down to its marks of single trainings

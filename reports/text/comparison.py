@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.text_format import join_names
-from concord.reports.text import numbers, tables
+from concord.reports.text import numbers, references, tables
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.text.groups import warning_sentence
 from concord.reports.text.summary import (
@@ -57,6 +57,8 @@ def leaderboard(
 ) -> TextTable:
     """Return means, differences to the baseline and verdicts on a metric, the best model first.
 
+    References are below an empty row, with means only.
+
     Parameters
     ----------
     n_models : int, optional
@@ -82,6 +84,10 @@ def leaderboard(
         span = numbers.interval(score.ci_low, score.ci_high, digits)
         rows += [(model, mean, span, *_difference(comparison, model, label, details=details))]
         rows += _over_replicates(comparison, model, label, more)
+    empty = ("",) * (len(header) - 3)
+    means = references.texts(comparison, label)
+    apart = [(*empty, "", "", "")] if means else []
+    rows += [*apart, *((name, mean, *empty, references.WORD) for name, mean in means.items())]
     return TextTable(header, rows)
 
 
@@ -127,6 +133,8 @@ def legend(
     """Yield the meaning of marks and words; without details, users and what they can show, too."""
     for mark, meaning in tables.legend(comparison, labels).items():
         yield f"{mark}: {meaning}"
+    if meanings := references.meanings(comparison, labels):
+        yield f"{references.WORD}: {meanings}"
     if any(difference_interval(comparison, label).startswith("joint") for label in labels):
         level = confidence(comparison)
         tried = f", for {comparison.tried} models tried" if comparison.tried else ""

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from concord.reports.page import render_history
+from concord.metrics_core.results.stored import from_content
+from concord.reports.page import render_history, render_html
 from tests.reports.samples import sample
 from tests.reports.samples.axe import axe_script
 from tests.reports.samples.browser import Page
 from tests.reports.samples.rendered import html
 from tests.reports.samples.sample_error_analysis import cases
 from tests.reports.samples.sample_history import HISTORY
+from tests.reports.samples.sample_references import with_references
 from tests.reports.samples.sample_study import study
 
 SETTLED = "new Promise(done => setTimeout(done, 100))"
@@ -43,6 +45,7 @@ SHAPES: dict[str, Callable[[], str]] = {
     "many": lambda: html(sample.many_models()),
     "hostile": lambda: html(sample.hostile_names()),
     "long": lambda: html(sample.long_names()),
+    "references": lambda: render_html(with_references(from_content(sample.long_names()))),
     "history": lambda: render_history(HISTORY),
     "study": lambda: study().to_html(),
     "error analysis": lambda: cases().to_html(),

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, pairwise
 from math import log
 
@@ -28,6 +29,7 @@ from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import tradeoff_chart
 from concord.reports.study.chart import forest_chart, heatmap_charts
 from concord.reports.text.panel import entries
+from concord.reports.text.references import known
 from concord.reports.text.segments import grids, shows_shares
 from concord.reports.text.tables import against_baseline, fold_models
 from concord.reports.text.verdict_styles import VERDICTS
@@ -35,11 +37,12 @@ from tests.metrics_core.analyses.study.study_data import comparison_of
 from tests.reports.samples import sample
 from tests.reports.samples.picture import Picture
 from tests.reports.samples.sample_history import FIRST, HISTORY, standing
+from tests.reports.samples.sample_references import MEANS, Means, with_references
 from tests.reports.samples.sample_replicates import replicate_sample
 from tests.reports.samples.sample_study import LABEL as STUDY_LABEL
 from tests.reports.samples.sample_study import study
 
-LABEL = "nDCG@10"
+LABEL, RECALL = "nDCG@10", "R@20"
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +64,24 @@ def _perhaps_less(comparison: Comparison) -> Comparison:
     """Return the comparison with the longest verdict for all pairs."""
     pairs = (replace(pair, verdict="better_below_threshold") for pair in comparison.pairs)
     return replace(comparison, pairs=tuple(pairs))
+
+
+# Chance, most popular and best possible on R@20: the axis of differences to 0.561, the mean of the
+# baseline, reaches from 0.269 to 0.885.
+REFERENCES: dict[str, Means] = {
+    "beyond both ends": (0.004, 0.2, 0.981),
+    "beyond one end": (0.9, 0.95, 0.981),
+    "on the axis": (0.3, 0.561, 0.85),
+    "close together at the left": (0.275, 0.28, 0.285),
+    "close together at the right": (0.86, 0.87, 0.88),
+    "beyond the left end and close to it": (0.004, 0.275, 0.981),
+    "with one unknown": (None, 0.4, 0.981),
+}
+
+
+def _with_references(name: str, five: Comparison, *, narrow: bool) -> str:
+    comparison = with_references(five, {RECALL: REFERENCES[name]})
+    return difference_chart(comparison, RECALL, narrow=narrow)
 
 
 CHARTS: dict[str, Callable[[Comparison], str]] = {
@@ -87,6 +108,11 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
     "trainings, wide": lambda _: replicate_chart(replicate_sample(), "nDCG@3", narrow=False),
     "history, narrow": lambda _: history_chart(HISTORY, "R@1", narrow=True),
     "history, wide": lambda _: history_chart(HISTORY, "R@1", narrow=False),
+    **{
+        f"references {name}{', narrow' * narrow}": partial(_with_references, name, narrow=narrow)
+        for name in REFERENCES
+        for narrow in (False, True)
+    },
     "study": lambda _: heatmap_charts(study(), STUDY_LABEL, narrow=False)[0],
     "forest": lambda _: forest_chart(study(), STUDY_LABEL, narrow=False),
 }
@@ -121,6 +147,94 @@ def test_a_difference_is_where_its_axis_says(five: Comparison, *, narrow: bool) 
         assert [value_at(x) for x, _ in picture.line(row.a)] == pytest.approx(
             [row.ci_low, row.ci_high], abs=0.002
         )
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+def test_every_row_has_the_mean_and_the_baseline_no_interval(
+    five: Comparison, *, narrow: bool
+) -> None:
+    picture = Picture(difference_chart(five, LABEL, narrow=narrow))
+
+    for model in five.ranked:
+        mean = f"{five.score(model, LABEL).mean:.{five.decimals[LABEL]}f}"
+        assert picture.texts_of(model, f"{model} {mean}" if narrow else mean)
+    baseline = picture.mark(five.baseline)
+    assert picture.horizontal_axis()(baseline.x) == pytest.approx(0.0, abs=1e-3)
+    assert baseline.hover == "popularity: 0.262, baseline"
+    assert [line for line in picture.lines_of(five.baseline) if len(line) > 1] == []
+    (word,) = picture.texts_of(five.baseline, "baseline")
+    assert word.y == pytest.approx(baseline.y)
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+@pytest.mark.parametrize("name", REFERENCES)
+def test_a_reference_is_a_line_where_the_axis_says_or_an_arrow_to_it(
+    five: Comparison, name: str, *, narrow: bool
+) -> None:
+    """Best possible, 0.85, minus the baseline's mean, 0.561, is at +0.289."""
+    comparison = with_references(five, {RECALL: REFERENCES[name]})
+    without = Picture(difference_chart(five, RECALL, narrow=narrow))
+    picture = Picture(difference_chart(comparison, RECALL, narrow=narrow))
+    value_at, texts = picture.horizontal_axis(), {text.text for text in picture.texts}
+    low, high = (without.horizontal_axis()(x) for x in (0, 350 - 4 if narrow else 294))
+    mean = five.score(five.baseline, RECALL).mean
+    assert mean is not None
+
+    assert value_at(0) == pytest.approx(low)  # the axis is that without references
+    for reference, value in known(comparison, RECALL).items():
+        lines = picture.lines_of_hover(f"{reference} {value:.3f}: ")
+        if low <= value - mean <= high:
+            (_, top), *parts = lines  # the first line leads to the name
+            ends = [top, *(end for part in parts for end in part)]
+            assert reference in texts
+            assert [value_at(x) - value + mean for x, _ in ends] == pytest.approx(
+                [0] * len(ends), abs=0.002
+            )
+        else:
+            arrow = f"← {reference}" if value - mean < low else f"{reference} →"
+            assert (arrow in texts, lines) == (True, [])
+
+
+def test_lines_of_a_reference_do_not_cross_the_texts_of_a_narrow_chart(five: Comparison) -> None:
+    comparison = with_references(five, {RECALL: REFERENCES["on the axis"]})
+    picture = Picture(difference_chart(comparison, RECALL, narrow=True))
+    lines = [
+        line
+        for name, value in known(comparison, RECALL).items()
+        for line in picture.lines_of_hover(f"{name} {value:.3f}: ")[1:]
+    ]
+
+    assert len(lines) == 3 * 4  # references on rows with marks
+    assert not any(
+        text.is_crossed_by(line) for text in picture.texts for line in lines if text.model
+    )
+
+
+def test_a_model_with_the_name_of_a_reference_is_not_confused_with_it(five: Comparison) -> None:
+    names = {"random-walk": "chance", "als": "most popular", "ease": "best possible"}
+    comparison = with_references(from_content(sample.renamed(sample.five_models(), names)))
+    chart = difference_chart(comparison, LABEL, narrow=False)
+    picture = Picture(chart)
+
+    for name in names.values():
+        assert len(picture.texts_of(name, name)) == 1
+    assert picture.mark("chance").hover.startswith("chance: −0.0")
+    assert picture.mark("chance").hover.endswith("worse")
+    description = re.sub(".*<desc>|</desc>.*", "", chart).split("; ")
+    assert [text for text in description if text.startswith("chance: 0.")] != []
+    assert description[-3:] == [
+        "reference chance: 0.004",
+        "reference most popular: 0.176",
+        "reference best possible: 0.981",
+    ]
+
+
+def test_a_metric_without_references_has_none_in_its_chart(five: Comparison) -> None:
+    of_another_label = with_references(five, {"R@20": MEANS})
+
+    assert difference_chart(of_another_label, LABEL, narrow=False) == difference_chart(
+        five, LABEL, narrow=False
+    )
 
 
 @pytest.mark.parametrize("narrow", [True, False])

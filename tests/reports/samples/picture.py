@@ -68,6 +68,7 @@ class Picture:
         self.colours: set[str] = set()
         self._marks: list[Mark] = []
         self._lines_of: list[tuple[str, list[Point]]] = []
+        self._lines_of_hover: list[tuple[str, list[Point]]] = []
         self._read(ElementTree.fromstring(markup), "", "")
 
     def marks(self, model: str) -> list[Mark]:
@@ -80,6 +81,14 @@ class Picture:
     def line(self, model: str) -> list[Point]:
         """Return the first line of a model."""
         return next(points for name, points in self._lines_of if name == model)
+
+    def lines_of(self, model: str) -> list[list[Point]]:
+        """Return all lines of a model."""
+        return [points for name, points in self._lines_of if name == model]
+
+    def lines_of_hover(self, start: str) -> list[list[Point]]:
+        """Return the lines whose tooltip starts with a text."""
+        return [points for hover, points in self._lines_of_hover if hover.startswith(start)]
 
     def texts_of(self, model: str, text: str) -> list[Text]:
         return [each for each in self.texts if each.model == model and each.text == text]
@@ -110,6 +119,7 @@ class Picture:
             pairs = (pair.split(",") for pair in element.get("points", "").split())
             points = [(float(x), float(y)) for x, y in pairs]
             self._lines_of.append((model, points))
+            self._lines_of_hover.append((hover, points))
             self.lines += [points] if model else []
         elif element.tag == f"{_SVG}text":
             self.texts.append(_text(element, model))

@@ -1,0 +1,24 @@
+"""References of comparisons, made by hand."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.reference import Reference, References
+
+Means = tuple[float | None, float | None, float | None]  # chance, most popular, best possible
+MEANS: Means = (0.004, 0.176, 0.981)
+
+
+def with_references(
+    comparison: Comparison, means: Mapping[str, Means] | None = None, **options: Any
+) -> Comparison:
+    """Return the comparison with these means of labels; by default the same for all with a cutoff.
+
+    Other options are fields of `References`.
+    """
+    if means is None:
+        means = {metric.label: MEANS for metric in comparison.metrics if metric.k is not None}
+    values = tuple(Reference(label, *each) for label, each in means.items())
+    return replace(comparison, references=References(values, (), **options))
