@@ -33,8 +33,8 @@ def assert_passes_gate(
     Raises
     ------
     AssertionError
-        If a model is suspicious, worse or undecided; the message is what `concord gate` prints, and its
-        warnings.
+        If a model is suspicious, worse or undecided; the message is what `concord gate` prints, and
+        its warnings.
     InputError
         If `comparison` is not a Comparison, or has no gate.
 
