@@ -118,10 +118,10 @@ def _swapped_tables(details: Details) -> Texts:
 def _holds_truth(details: Details) -> Texts:
     return (
         f"{percent(details['share'])} of {format_count(details['n_users'], 'user')} with "
-        "several relevant items have nothing else at the top of the list. Honest models reach this "
-        "for few users: the model probably saw the ground truth.",
-        "check that the model was trained without the rows of the ground truth, and that its file "
-        "is not the ground truth",
+        "several relevant items have nothing else at the top of the list. The model probably saw "
+        "the ground truth, or ranked judged items only.",
+        "check that the model was trained without the rows of the ground truth, and that it ranked "
+        "all items",
     )
 
 

@@ -24,7 +24,7 @@ USERS = range(40)
 RATINGS = {user: {f"i{n}": 1 + (user + n) % 5 for n in range(10)} for user in USERS}
 MODELS = {
     "als": {user: [f"i{(user + n) % 12}" for n in range(10)] for user in USERS},
-    "pop": {user: [f"i{n}" for n in range(10)] for user in USERS},
+    "pop": {user: ["i11", *(f"i{n}" for n in range(10))] for user in USERS},
 }
 OPTIONS: dict[str, Any] = {"metrics": ["nDCG@10", "P@5"], "baseline": "pop", "panel": False}
 SENTENCE = "from 1 to 5, look like ratings"
