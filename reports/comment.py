@@ -13,6 +13,7 @@ from concord.metrics_core.results.text_format import PERCENT
 from concord.reports.markdown import (
     UNDECIDED_ICON,
     answer_part,
+    checks_part,
     gate_part,
     leaderboards_part,
     method_sentences,
@@ -311,6 +312,7 @@ _SECTIONS: Mapping[str, Callable[[Comment, int], str]] = {
     "changes": _changes,
     "segments": _segments,
     "replicates": lambda comment, n: replicates_part(comment.comparison, n),
+    "checks": lambda comment, n: checks_part(comment.comparison, n),
     "the leaderboard": lambda comment, n: leaderboards_part(comment.comparison, n),
     "what the gate checked": lambda comment, n: gate_part(comment.decision, n),
     "changes of other metrics": _other_changes,

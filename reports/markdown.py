@@ -10,6 +10,7 @@ from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import numbers, panel, quality, replicates, segments, summary
 from concord.reports.text.answer import answer, answer_numbers
+from concord.reports.text.behaviour import changed_lists, check_sentences
 from concord.reports.text.comparison import leaderboard, legend
 from concord.reports.text.display_words import display_words
 from concord.reports.text.groups import explain_groups
@@ -86,7 +87,13 @@ def leaderboards_part(comparison: Comparison, max_rows: int) -> str:
         folded(label, _leaderboard(comparison, label, max_rows)) for label in others[:max_rows]
     ]
     omitted = more(len(others) - max_rows, " primary metrics").strip()
-    return titled("Leaderboard", _leaderboard(comparison, first, max_rows), *tables, omitted)
+    lists = sentence(changed_lists(comparison))
+    return titled("Leaderboard", _leaderboard(comparison, first, max_rows), lists, *tables, omitted)
+
+
+def checks_part(comparison: Comparison, max_rows: int) -> str:
+    """Return what the checks of the owner gave."""
+    return titled("Checks", bullets(check_sentences(comparison), max_rows))
 
 
 def _leaderboard(comparison: Comparison, label: str, max_rows: int) -> str:
@@ -292,6 +299,7 @@ _SECTIONS: Mapping[str, Callable[[Comparison, int], str]] = {
     "warnings": lambda comparison, max_rows: warnings_part(comparison, None, max_rows),
     "cautions": _cautions,
     "replicates": replicates_part,
+    "checks": checks_part,
     "the leaderboard": leaderboards_part,
     "pairs over replicates": _pairs_over_replicates,
     "what the gate checked": lambda comparison, max_rows: gate_part(comparison.gate, max_rows),

@@ -20,8 +20,8 @@ from concord.reports.cases import text as error_analysis
 from concord.reports.charts import bump, curves, differences, gains, svg, tradeoffs
 from concord.reports.charts import history as history_charts
 from concord.reports.charts import segments as segment_charts
-from concord.reports.text import gate_cells as gate
 from concord.reports.text import (
+    behaviour,
     groups,
     numbers,
     panel,
@@ -32,6 +32,7 @@ from concord.reports.text import (
     summary,
     tables,
 )
+from concord.reports.text import gate_cells as gate
 from concord.reports.text import history as history_text
 from concord.reports.text.answer import answer_numbers
 from concord.reports.text.blocks import to_html
@@ -43,6 +44,7 @@ from concord.reports.text.verdict_styles import VERDICTS, phrase
 REPORTS = Path(__file__).parent
 _GLOBALS = {
     "answer_numbers": answer_numbers,
+    "behaviour": behaviour,
     "bump": bump,
     "curves": curves,
     "differences": differences,

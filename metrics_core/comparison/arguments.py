@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from concord.metrics_core.comparison.behaviour_rules import Check, parse_checks
 from concord.metrics_core.comparison.config import (
     NO_ALIASES,
     ComparisonConfig,
@@ -74,6 +75,7 @@ class ListArguments:
     tables: Mapping[str, Data | None] = field(default_factory=dict)
     segments: Mapping[str, Segmentation] = field(default_factory=dict)
     gate: Gate | None = None
+    checks: Mapping[str, Check] = field(default_factory=dict)
     acknowledge: Acknowledgements = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
@@ -142,6 +144,7 @@ def parse_list_arguments(
     columns: ModelColumns | None,
     segments: Mapping[str, Mapping[str, Any]] | None = None,
     gate: Mapping[str, Any] | None = None,
+    checks: Mapping[str, Any] | None = None,
     acknowledge: Mapping[str, Any] | None = None,
     unit: Sequence[str] | None = (),
     words: Mapping[str, str] | None = None,
@@ -164,6 +167,7 @@ def parse_list_arguments(
                 refuse_unread_columns, columns, parsed.labels, parsed.conventions, default=None
             )
     parsed.segments = parsed.parse(parse_segments, segments or {}, default={})
+    parsed.checks = parsed.parse(parse_checks, {} if checks is None else checks, default={})
     parsed.acknowledge = parsed.parse(
         parse_acknowledgements, {} if acknowledge is None else acknowledge, default={}
     )

@@ -38,6 +38,7 @@ def compare(
     users: Data | None = None,
     segments: Mapping[str, Mapping[str, Any]] | None = None,
     gate: Mapping[str, Any] | None = None,
+    checks: Mapping[str, Mapping[str, Any]] | None = None,
     columns: ModelColumns | None = None,
     model: str | None = None,
     where: Where | None = None,
@@ -105,6 +106,15 @@ def compare(
         Metrics that must not get worse and metrics that must get better, as `gate:` of params.yaml:
         {"guardrails": {"nDCG@10": "2%"}, "segments": {"activity": {"nDCG@10": "5%"}},
         "success": ["R@20"]}. The decision is `gate` of the result.
+    checks : dict, optional
+        Name -> a condition that the lists must meet; in a gate, a model that fails one is worse:
+
+        - {"never": {"items": {"group": "adult"}, "users": {"age_group": "minor"}}}: no list of
+          these users holds one of these items, by columns of `users` and `items`;
+        - {"overlap": {"with": "production", "at_least": 0.7}}: in the mean over users, a list
+          keeps 70 % of the items of the other model's list.
+
+        All models (but the named one) are checked, at the cutoff "k", by default the largest.
     columns : dict, optional
         Column names of all tables, and of single ones or the lists of a model:
         {"user": "userId", "truth": {"grade": "rating"}, "als": {"score": "prediction"}}.
@@ -181,6 +191,7 @@ def compare(
         columns=columns,
         segments=segments,
         gate=gate,
+        checks=checks,
         acknowledge=acknowledge,
         unit=unit,
         words=words,
@@ -202,6 +213,7 @@ def compare(
             paired_replicates=paired_replicates,
             segments=parsed.segments,
             gate=parsed.gate,
+            checks=parsed.checks,
             acknowledge=parsed.acknowledge,
         )
     )

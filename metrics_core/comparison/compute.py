@@ -4,10 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from concord.metrics_core.comparison.behaviour import evaluate_checks
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import compare_pairs
 from concord.metrics_core.comparison.families import decide_differences, find_winners
-from concord.metrics_core.comparison.gate import with_doubts
+from concord.metrics_core.comparison.gate import with_doubts, with_failed_checks
 from concord.metrics_core.comparison.gate_inputs import decide_against_baseline
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import (
@@ -20,6 +21,7 @@ from concord.metrics_core.comparison.leaderboard import (
 from concord.metrics_core.comparison.panel import compute_panels
 from concord.metrics_core.comparison.replicates import compute_replicates
 from concord.metrics_core.comparison.segments import compute_segments
+from concord.metrics_core.comparison.top_lists import compare_lists
 from concord.metrics_core.comparison.user_values import value_warnings
 from concord.metrics_core.comparison.warnings.acknowledge import acknowledge_warnings
 from concord.metrics_core.comparison.warnings.sampling import sampling_warnings
@@ -107,23 +109,30 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         inputs, comparison.scores, comparison.pairs
     )
     sanity = sanity_warnings(config, models, data, None, overlap)
+    overlaps, list_warnings = compare_lists(inputs)
+    checks = evaluate_checks(inputs)
     all_warnings = [
         *sanity,
         *sampling_warnings(config, models, data),
         *_without_foreign(sanity, evaluation_warnings(config, lists, data, overlap)),
+        *list_warnings,
         *replicate_warnings,
     ]
     warnings = acknowledge_warnings(most_serious_first(all_warnings), config.acknowledge)
     decision = decide_against_baseline(inputs, comparison.pairs)
+    if decision is not None:
+        decision = with_doubts(with_failed_checks(decision, checks), warnings)
     return replace(
         comparison,
         panel=tuple(compute_panels(inputs, comparison.pairs)),
         tradeoffs=tuple(compute_tradeoffs(config, models, comparison.pairs)),
         segments=tuple(compute_segments(inputs, comparison.pairs)),
+        overlaps=tuple(overlaps),
+        checks=tuple(checks),
         warnings=tuple(warnings),
         checked=(*checked_codes(config, lists, data), *checked_sanity(models, None)),
         quality=collect_quality(lists, data),
-        gate=None if decision is None else with_doubts(decision, warnings),
+        gate=decision,
         conventions=collect_conventions(config),
         provenance=collect_provenance(config, lists),
         replicates=over_replicates,

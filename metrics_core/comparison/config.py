@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+from concord.metrics_core.comparison.behaviour_rules import Check, check_problems
 from concord.metrics_core.comparison.gate import gate_problems
 from concord.metrics_core.comparison.min_effect import (
     Effect,
@@ -76,6 +77,8 @@ class ComparisonOptions:
         True to compute the primary labels under the definitions of all presets too.
     paired_replicates : bool
         True if replicates with the same number have the same seed or fold in all models.
+    checks : dict
+        Name -> a condition that the lists of models must meet.
     acknowledge : dict
         Code of a warning -> why it is accepted, and up to which extent.
     """
@@ -95,6 +98,7 @@ class ComparisonOptions:
     paired_replicates: bool = False
     segments: Mapping[str, Segmentation] = field(default_factory=dict)
     gate: Gate | None = None
+    checks: Mapping[str, Check] = field(default_factory=dict)
     acknowledge: Acknowledgements = field(default_factory=dict)
 
 
@@ -170,6 +174,7 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
             *fold_problems(folds, models, self.replicates, paired=paired),
             *segment_problems(self.segments, tables, self.settings),
             *(() if gate is None else gate_problems(gate, self, self.segments, models)),
+            *check_problems(self.checks, models, tables, self.settings),
         ]
         located = (
             replace(each, location=arguments.get(each.where, each.location))

@@ -21,6 +21,7 @@ from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.errors import Location, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.metrics.label import Label, canonical_label, is_pooled
+from concord.metrics_core.results.behaviour import BehaviourCheck
 from concord.metrics_core.results.comparison_parts import SUSPICIOUS, DataWarning
 from concord.metrics_core.results.gate import (
     MIN_EFFECT,
@@ -223,7 +224,19 @@ def with_undecided(decision: Decision, *, undecided_passes: bool) -> Decision:
         confidence=decision.confidence,
         undecided_passes=undecided_passes,
     )
-    return with_doubts(decided, decision.doubts)
+    failed = [check for each in decision.models for check in each.failed_checks or ()]
+    return with_doubts(with_failed_checks(decided, failed), decision.doubts)
+
+
+def with_failed_checks(decision: Decision, checks: Sequence[BehaviourCheck]) -> Decision:
+    """Return the decision in which the models that fail a check are worse."""
+    models = []
+    for each in decision.models:
+        failed = [replace(x, examples=()) for x in checks if x.model == each.model and not x.passed]
+        worse = replace(each, outcome="worse", failed_checks=tuple(failed))
+        models.append(worse if failed else each)
+    outcome = _worst([decision.outcome, *(each.outcome for each in models)])
+    return replace(decision, outcome=outcome, models=tuple(models))
 
 
 def with_doubts(decision: Decision, warnings: Iterable[DataWarning]) -> Decision:

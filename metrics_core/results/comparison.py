@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, frame_of
+from concord.metrics_core.results.behaviour import BehaviourCheck, Overlap
 from concord.metrics_core.results.comparison_parts import (
     OF_VALUES,
     BestShare,
@@ -44,8 +45,8 @@ NO_PROVENANCE = Provenance((), {}, "")
 class Comparison(BaseResult):
     """Models compared on the same users, under the same conventions.
 
-    It holds no values of single users: the stage `evaluate` writes those, and `Cases` has example
-    users.
+    It holds no values of single users, but for the example users of a check that fails: the stage
+    `evaluate` writes them, and `Cases` has other example users.
 
     Attributes
     ----------
@@ -78,6 +79,10 @@ class Comparison(BaseResult):
         Metrics beyond accuracy against the first primary metric.
     segments : tuple of Segmentation
         The models in groups of users or items.
+    overlaps : tuple of Overlap
+        The overlap of each other model's lists with those of the baseline.
+    checks : tuple of BehaviourCheck
+        The result of each of the owner's checks on each model.
     warnings : tuple of DataWarning
         Signs of a doubtful evaluation, most serious first; acknowledged ones last.
     checked : tuple of str
@@ -130,6 +135,8 @@ class Comparison(BaseResult):
     winners: tuple[Winner, ...] = ()
     tradeoffs: tuple[Tradeoff, ...] = ()
     segments: tuple[Segmentation, ...] = ()
+    overlaps: tuple[Overlap, ...] = ()
+    checks: tuple[BehaviourCheck, ...] = ()
     warnings: tuple[DataWarning, ...] = ()
     checked: tuple[str, ...] = ()
     gate: Decision | None = None

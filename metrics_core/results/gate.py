@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers, schema_of
+from concord.metrics_core.results.behaviour import BehaviourCheck
 from concord.metrics_core.results.comparison_parts import DataWarning, negated
 from concord.metrics_core.results.rendering import render_sentences
 
@@ -194,6 +195,8 @@ class ModelDecision:
     ----------
     reference : str or None
         The baseline, if this model is compared with it and others with a revision.
+    failed_checks : tuple of BehaviourCheck or None
+        The owner's checks that the model fails, without example users; None if it fails none.
     """
 
     model: str
@@ -201,6 +204,7 @@ class ModelDecision:
     guardrails: tuple[Guardrail, ...]
     success: tuple[Success, ...]
     reference: str | None = field(default=None, metadata=OMIT_IF_NONE)
+    failed_checks: tuple[BehaviourCheck, ...] | None = field(default=None, metadata=OMIT_IF_NONE)
 
     def guardrails_that(self, outcome: Outcome) -> list[Guardrail]:
         """Return the guardrails with this outcome."""

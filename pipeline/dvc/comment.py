@@ -43,7 +43,7 @@ _HASH_LENGTH = 12  # displayed characters of a commit or a hash
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 _WORSE = {"worse", "worse_below_threshold", "worse_without_interval"}
 _EVALUATION = (str(PARAMS), "dvc.yaml")
-_RULES = ("gate", "comparison", "segments", "acknowledge")  # sections of params.yaml
+_RULES = ("gate", "comparison", "segments", "checks", "acknowledge")  # sections of params.yaml
 
 
 def comment_content(params: Params, revision: str | None, undecided: str | None) -> Comment:
@@ -185,7 +185,7 @@ def _changed_settings(
 
 
 def _rules(params: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings of gate, comparison, segments and acknowledged warnings."""
+    """Return the settings of gate, comparison, segments, checks and acknowledged warnings."""
     return {key: text for name in _RULES for key, text in flatten(name, params.get(name))}
 
 

@@ -9,6 +9,7 @@ from concord.metrics_core.comparison.gate import (
     decide_guardrail,
     join_decisions,
     with_doubts,
+    with_failed_checks,
     with_unmatched,
 )
 from concord.metrics_core.comparison.gate_inputs import (
@@ -98,7 +99,8 @@ def decide_gate(
     config = replace(config, gate=gate)
     inputs = ComparisonInput(config, with_replicates(lists, config), evaluation_data(params))
     if revision is None:
-        decision = with_doubts(_against_baseline(inputs, gate), comparison.warnings)
+        decision = with_failed_checks(_against_baseline(inputs, gate), comparison.checks)
+        decision = with_doubts(decision, comparison.warnings)
         return GateResult(decision, tuple(_replicate_notes(config, decision)))
     models = gate.models or tuple(inputs.models)
     with_lists = _reads_lists(config, gate)
@@ -106,7 +108,8 @@ def decide_gate(
         result = _against_revision(inputs, gate, previous, params.gate.new_models)
     doubts, notes = _doubts_at(previous)
     doubts = acknowledge_warnings(doubts, config.acknowledge)
-    decision = with_doubts(result.decision, [*comparison.warnings, *doubts])
+    decision = with_failed_checks(result.decision, comparison.checks)
+    decision = with_doubts(decision, [*comparison.warnings, *doubts])
     return GateResult(decision, (*result.notes, *notes))
 
 

@@ -47,8 +47,8 @@ def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> d
     text = _upgraded_params(old, version, with_defaults=not of_values)
     if not dvc:
         return {path: text}
-    acknowledge, files = "acknowledge" in content, NamedFiles.of_params(content)
-    stages = dvc_yaml(files, mlflow=mlflow, acknowledge=acknowledge, values=of_values)
+    files = NamedFiles.of_params(content)
+    stages = dvc_yaml(files, mlflow=mlflow, optional=content, values=of_values)
     return {path: text, path.with_name("dvc.yaml"): stages}
 
 

@@ -108,11 +108,14 @@ class NamedFiles(NamedTuple):
 NO_FILES = NamedFiles()
 
 
+OPTIONAL_KEYS = ("checks", "acknowledge")  # of params.yaml, that the stage `compare` reads
+
+
 def dvc_yaml(
     files: NamedFiles = NO_FILES,
     *,
     mlflow: bool = True,
-    acknowledge: bool = False,
+    optional: Collection[str] = (),
     values: bool = False,
 ) -> str:
     """Return the text of dvc.yaml.
@@ -123,8 +126,8 @@ def dvc_yaml(
         Files that params.yaml names in places that no stage can refer to.
     mlflow : bool
         Whether there is a stage `log`.
-    acknowledge : bool
-        Whether params.yaml has the key `acknowledge`: DVC refuses to depend on a missing key.
+    optional : collection of str
+        The keys of params.yaml that it may lack and has: DVC refuses to depend on a missing key.
     values : bool
         Whether the models have values of another tool, so that there is no ground truth.
     """
@@ -133,7 +136,10 @@ def dvc_yaml(
         for name, each in files._asdict().items()
     }
     return _template("dvc.yaml.j2").render(
-        mlflow=mlflow, acknowledge=acknowledge, values=values, **paths
+        mlflow=mlflow,
+        optional=[key for key in OPTIONAL_KEYS if key in optional],
+        values=values,
+        **paths,
     )
 
 

@@ -12,6 +12,8 @@ from duckdb import DuckDBPyConnection
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from concord.metrics_core.comparison.behaviour import condition_problems
+from concord.metrics_core.comparison.behaviour_rules import parse_checks
 from concord.metrics_core.comparison.segment_groups import refuse_unknown_column
 from concord.metrics_core.comparison.segmentation import ByColumn
 from concord.metrics_core.errors import (
@@ -156,25 +158,25 @@ def _is_dvc_lock(text: str) -> bool:
 
 
 def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
-    """Yield parts of dvc.yaml that do not fit params.yaml: named files, and `acknowledge`."""
+    """Yield parts of dvc.yaml that do not fit params.yaml: named files, and optional keys."""
     path = Path("dvc.yaml")
     if params.concord is None or not path.is_file():
         return
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
     files = NamedFiles.of_params(params.model_dump(include={"models", "data"}))
-    acknowledge = "acknowledge" in params.model_fields_set
-    rendered = load_yaml(dvc_yaml(files, acknowledge=acknowledge, values=params.has_values), "")
+    optional = params.model_fields_set
+    rendered = load_yaml(dvc_yaml(files, optional=optional, values=params.has_values), "")
     for stage, key, section in (
-        ("log", "deps", "models"),
-        ("load-truth", "deps", "data"),
-        ("load", "deps", "data.exclude"),
-        ("compare", "params", "acknowledge"),
+        ("log", "deps", "`models`"),
+        ("load-truth", "deps", "`data`"),
+        ("load", "deps", "`data.exclude`"),
+        ("compare", "params", "`checks` and `acknowledge`"),
     ):
         actual, expected = ({*_items(parsed, stage, key)} for parsed in (content, rendered))
         if actual and actual != expected:
             sides = {"lacks": expected - actual, "names": actual - expected}
             parts = [f"{verb} {', '.join(sorted(deps))}" for verb, deps in sides.items() if deps]
-            problem = f"{' and '.join(parts)}, unlike `{section}` of {PARAMS}"
+            problem = f"{' and '.join(parts)}, unlike {section} of {PARAMS}"
             yield Problem(f"{path}: stages.{stage}.{key}", problem, _REWRITE_FIX)
 
 
@@ -203,6 +205,7 @@ def _joint_problems(params: Params, missing: Set[str], *, is_valid: bool) -> Ite
             for problem in problems_of(check_grades, params, model_data(params, model))
         )
     yield from () if "users" in missing else _unknown_segments(params)
+    yield from () if {"items", "users"} & missing else _unmet_conditions(params)
     yield from () if missing else problems_of(training_run_ids, params)
 
 
@@ -254,6 +257,12 @@ def _unknown_segments(params: Params) -> Iterator[Problem]:
         if isinstance(segmentation, ByColumn):
             keys = params_keys("segments")
             yield from problems_of(refuse_unknown_column, keys, users, name, segmentation)
+
+
+def _unmet_conditions(params: Params) -> Iterator[Problem]:
+    """Yield conditions of checks on columns or values that the tables lack."""
+    tables = {name: side_data_file(params, name) for name in ("items", "users")}
+    return condition_problems(parse_checks(params.checks), tables, params_keys("checks"))
 
 
 def _check_ids(params: Params, model: str) -> None:

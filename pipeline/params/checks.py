@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.comparison.behaviour_rules import parse_checks
 from concord.metrics_core.comparison.config import (
     RESERVED_NAMES,
     TRUTH,
@@ -97,9 +98,9 @@ def misplaced_replicates(models: Any) -> Iterator[Problem]:
 def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> Iterator[Problem]:
     """Yield problems with values of sections that have no problem yet."""
     invalid = {problem.location[:2] for problem in known if isinstance(problem.location, tuple)}
-    conventions, evaluation, comparison, gate, acknowledge = (
+    conventions, evaluation, comparison, gate, checks, acknowledge = (
         content.get(name)
-        for name in ("conventions", "evaluation", "comparison", "gate", "acknowledge")
+        for name in ("conventions", "evaluation", "comparison", "gate", "checks", "acknowledge")
     )
     if conventions is not None and ("conventions",) not in invalid:
         yield from convention_problems(conventions)
@@ -113,6 +114,8 @@ def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> It
     if isinstance(gate, dict) and not any(keys[0] == "gate" for keys in invalid):
         rules = {key: gate[key] for key in gate.keys() - {"new_models"}}
         yield from problems_of(parse_gate, rules)
+    if isinstance(checks, dict) and not any(keys[0] == "checks" for keys in invalid):
+        yield from problems_of(parse_checks, checks)
     if isinstance(acknowledge, dict) and not any(keys[0] == "acknowledge" for keys in invalid):
         yield from problems_of(parse_acknowledgements, acknowledge)
 

@@ -19,6 +19,7 @@ from pydantic import (
     field_validator,
 )
 
+from concord.metrics_core.comparison.behaviour_rules import parse_checks
 from concord.metrics_core.comparison.config import (
     ABOVE_CONFIDENCE,
     MAX_CONFIDENCE,
@@ -475,6 +476,9 @@ class Params(Section):
     """Content of params.yaml.
 
     `concord`: the version that wrote dvc.yaml and this file; other versions refuse them.
+    `checks`: conditions that the lists of models must meet, by name, such as
+    {never: {items: {group: adult}, users: {age_group: minor}}} or
+    {overlap: {with: production, at_least: 0.7, k: 10}}.
     `acknowledge`: warnings that are accepted, by their codes.
     `metrics`: metrics of models with values of another tool, which have no ground truth: they need
     neither `data`, `background`, `input` and `evaluation` nor `segments` and `conventions`.
@@ -490,6 +494,7 @@ class Params(Section):
     comparison: Comparison
     segments: dict[str, Segments]
     gate: Gate | None = None
+    checks: dict[str, dict[str, Any]] = {}
     acknowledge: dict[str, Acknowledge] = {}
     conventions: dict[str, Any]
     report: Report
@@ -660,6 +665,7 @@ class Params(Section):
             gate=parse_gate({k: v for k, v in self.gate if k != "new_models"})
             if self.gate
             else None,
+            checks=parse_checks(self.checks),
             acknowledge=parse_acknowledgements(
                 {code: entry.model_dump() for code, entry in self.acknowledge.items()},
                 VALUE_CODES if self.has_values else CODES,

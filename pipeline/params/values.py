@@ -25,6 +25,7 @@ _WITHOUT_LISTS: Mapping[str, Any] = {
     "background": {},
     "evaluation": Evaluation.model_construct(metrics=[], ks=[], panel=False),
     "segments": {},
+    "checks": {},
     "conventions": preset("standard").as_dict(),
 }
 SECTIONS_OF_LISTS = (*_WITHOUT_LISTS, "input")

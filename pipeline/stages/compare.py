@@ -3,6 +3,7 @@
 from functools import partial
 from pathlib import Path
 
+from concord.metrics_core.comparison.behaviour import without_examples
 from concord.metrics_core.comparison.compute import build_comparison, build_value_comparison
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
@@ -42,6 +43,8 @@ def main(params: Params) -> str:
             comparison = build_value_comparison(inputs, params.metrics)
         else:
             comparison = build_comparison(inputs)
+    if params.comparison.cases == []:
+        comparison = without_examples(comparison)
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
     cases = cases_for_report(params, config, comparison)

@@ -24,6 +24,7 @@ from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.files import is_address, load_json
 from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.init.render import (
+    OPTIONAL_KEYS,
     NamedFiles,
     dvc_yaml,
     is_mlflow_installed,
@@ -73,7 +74,7 @@ def stage_specs(content: Mapping[str, Any]) -> list[StageSpec]:
         Content of params.yaml.
     """
     paths, values = NamedFiles.of_params(content), has_values(content)
-    text = dvc_yaml(paths, mlflow=is_mlflow_installed(), acknowledge=True, values=values)
+    text = dvc_yaml(paths, mlflow=is_mlflow_installed(), optional=OPTIONAL_KEYS, values=values)
     specs = []
     for name, stage in load_yaml(text, "dvc.yaml")["stages"].items():
         if "foreach" not in stage:

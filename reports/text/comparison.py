@@ -6,6 +6,7 @@ from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers, references, tables
+from concord.reports.text.behaviour import changed_lists, check_sentences
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.text.groups import warning_sentence
 from concord.reports.text.summary import (
@@ -44,12 +45,13 @@ def warning_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def leaderboards(comparison: Comparison, labels: Sequence[str]) -> Iterator[Block]:
-    """Yield the leaderboard of each metric, and the meaning of its marks."""
+    """Yield the leaderboard of each metric, its marks, how lists changed, and checks."""
     for number, label in enumerate(labels):
         yield from [""] if number else []
         yield leaderboard(comparison, label)
-    if meanings := [*legend(comparison, labels)]:
-        yield from ["", *meanings]
+    lists = [*filter(None, [changed_lists(comparison)]), *check_sentences(comparison)]
+    for lines in ([*legend(comparison, labels)], lists):
+        yield from ["", *lines] if lines else []
 
 
 def leaderboard(

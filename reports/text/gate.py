@@ -21,6 +21,7 @@ from concord.metrics_core.results.text_format import (
     join_names,
 )
 from concord.reports.text import numbers
+from concord.reports.text.behaviour import failures
 from concord.reports.text.gate_cells import (
     allowed,
     digits_of,
@@ -66,16 +67,20 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
         for g in m.guardrails_that(outcome)
         if not are_waived or not g.is_comparable
     ]
+    failed = [check for model in of_outcome for check in model.failed_checks or ()]
     if outcome == "suspicious":
         yield " ".join(_doubt(each) for each in decision.doubts if each.is_suspicious)
     elif outcome == "pass":
         yield _closest(of_outcome, confidence)
+    elif failed:
+        yield failures(failed)
     elif deciding:
         yield f"{_difference_text(*deciding[0], confidence)}: {deciding[0][1].why}."
     else:
         yield _missing_success(of_outcome[0], confidence)
     accepted = "".join(_accepted(each) for each in decision.doubts if each.is_acknowledged)
-    findings = _what_to_check(decision) or _other_findings(outcome, deciding, models)
+    others = deciding if failed else deciding[1:]
+    findings = _what_to_check(decision) or _other_findings(outcome, deciding, others, models)
     yield f"{findings}{accepted} Checked: {_check_counts(models)}."
 
 
@@ -215,13 +220,17 @@ def _missing_success(model: ModelDecision, confidence: float) -> str:
 
 
 def _other_findings(
-    outcome: Outcome, deciding: Sequence[tuple[str, Guardrail]], models: Sequence[ModelDecision]
+    outcome: Outcome,
+    deciding: Sequence[tuple[str, Guardrail]],
+    others: Sequence[tuple[str, Guardrail]],
+    models: Sequence[ModelDecision],
 ) -> str:
-    also = f"Also {outcome}: {_models_by_metric(deciding[1:])}. " if deciding[1:] else ""
+    also = f"Also {outcome}: {_models_by_metric(others)}. " if others else ""
     if outcome == "worse":
         n = sum(len(model.guardrails_that("undecided")) for model in models)
         undecided = f"Undecided: {format_count(n, 'guardrail')}. " if n else ""
-        intended = "if this loss is intended, widen the margin in `gate:`"
+        rule = "widen the margin in `gate:`" if deciding else "change `checks:`"
+        intended = f"if this {'loss ' * bool(deciding)}is intended, {rule}"
         return f"{also}{undecided}Improve the model or leave it out; {intended}."
     if outcome == "undecided":
         without = [m.model for m in models if m.outcome == outcome and m.success and not m.gains]

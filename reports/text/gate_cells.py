@@ -21,6 +21,7 @@ from concord.metrics_core.results.text_format import (
     verb,
 )
 from concord.reports.text import numbers
+from concord.reports.text.behaviour import failure
 
 # The verdict whose mark an outcome has.
 GLYPHS: Mapping[Outcome, str] = {
@@ -50,6 +51,8 @@ def headline(decision: Decision) -> str:
         return f"{title}: {join_names([*dict.fromkeys(doubts)])}."
     models: dict[str, list[str]] = {}
     for model in decision.models:
+        for check in model.failed_checks or ():
+            models.setdefault(f"the check {check.name}", []).append(model.model)
         for each in model.guardrails_that(outcome):
             models.setdefault(metric_text(each), []).append(model.model)
     metrics: dict[str, list[str]] = {}
@@ -117,6 +120,9 @@ def intervals_note(decision: Decision) -> str:
 
 
 def _lines(model: ModelDecision) -> Iterator[Line]:
+    for check in model.failed_checks or ():
+        reason = failure(check).partition(": ")[2]
+        yield Line(model.model, f"check {check.name}", "", "", "", "worse", "worse", reason)
     for each in model.guardrails:
         yield _line(model, each, (allowed(each), each.outcome, each.outcome, each.why))
     aim = "better" if len(model.success) == 1 else "one of these better"
@@ -161,7 +167,8 @@ def unchanged_models(decision: Decision) -> list[str]:
 
 def _is_identical(model: ModelDecision) -> bool:
     checks = (*model.guardrails, *model.success)
-    return bool(checks) and all(each.identical for each in checks)
+    is_same = bool(checks) and all(each.identical for each in checks)
+    return is_same and not model.failed_checks
 
 
 def metric_text(measured: MeasuredDifference) -> str:

@@ -457,6 +457,27 @@ def _sample_not_random(details: Details) -> Texts:
     )
 
 
+def _same_lists(details: Details) -> Texts:
+    return (
+        f"{join_names(details['models'])} have the same lists for {percent(details['share'])} of "
+        f"the users{_up_to(details)}: one model under two names, or a copy for an A/A test.",
+        "give each model its own file, unless the copy is wanted",
+    )
+
+
+def _one_list(details: Details) -> Texts:
+    (model,) = details["models"]
+    return (
+        f"{model} has one list for {percent(details['share'])} of {details['n_users']:,} users"
+        f"{_up_to(details)}: usual for the most popular items, a fault in a personal model.",
+        "if it should be personal, check the features and ids of users that it was given",
+    )
+
+
+def _up_to(details: Details) -> str:
+    return "" if details["k"] is None else f", up to rank {details['k']}"
+
+
 def _short_lists(details: Details) -> Texts:
     return (
         f"Lists end before rank {details['k']} for {_unit_share(details)}.",
@@ -604,6 +625,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "no_common_item": _no_common_item,
     "nobody_relevant": _none_relevant,
     "not_in_catalogue": _not_in_catalogue,
+    "one_list": _one_list,
     "order_not_identifiable": _order_not_identifiable,
     "outlying_training": _outlying_training,
     "own_id_listed": _own_id_listed,
@@ -611,6 +633,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "perfect_for_some": _perfect_for_some,
     "propensity": _propensity,
     "same_file": _same_file,
+    "same_lists": _same_lists,
     "sample_not_random": _sample_not_random,
     "sampled_candidates": _sampled_candidates,
     "sampled_corrected": _sampled_corrected,

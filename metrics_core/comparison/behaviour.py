@@ -1,0 +1,147 @@
+"""Behaviour checks: conditions of the owner that the lists of each model must meet."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from concord.metrics_core.comparison.behaviour_rules import Check, Conditions
+from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.top_lists import shared_items, top_list
+from concord.metrics_core.conventions.convention import format_value
+from concord.metrics_core.conventions.registry import suggest
+from concord.metrics_core.data.tables import Table, read_frame, schema_of
+from concord.metrics_core.data.units import users_of_units
+from concord.metrics_core.errors import Problem, SettingNames, raise_problems
+from concord.metrics_core.evaluation.list_overlap import SharedItems
+from concord.metrics_core.results.behaviour import BehaviourCheck, BehaviourExample
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.stats.floating_point import difference, differences, exact_mean
+
+MAX_EXAMPLES = 5
+_MAX_KNOWN = 12  # values of a column, in a message
+
+
+def evaluate_checks(inputs: ComparisonInput) -> list[BehaviourCheck]:
+    """Return the result of each check on each model that it is about, in the order declared.
+
+    Raises
+    ------
+    InputError
+        A condition names a column or a value that its table lacks, so that it could never fail.
+    """
+    config, data = inputs.config, inputs.data
+    tables = {"items": data.items, "users": data.users}
+    raise_problems(condition_problems(config.checks, tables, config.settings))
+    results = []
+    for name, check in config.checks.items():
+        k = check.k or max(config.ks, default=None)
+        tops = {model: top_list(result, k) for model, result in inputs.models.items()}
+        items, users = _select(data.items, check.items), _select(data.users, check.users)
+        for model, top in tops.items():
+            result = BehaviourCheck(name, check.kind, model, k, n_listed=top["user"].n_unique())
+            if check.kind == "never":
+                owner = users_of_units(top["user"]) if config.of_requests else top["user"]
+                about = top if users is None else top.filter(owner.is_in(users.implode()))
+                results.append(_never(result, about, items))
+            elif model != check.reference:
+                shared = shared_items(top, tops[check.reference])
+                results.append(_overlap(result, check, *shared))
+    return results
+
+
+def _never(result: BehaviourCheck, top: pl.DataFrame, items: pl.Series | None) -> BehaviourCheck:
+    assert items is not None, "refused before"
+    places = top.filter(pl.col("item").is_in(items.implode())).sort("user", "position")
+    first = places.select("user", "item", "position").head(MAX_EXAMPLES)
+    return replace(
+        result,
+        passed=places.is_empty(),
+        n_users=top["user"].n_unique(),
+        n_failed=places["user"].n_unique(),
+        n_places=len(places),
+        examples=tuple(BehaviourExample(*row) for row in first.rows()),
+    )
+
+
+def _overlap(
+    result: BehaviourCheck, check: Check, users: pl.Series, lists: SharedItems
+) -> BehaviourCheck:
+    kept = np.bincount(lists.user, minlength=len(users)) / lists.length_b
+    share = exact_mean(kept) if len(kept) else None
+    n_failed = int((differences(kept, np.full(len(kept), check.at_least)) < 0).sum())
+    worst = np.argsort(kept, kind="stable")[: min(MAX_EXAMPLES, n_failed)]
+    return replace(
+        result,
+        passed=share is not None and difference(share, check.at_least) >= 0,
+        n_users=len(users),
+        n_failed=n_failed,
+        reference=check.reference,
+        at_least=check.at_least,
+        share=share,
+        examples=tuple(BehaviourExample(users[n], share=float(kept[n])) for n in worst.tolist()),
+    )
+
+
+def condition_problems(
+    checks: Mapping[str, Check], tables: Mapping[str, Table | None], settings: SettingNames
+) -> Iterator[Problem]:
+    """Yield conditions on a column or a value that no row of the table has."""
+    given = {name: table for name, table in tables.items() if table is not None}
+    for name, check in checks.items():
+        for table, data in given.items():
+            for column, values in getattr(check, table).items():
+                location = settings.location("checks", name, "never", table, column)
+                for problem, fix in _unmet(table, data, column, values):
+                    yield Problem(location, problem, fix)
+
+
+def _unmet(
+    name: str, table: Table, column: str, values: Sequence[Any]
+) -> Iterator[tuple[str, str]]:
+    if column not in schema_of(table):
+        fix = suggest(column, schema_of(table))
+        fix += "; `columns` can name another one as `group`" if name == "items" else ""
+        yield f"{name} have no column {column!r}", fix
+        return
+    cells = _cells(table, column)
+    for value in values:
+        if not cells["cell"].is_in(_spellings(value)).any():
+            known = sorted(cells["cell"].drop_nulls().unique())[:_MAX_KNOWN]
+            problem = f"no row of {name} has the value {format_value(value)}"
+            yield f"{problem}, so the check could never fail", suggest(str(value), known)
+
+
+def _select(table: Table | None, columns: Conditions) -> pl.Series | None:
+    """Return the ids of the rows that meet all conditions; None without conditions."""
+    ids: pl.Series | None = None
+    for column, values in columns.items():
+        assert table is not None, "refused before"
+        cells = _cells(table, column)
+        found = cells.filter(pl.col("cell").is_in([x for v in values for x in _spellings(v)]))["id"]
+        ids = found if ids is None else ids.filter(ids.is_in(found.implode()))
+    return ids
+
+
+def _cells(table: Table, column: str) -> pl.DataFrame:
+    """Return id and cell as text; one row for each element of a list."""
+    frame = read_frame(table)
+    cells = frame[column].rename("cell")
+    rows = pl.DataFrame([frame.to_series().cast(pl.String).rename("id"), cells])
+    rows = rows.explode("cell") if cells.dtype == pl.List else rows
+    return rows.with_columns(pl.col("cell").cast(pl.String))
+
+
+def _spellings(value: Any) -> list[str]:
+    """Return a value as columns of text, numbers and truth values write it."""
+    texts = [str(value)]
+    if isinstance(value, bool):
+        return [*texts, texts[0].lower(), texts[0].upper()]
+    return texts if isinstance(value, str) else [f"{value:g}", *texts, str(float(value))]
+
+
+def without_examples(comparison: Comparison) -> Comparison:
+    """Return the comparison without example users of checks."""
+    return replace(comparison, checks=tuple(replace(x, examples=()) for x in comparison.checks))
