@@ -9,7 +9,7 @@ import polars as pl
 
 from concord.metrics_core.comparison.behaviour_rules import Check, Conditions
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.top_lists import shared_items, top_list
+from concord.metrics_core.comparison.top_lists import shared_items, top_lists
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.data.tables import Table, read_frame, schema_of
@@ -38,11 +38,12 @@ def evaluate_checks(inputs: ComparisonInput) -> list[BehaviourCheck]:
     results = []
     for name, check in config.checks.items():
         k = check.k or max(config.ks, default=None)
-        tops = {model: top_list(result, k) for model, result in inputs.models.items()}
+        tops = top_lists(inputs.models, k)
         items, users = _select(data.items, check.items), _select(data.users, check.users)
         for model, top in tops.items():
             result = BehaviourCheck(name, check.kind, model, k, n_listed=top["user"].n_unique())
             if check.kind == "never":
+                top = top.with_columns(pl.col("user", "item").cast(pl.String))
                 owner = users_of_units(top["user"]) if config.of_requests else top["user"]
                 about = top if users is None else top.filter(owner.is_in(users.implode()))
                 results.append(_never(result, about, items))
@@ -67,7 +68,7 @@ def _never(result: BehaviourCheck, top: pl.DataFrame, items: pl.Series | None) -
 
 
 def _overlap(
-    result: BehaviourCheck, check: Check, users: pl.Series, lists: SharedItems
+    result: BehaviourCheck, check: Check, users: pl.DataFrame, lists: SharedItems
 ) -> BehaviourCheck:
     kept = np.bincount(lists.user, minlength=len(users)) / lists.length_b
     share = exact_mean(kept) if len(kept) else None
@@ -81,7 +82,9 @@ def _overlap(
         reference=check.reference,
         at_least=check.at_least,
         share=share,
-        examples=tuple(BehaviourExample(users[n], share=float(kept[n])) for n in worst.tolist()),
+        examples=tuple(
+            BehaviourExample(users["user"][n], share=float(kept[n])) for n in worst.tolist()
+        ),
     )
 
 

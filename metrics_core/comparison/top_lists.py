@@ -1,8 +1,9 @@
 """The top k of each user's list, and how far two models, or two users, share them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
+import numpy as np
 import polars as pl
 
 from concord.metrics_core.comparison.inputs import ComparisonInput
@@ -12,7 +13,7 @@ from concord.metrics_core.evaluation.list_overlap import (
     jaccard,
     rank_biased_overlap,
 )
-from concord.metrics_core.evaluation.model_result import ModelResult
+from concord.metrics_core.evaluation.model_result import ModelResult, Models
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.results.behaviour import Overlap
 from concord.metrics_core.results.comparison_parts import DataWarning
@@ -23,32 +24,48 @@ _SAME_SHARE = 0.99  # of the users: a model has the lists of the baseline
 _ONE_LIST_SHARE, _MIN_USERS = 0.95, 11  # of the users: a model has one list for everybody
 
 
-def top_list(result: ModelResult, k: int | None) -> pl.DataFrame:
-    """Return user and item as text, and position, of the first k ranks of each list.
+def top_lists(models: Models, k: int | None) -> dict[str, pl.DataFrame]:
+    """Return for each model user, item and position of the first k ranks of each list.
 
     Lists are those of the first ranking, and of the first replicate. An item is in a list once, at
-    its first rank; later items move up.
+    its first rank; later items move up. Ids are text if their types differ.
     """
-    lists = scan(result.lists).filter(pl.col("item").is_not_null())
+    schemas = [schema_of(result.lists) for result in models.values()]
+    mixed = [name for name in ("user", "item") if len({schema[name] for schema in schemas}) > 1]
+    return {model: _top_list(result, k, mixed) for model, result in models.items()}
+
+
+def _top_list(result: ModelResult, k: int | None, as_text: Sequence[str]) -> pl.DataFrame:
+    lists = scan(result.lists)
     if "ranking" in schema_of(result.lists):
         lists = lists.filter(pl.col("ranking") == 0)
     if k is not None:
         lists = lists.filter(pl.col("rank") <= k)
-    columns = lists.select(pl.col("user", "item").cast(pl.String), "rank").collect()
-    rows = columns.unique(["user", "item"], keep="first", maintain_order=True)
+    lists = lists.select("user", "item", position=pl.col("rank").cast(pl.Int64))
+    rows = lists.with_columns(pl.col(as_text).cast(pl.String)).collect()
+    if not result.quality["duplicates"]["rows"]:
+        return rows
+    rows = rows.drop_nulls("item").unique(["user", "item"], keep="first", maintain_order=True)
     return rows.with_columns(position=pl.int_range(1, pl.len() + 1).over("user"))
 
 
-def shared_items(a: pl.DataFrame, b: pl.DataFrame) -> tuple[pl.Series, SharedItems]:
-    """Return the users with a list of both, by id, and the items that their lists share."""
-    lengths = [each.group_by("user").agg(n=pl.len()) for each in (a, b)]
-    users = lengths[0].join(lengths[1], on="user").sort("user").with_row_index("number")
+def shared_items(a: pl.DataFrame, b: pl.DataFrame) -> tuple[pl.DataFrame, SharedItems]:
+    """Return the users with a list of both, and the items that their lists share.
+
+    Users have the columns user (text, sorted), and same: True if both lists are the same.
+    """
+    lengths = [each.group_by("user").agg(n=pl.len().cast(pl.Int64)) for each in (a, b)]
+    users = lengths[0].join(lengths[1], on="user").with_columns(id=pl.col("user").cast(pl.String))
+    users = users.sort("id").with_columns(number=pl.int_range(pl.len()))
     rows = a.join(b, on=["user", "item"]).join(users, on="user")
     depth = pl.max_horizontal("position", "position_right").alias("depth")
-    rows = rows.select("number", depth).sort("number", "depth").cast(pl.Int64)
-    length_a, length_b = (users[name].cast(pl.Int64).to_numpy() for name in ("n", "n_right"))
-    number, depth_of = (rows[name].to_numpy() for name in ("number", "depth"))
-    return users["user"], SharedItems(length_a, length_b, number, depth_of)
+    is_same = pl.col("position") == pl.col("position_right")
+    rows = rows.select("number", depth, is_same.alias("same")).sort("number", "depth")
+    number, depths, same = (rows[name].to_numpy() for name in rows.columns)
+    lists = SharedItems(users["n"].to_numpy(), users["n_right"].to_numpy(), number, depths)
+    n_same = np.bincount(number[same], minlength=len(users))
+    same_list = (n_same == lists.length_a) & (n_same == lists.length_b)
+    return pl.DataFrame({"user": users["id"], "same": same_list}), lists
 
 
 def compare_lists(inputs: ComparisonInput) -> tuple[list[Overlap], list[DataWarning]]:
@@ -56,36 +73,32 @@ def compare_lists(inputs: ComparisonInput) -> tuple[list[Overlap], list[DataWarn
 
     They are about the top k at the largest cutoff, or about whole lists if there is no cutoff.
     """
-    k = max(inputs.config.ks, default=None)
-    tops = {model: top_list(result, k) for model, result in inputs.models.items()}
-    texts = {model: _as_text(top) for model, top in tops.items()}
-    baseline = inputs.config.baseline
+    baseline, k = inputs.config.baseline, max(inputs.config.ks, default=None)
+    tops = top_lists(inputs.models, k)
+    digests = {model: _digests(top) for model, top in tops.items()}
     overlaps = []
     for model in [model for model in tops if model != baseline]:
         users, shared = shared_items(tops[model], tops[baseline])
-        both = texts[model].join(texts[baseline], on="user")
-        is_same = (both["items"] == both["items_right"]).cast(pl.Float64).to_numpy()
-        values = jaccard(shared), rank_biased_overlap(shared, P), is_same
+        values = jaccard(shared), rank_biased_overlap(shared, P), users["same"].to_numpy()
         mean_jaccard, rbo, same = map(_mean, values)
-        n_listed = len(texts[model]) + len(texts[baseline]) - len(users)
+        n_listed = len(digests[model]) + len(digests[baseline]) - len(users)
         overlaps.append(Overlap(model, k, mean_jaccard, rbo, same, len(users), n_listed))
     shares = {each.model: each.same or 0.0 for each in overlaps}
-    return overlaps, [*_list_warnings(inputs, texts, shares)]
+    return overlaps, [*_list_warnings(inputs, digests, shares)]
 
 
 def _mean(values: Floats) -> float | None:
-    return exact_mean(values) if len(values) else None
+    return exact_mean(values.astype(np.float64)) if len(values) else None
 
 
-def _as_text(top: pl.DataFrame) -> pl.DataFrame:
-    """Return each user with the items of the list as one text, sorted by user."""
-    lengths = pl.col("item").str.len_chars().cast(pl.String)
-    item = pl.concat_str(lengths, pl.lit(":"), "item")
-    return top.group_by("user").agg(items=item.str.join()).sort("user")
+def _digests(top: pl.DataFrame) -> pl.DataFrame:
+    """Return each user with a hash of the list, sorted by user."""
+    place = pl.col("item").hash() * (2 * pl.col("position") + 1).cast(pl.UInt64)
+    return top.group_by("user").agg(digest=place.sum()).sort("user")
 
 
 def _list_warnings(
-    inputs: ComparisonInput, texts: Mapping[str, pl.DataFrame], same: Mapping[str, float]
+    inputs: ComparisonInput, digests: Mapping[str, pl.DataFrame], same: Mapping[str, float]
 ) -> Iterator[DataWarning]:
     """Yield notices on one list for all users, and on models with the same lists.
 
@@ -93,14 +106,14 @@ def _list_warnings(
     of one file have a warning of their own.
     """
     k = max(inputs.config.ks, default=None)
-    for model, lists in texts.items():
-        n_users, counts = len(lists), lists.group_by("items").len()["len"].to_list()
+    for model, lists in digests.items():
+        n_users, counts = len(lists), lists.group_by("digest").len()["len"].to_list()
         if n_users >= _MIN_USERS and max(counts) >= _ONE_LIST_SHARE * n_users:
             details = {"share": max(counts) / n_users, "n_users": n_users, "k": k}
             yield DataWarning("one_list", "notice", (model,), details)
     files = {model: result.quality.get("sha256") for model, result in inputs.models.items()}
-    for a, b in combinations(texts, 2):
+    for a, b in combinations(digests, 2):
         share = same.get({a: b, b: a}.get(inputs.config.baseline, ""), 0.0)
-        share = 1.0 if texts[a].equals(texts[b]) else share
+        share = 1.0 if digests[a].equals(digests[b]) else share
         if share >= _SAME_SHARE and (files[a] is None or files[a] != files[b]):
             yield DataWarning("same_lists", "notice", (a, b), {"share": share, "k": k})
