@@ -141,6 +141,7 @@ def _options(params: dict[str, Any]) -> dict[str, Any]:
         **{name: entry["path"] for name, entry in background.items() if name != "metrics"},
         "columns": {name: entry["columns"] for name, entry in tables.items() if "columns" in entry},
         "segments": params["segments"],
+        "checks": params.get("checks"),
         "title": params["report"]["title"],
         "unit": params["data"].get("unit", ()),
     }

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.behaviour import BehaviourCheck, Overlap
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.text_format import percent
+from concord.metrics_core.results.text_format import percent, verb
 from concord.reports.text import numbers
 
 _MAX_MODELS = 4  # in one sentence
@@ -48,26 +48,27 @@ def check_sentences(comparison: Comparison) -> list[str]:
     return [
         *(f"{failure(each)}{_examples(each)}." for each in comparison.checks if not each.passed),
         *(
-            f"The check {name} holds: {'; '.join(f'{x.model} {_finding(x)}' for x in checks)}."
+            f"The check {name} holds: {'; '.join(f'{x.model}, {_finding(x)}' for x in checks)}."
             for name, checks in passed.items()
         ),
     ]
 
 
 def failure(check: BehaviourCheck) -> str:
-    """Return `als fails the check adult: 12 of 300 lists hold a forbidden item in the top 20`."""
+    """Return `als fails the check adult: 12 of 300 lists have a forbidden item in the top 20`."""
     return f"{check.model} fails the check {check.name}: {_finding(check)}"
 
 
 def _finding(check: BehaviourCheck) -> str:
-    lists = f"{check.n_failed:,} of {format_count(check.n_users, 'list')}"
+    n = check.n_failed or 1  # "none has"
+    lists = f"{check.n_failed or 'none'} of {format_count(check.n_users, 'list')}"
     if check.kind == "overlap":
         share = "no share" if check.share is None else percent(check.share)
         required = percent(check.at_least or 0.0)
         top = f"the {_top(check.k)} of {check.reference}"
-        return f"keeps {share} of {top} in the mean ({required} required), {lists} less"
+        return f"lists keep {share} of {top} in the mean ({required} required); {lists} {verb(n, 'keeps', 'keep')} less"
     places = f", at {format_count(check.n_places, 'place')}" if check.n_places else ""
-    return f"has forbidden items in the {_top(check.k)} of {lists}{places}"
+    return f"{lists} {verb(n, 'has', 'have')} a forbidden item in the {_top(check.k)}{places}"
 
 
 def _examples(check: BehaviourCheck) -> str:

@@ -189,6 +189,16 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ("gate: {}", "gate:\n  gaurdrails: {nDCG@10: 2%}", "did you mean 'guardrails'?"),
         (
             "gate: {}",
+            "checks: {adult: {never: {itms: {group: adult}}}}",
+            "checks.adult.never: 'itms' is not a key of `never` | did you mean 'items'?",
+        ),
+        (
+            "gate: {}",
+            "checks: {stable: {overlap: {with: alss, at_least: 0.7}}}",
+            "checks.stable.overlap.with: 'alss' is not among the models | did you mean 'als'?",
+        ),
+        (
+            "gate: {}",
             "acknowledge: {short_list: {reason: known}}",
             "acknowledge.short_list: is not the code of a warning | did you mean 'short_lists'?",
         ),
@@ -517,8 +527,8 @@ def test_a_catalogue_of_candidates_needs_its_table(tmp_path: Path) -> None:
 
 def test_arguments_and_keys_are_the_options_of_a_comparison() -> None:
     options = {name: value or None for name, value in vars(ComparisonOptions()).items()}
-    of_lists = {"panel", "paired_replicates", "segments", "gate"}
-    elsewhere = {"title", "panel", "segments", "gate", "acknowledge"}  # sections of params.yaml
+    of_lists = {"panel", "paired_replicates", "segments", "gate", "checks"}
+    elsewhere = {"title", "panel", "segments", "gate", "checks", "acknowledge"}  # sections
     keys = Comparison.model_fields
 
     assert _defaults(cc.compare, options) == options
