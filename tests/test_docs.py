@@ -219,6 +219,16 @@ def test_the_example_of_a_b_tests_prints_what_its_page_quotes(
     assert capsys.readouterr().out in page.read_text(encoding="utf-8")
 
 
+def test_the_example_of_checks_prints_what_its_page_quotes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = ROOT / "docs" / "how-to" / "checks.md"
+    _names_after(page)
+
+    printed = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
+    assert printed in page.read_text(encoding="utf-8")
+
+
 def test_the_examples_of_the_faq_print_what_their_comments_say(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -23,6 +23,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.dvc.current_results import load_comparison, stale_message
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal import evaluated_label, print_blocks
+    from concord.reports.text.behaviour import changed_lists
     from concord.reports.text.comparison import leaderboards, warning_lines
     from concord.reports.text.display_words import display_words
 
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
         print_blocks([f"warning: {stale}", ""])
     print_blocks(leaderboards(comparison, list(dict.fromkeys(labels)) or comparison.primary))
     show = display_words(comparison).show
-    for line in warning_lines(comparison):
+    for line in (*filter(None, [changed_lists(comparison)]), *warning_lines(comparison)):
         print_blocks(["", show(line)])
 
 

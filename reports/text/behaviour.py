@@ -66,7 +66,8 @@ def _finding(check: BehaviourCheck) -> str:
         share = "no share" if check.share is None else percent(check.share)
         required = percent(check.at_least or 0.0)
         top = f"the {_top(check.k)} of {check.reference}"
-        return f"lists keep {share} of {top} in the mean ({required} required); {lists} {verb(n, 'keeps', 'keep')} less"
+        less = f"{lists} {verb(n, 'keeps', 'keep')} less"
+        return f"lists keep {share} of {top} in the mean ({required} required); {less}"
     places = f", at {format_count(check.n_places, 'place')}" if check.n_places else ""
     return f"{lists} {verb(n, 'has', 'have')} a forbidden item in the {_top(check.k)}{places}"
 

@@ -6,7 +6,7 @@ from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers, references, tables
-from concord.reports.text.behaviour import changed_lists, check_sentences
+from concord.reports.text.behaviour import check_sentences
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.text.groups import warning_sentence
 from concord.reports.text.summary import (
@@ -45,12 +45,11 @@ def warning_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def leaderboards(comparison: Comparison, labels: Sequence[str]) -> Iterator[Block]:
-    """Yield the leaderboard of each metric, its marks, how lists changed, and checks."""
+    """Yield the leaderboard of each metric, the meaning of its marks, and checks of lists."""
     for number, label in enumerate(labels):
         yield from [""] if number else []
         yield leaderboard(comparison, label)
-    lists = [*filter(None, [changed_lists(comparison)]), *check_sentences(comparison)]
-    for lines in ([*legend(comparison, labels)], lists):
+    for lines in ([*legend(comparison, labels)], check_sentences(comparison)):
         yield from ["", *lines] if lines else []
 
 
