@@ -144,6 +144,16 @@ def test_dvc_yaml_names_acknowledge_only_if_params_yaml_has_it(
         validate()
 
 
+@pytest.mark.parametrize("key", ["checks", "acknowledge"])
+def test_dvc_yaml_names_an_optional_key_only_if_params_yaml_has_it(key: str) -> None:
+    with_key, without = (
+        load_yaml(dvc_yaml(optional=optional), "")["stages"]["compare"]["params"]
+        for optional in ((key, "data"), ())
+    )
+
+    assert {*with_key} - {*without} == {key}
+
+
 def test_dry_run_shows_changes_and_writes_no_file(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
