@@ -1,7 +1,6 @@
 """`concord gate [REV]`: check the release gate; the exit code is the decision."""
 
 import argparse
-from dataclasses import replace
 
 HELP = "check the release gate: 0 pass, 1 worse, 3 undecided, 4 suspicious"
 REVISION = "commit, branch or tag to compare with, such as HEAD~1 (default: the baseline)"
@@ -21,17 +20,12 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import LOG, print_text
     from concord.pipeline.terminal import print_json
-    from concord.reports.text.behaviour import changed_lists, failure
     from concord.reports.text.display_words import display_words
 
     params = read_params()
     comparison = load_comparison(params)
     result = decide_gate(params, comparison, arguments.revision)
     warn_if_stale(params)
-    decided = [each.model for each in result.decision.models]
-    others = [each for each in comparison.checks if not each.passed and each.model not in decided]
-    lists = [] if arguments.revision else filter(None, [changed_lists(comparison)])
-    result = replace(result, notes=(*result.notes, *lists, *map(failure, others)))
     if n_warnings := len(comparison.prominent):
         LOG.warning("%s about these results: see the report", format_count(n_warnings, "warning"))
     if arguments.json:

@@ -51,6 +51,7 @@ from concord.pipeline.dvc.changes import (
 from concord.pipeline.dvc.revision import RevisionResults, comparison_at, load_revision
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
+from concord.reports.text.behaviour import changed_lists, failure
 
 _SIDE_DATA = ("train", "items")  # read by metrics beyond accuracy
 
@@ -101,7 +102,8 @@ def decide_gate(
     if revision is None:
         decision = with_failed_checks(_against_baseline(inputs, gate), comparison.checks)
         decision = with_doubts(decision, comparison.warnings)
-        return GateResult(decision, tuple(_replicate_notes(config, decision)))
+        notes = [*_replicate_notes(config, decision), *_list_notes(comparison, decision)]
+        return GateResult(decision, tuple(notes))
     models = gate.models or tuple(inputs.models)
     with_lists = _reads_lists(config, gate)
     with load_revision(revision, params, config, models, with_lists=with_lists) as previous:
@@ -110,7 +112,17 @@ def decide_gate(
     doubts = acknowledge_warnings(doubts, config.acknowledge)
     decision = with_failed_checks(result.decision, comparison.checks)
     decision = with_doubts(decision, [*comparison.warnings, *doubts])
-    return GateResult(decision, (*result.notes, *notes))
+    return GateResult(decision, (*result.notes, *notes, *_list_notes(comparison, decision)))
+
+
+def _list_notes(comparison: Comparison, decision: Decision) -> Iterator[str]:
+    """Yield how lists differ from the baseline's, and failed checks of models not decided on."""
+    if decision.against == "baseline":
+        yield from filter(None, [changed_lists(comparison)])
+    decided = {each.model for each in decision.models}
+    for check in comparison.checks:
+        if not (check.passed or check.model in decided):
+            yield failure(check)
 
 
 def _doubts_at(previous: RevisionResults) -> tuple[list[DataWarning], list[str]]:
