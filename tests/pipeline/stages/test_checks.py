@@ -122,3 +122,15 @@ def test_validate_finds_conditions_that_no_row_meets(project: Path, tmp_path: Pa
 
     assert process.returncode == 2
     assert "no row of items has the value 'adlt'" in process.stdout + process.stderr
+
+
+def test_run_compares_again_if_checks_change(project: Path, tmp_path: Path) -> None:
+    copy = copied_from(project, tmp_path)
+    run(copy, "concord", "run")
+    change_params(copy, {"checks": {"stable": {"overlap": {"with": "old", "at_least": 0.7}}}})
+    run(copy, "concord", "run")
+
+    process = attempt(copy, "concord", "gate")
+
+    assert process.returncode == 1
+    assert "new fails the check stable: lists keep 66.7" in process.stdout  # 2 of 3 items
