@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.comparison.behaviour_rules import Check, Conditions
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.top_lists import shared_items, top_lists
+from concord.metrics_core.comparison.top_lists import mixed_ids, shared_items, top_list
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.data.tables import Table, read_frame, schema_of
@@ -35,32 +36,42 @@ def evaluate_checks(inputs: ComparisonInput) -> list[BehaviourCheck]:
     config, data = inputs.config, inputs.data
     tables = {"items": data.items, "users": data.users}
     raise_problems(condition_problems(config.checks, tables, config.settings))
-    results = []
+    results, as_text = [], mixed_ids(inputs.models)
     for name, check in config.checks.items():
         k = check.k or max(config.ks, default=None)
-        tops = top_lists(inputs.models, k)
         items, users = _select(data.items, check.items), _select(data.users, check.users)
-        for model, top in tops.items():
-            result = BehaviourCheck(name, check.kind, model, k, n_listed=top["user"].n_unique())
+        for model, result in inputs.models.items():
+            top = top_list(result, k, as_text)
+            n_listed = top.select(pl.col("user").n_unique()).collect().item()
+            empty = BehaviourCheck(name, check.kind, model, k, n_listed=n_listed)
             if check.kind == "never":
-                top = top.with_columns(pl.col("user", "item").cast(pl.String))
-                owner = users_of_units(top["user"]) if config.of_requests else top["user"]
-                about = top if users is None else top.filter(owner.is_in(users.implode()))
-                results.append(_never(result, about, items))
+                about = top if users is None else top.filter(_is_one_of("user", users, config))
+                results.append(_never(empty, about, items))
             elif model != check.reference:
-                shared = shared_items(top, tops[check.reference])
-                results.append(_overlap(result, check, *shared))
+                other = top_list(inputs.models[check.reference], k, as_text)
+                shared = shared_items(top.collect(), other.collect())
+                results.append(_overlap(empty, check, *shared))
     return results
 
 
-def _never(result: BehaviourCheck, top: pl.DataFrame, items: pl.Series | None) -> BehaviourCheck:
+def _is_one_of(column: str, ids: pl.Series, config: ComparisonConfig) -> pl.Expr:
+    """Return True where the id, or the user of the request, is one of these."""
+    text = pl.col(column).cast(pl.String)
+    if config.of_requests:
+        text = text.map_batches(users_of_units, return_dtype=pl.String)
+    return text.is_in(ids.implode())
+
+
+def _never(result: BehaviourCheck, top: pl.LazyFrame, items: pl.Series | None) -> BehaviourCheck:
     assert items is not None, "refused before"
-    places = top.filter(pl.col("item").is_in(items.implode())).sort("user", "position")
+    ids = pl.col("user", "item").cast(pl.String)
+    places = top.with_columns(ids).filter(pl.col("item").is_in(items.implode())).collect()
+    places = places.sort("user", "position")
     first = places.select("user", "item", "position").head(MAX_EXAMPLES)
     return replace(
         result,
         passed=places.is_empty(),
-        n_users=top["user"].n_unique(),
+        n_users=top.select(pl.col("user").n_unique()).collect().item(),
         n_failed=places["user"].n_unique(),
         n_places=len(places),
         examples=tuple(BehaviourExample(*row) for row in first.rows()),

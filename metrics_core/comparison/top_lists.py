@@ -19,30 +19,36 @@ from concord.metrics_core.results.behaviour import Overlap
 from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.metrics_core.stats.floating_point import exact_mean
 
+MAX_USERS = 10_000  # whose lists are compared: more change the third digit
 P = 0.9  # persistence of rank-biased overlap
 _SAME_SHARE = 0.99  # of the users: a model has the lists of the baseline
 _ONE_LIST_SHARE, _MIN_USERS = 0.95, 11  # of the users: a model has one list for everybody
 
 
-def top_lists(models: Models, k: int | None) -> dict[str, pl.DataFrame]:
-    """Return for each model user, item and position of the first k ranks of each list.
+def mixed_ids(models: Models) -> list[str]:
+    """Return the id columns that are text in some lists and integers in others."""
+    schemas = [schema_of(result.lists) for result in models.values()]
+    return [name for name in ("user", "item") if len({schema[name] for schema in schemas}) > 1]
+
+
+def top_list(result: ModelResult, k: int | None, as_text: Sequence[str] = ()) -> pl.LazyFrame:
+    """Return user, item and position of the first k ranks of each list.
 
     Lists are those of the first ranking, and of the first replicate. An item is in a list once, at
-    its first rank; later items move up. Ids are text if their types differ.
+    its first rank; later items move up.
+
+    Parameters
+    ----------
+    as_text : sequence of str
+        Id columns that are compared as text.
     """
-    schemas = [schema_of(result.lists) for result in models.values()]
-    mixed = [name for name in ("user", "item") if len({schema[name] for schema in schemas}) > 1]
-    return {model: _top_list(result, k, mixed) for model, result in models.items()}
-
-
-def _top_list(result: ModelResult, k: int | None, as_text: Sequence[str]) -> pl.DataFrame:
     lists = scan(result.lists)
     if "ranking" in schema_of(result.lists):
         lists = lists.filter(pl.col("ranking") == 0)
     if k is not None:
         lists = lists.filter(pl.col("rank") <= k)
     lists = lists.select("user", "item", position=pl.col("rank").cast(pl.Int64))
-    rows = lists.with_columns(pl.col(as_text).cast(pl.String)).collect()
+    rows = lists.with_columns(pl.col(as_text).cast(pl.String))
     if not result.quality["duplicates"]["rows"]:
         return rows
     rows = rows.drop_nulls("item").unique(["user", "item"], keep="first", maintain_order=True)
@@ -71,18 +77,25 @@ def shared_items(a: pl.DataFrame, b: pl.DataFrame) -> tuple[pl.DataFrame, Shared
 def compare_lists(inputs: ComparisonInput) -> tuple[list[Overlap], list[DataWarning]]:
     """Return the overlap of each other model with the baseline, and notices on lists.
 
-    They are about the top k at the largest cutoff, or about whole lists if there is no cutoff.
+    They are about the top k at the largest cutoff, or about whole lists if there is no cutoff; of
+    at most `MAX_USERS` users of the baseline, evenly chosen in the order of their ids.
     """
     baseline, k = inputs.config.baseline, max(inputs.config.ks, default=None)
-    tops = top_lists(inputs.models, k)
-    digests = {model: _digests(top) for model, top in tops.items()}
-    overlaps = []
-    for model in [model for model in tops if model != baseline]:
-        users, shared = shared_items(tops[model], tops[baseline])
-        values = jaccard(shared), rank_biased_overlap(shared, P), users["same"].to_numpy()
-        mean_jaccard, rbo, same = map(_mean, values)
-        n_listed = len(digests[model]) + len(digests[baseline]) - len(users)
-        overlaps.append(Overlap(model, k, mean_jaccard, rbo, same, len(users), n_listed))
+    as_text = mixed_ids(inputs.models)
+    tops = {model: top_list(result, k, as_text) for model, result in inputs.models.items()}
+    listed = tops[baseline].select(pl.col("user").unique()).collect()["user"]
+    listed = listed.gather(listed.cast(pl.String).arg_sort())
+    chosen = listed.gather_every(-(-max(len(listed), 1) // MAX_USERS))
+    of_chosen = pl.col("user").is_in(chosen.implode())
+    reference, digests, overlaps = tops[baseline].filter(of_chosen).collect(), {}, []
+    for model, lists in tops.items():
+        top = reference if model == baseline else lists.filter(of_chosen).collect()
+        digests[model] = _digests(top)
+        if model != baseline:
+            users, shared = shared_items(top, reference)
+            rbo, same = rank_biased_overlap(shared, P), users["same"].to_numpy()
+            means = _mean(jaccard(shared)), _mean(rbo), _mean(same)
+            overlaps.append(Overlap(model, k, *means, n_users=len(users), n_listed=len(listed)))
     shares = {each.model: each.same or 0.0 for each in overlaps}
     return overlaps, [*_list_warnings(inputs, digests, shares)]
 

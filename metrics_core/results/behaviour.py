@@ -25,9 +25,9 @@ class Overlap:
     same : float or None
         Share of users whose two top k are the same items in the same order.
     n_users : int
-        Users with a list of both.
+        Users with a list of both, of at most 10,000 users of the baseline.
     n_listed : int
-        Users with a list of at least one.
+        Users with a list of the baseline.
     """
 
     model: str

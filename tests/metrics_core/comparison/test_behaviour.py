@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import concord as cc
+from concord.metrics_core.comparison import top_lists
 from concord.metrics_core.comparison.top_lists import P
 
 ITEMS = pl.DataFrame(
@@ -44,10 +45,21 @@ def _compare(checks: Any = None, models: Any = MODELS, **other: Any) -> cc.Compa
 def test_overlap_is_over_users_with_both_lists() -> None:
     (overlap,) = _compare().overlaps
 
-    assert (overlap.model, overlap.k, overlap.n_users, overlap.n_listed) == ("new", 3, 3, 4)
-    # u1 shares b of a, b, c, d; u2 and u3 share both items, u3 in another order
+    assert (overlap.model, overlap.k, overlap.n_users, overlap.n_listed) == ("new", 3, 3, 3)
+    # u4 has no list of the baseline; u1 shares b of a, b, c, d; u2 and u3 share both items, u3 in
+    # another order
     assert overlap.jaccard == pytest.approx((1 / 4 + 1 + 1) / 3)
     assert overlap.same == pytest.approx(1 / 3)
+
+
+def test_lists_of_many_users_are_compared_for_evenly_chosen_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(top_lists, "MAX_USERS", 2)
+    (overlap,) = _compare().overlaps
+
+    assert (overlap.n_users, overlap.n_listed) == (2, 3)  # u1 and u3
+    assert overlap.same == 0.0
 
 
 def test_items_of_a_condition_are_in_no_list_of_its_users() -> None:
