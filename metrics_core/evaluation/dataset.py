@@ -235,6 +235,7 @@ def load_dataset(
         truth_quality=describe_folds(qualities) if folds else qualities[NO_FOLD],
         connect=lambda _: in_memory(),
         folds=folds,
+        named_users=None if folds else loaded[NO_FOLD].users,
     )
     return Dataset(loader, data, loaded, tables, requested_users)
 

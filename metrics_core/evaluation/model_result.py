@@ -107,6 +107,8 @@ class EvaluationData(SideData):
         Description of the ground truth, as in its file.
     folds : dict
         Ground truth of each fold, if folds have different ones.
+    named_users : path or frame, optional
+        user: all users of the ground truth, if some of them have no judged item.
     """
 
     truth: Table
@@ -114,6 +116,7 @@ class EvaluationData(SideData):
     users: Table | None = None
     truth_quality: Json = field(default_factory=dict)
     folds: Mapping[str, Table] = field(default_factory=dict)
+    named_users: Table | None = None
 
     def truth_of(self, evaluated: ModelResult) -> Table:
         """Return the ground truth that the lists were evaluated on."""

@@ -1,0 +1,320 @@
+"""Items that lists could hold, by popularity, and the ground truth of blocks of users among them.
+
+A block has a fixed number of rows, so that no result depends on an engine or its partitions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.data_conventions import ExcludedPairs
+from concord.metrics_core.data.tables import Table, scan, schema_of
+from concord.metrics_core.data.units import users_of_units
+from concord.metrics_core.evaluation.join_truth import PROPENSITY
+from concord.metrics_core.evaluation.model_result import EvaluationData
+from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.evaluation.score import uses_user_table
+from concord.metrics_core.metrics.judged import Bools, Floats, Ints, Judged
+
+ROWS_PER_BLOCK = 1 << 22
+REPEATS = 0.1  # share of the ground truth in train from which lists repeat items of train
+
+
+@dataclass(frozen=True)
+class TruthBlock:
+    """Ground truth of some users, by user and best grade first.
+
+    Attributes
+    ----------
+    users : Series
+        Ids of the users.
+    n_items, n_popular : (n_users,) int64
+        Number of items that a list could hold, and of those that are in train; 0 if unknown.
+    user, grade : (n_rows,) arrays
+        User number and grade.
+    listable : (n_rows,) bool
+        True if a list could hold the item.
+    popular_rank : (n_rows,) int64
+        Rank in the user's list of the most popular items; 0 if the list does not hold it.
+    weight, place : (n_rows,) arrays, optional
+        Inverse propensity, and position in the ground truth's original order.
+    """
+
+    users: pl.Series
+    n_items: Ints
+    n_popular: Ints
+    user: Ints
+    grade: Floats
+    listable: Bools
+    popular_rank: Ints
+    weight: Floats | None = None
+    place: Ints | None = None
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return len(self.users)
+
+    def select(self, users: Bools) -> "TruthBlock":
+        """Return the selected users."""
+        rows, number = users[self.user], np.cumsum(users) - 1
+        return TruthBlock(
+            users=self.users.filter(pl.Series(users)),
+            n_items=self.n_items[users],
+            n_popular=self.n_popular[users],
+            user=number[self.user[rows]],
+            grade=self.grade[rows],
+            listable=self.listable[rows],
+            popular_rank=self.popular_rank[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            place=None if self.place is None else self.place[rows],
+        )
+
+    def judge(self, rows: Ints, rank: Ints, n_listed: Ints, tied: Ints | None = None) -> Judged:
+        """Return lists that hold some rows at these ranks; rows by user and rank."""
+        return Judged(
+            users=self.users.to_numpy(),
+            known=np.ones(self.n_users, dtype=bool),
+            n_listed=n_listed,
+            hit_user=self.user[rows],
+            hit_rank=rank,
+            hit_grade=self.grade[rows],
+            hit_first=np.ones(len(rows), dtype=bool),
+            truth_user=self.user,
+            truth_grade=self.grade,
+            hit_tied=tied,
+            truth_position=self.place,
+            weights=None if self.weight is None else (self.weight[rows], self.weight),
+        )
+
+
+@dataclass(frozen=True)
+class ListableItems:
+    """Items that lists could hold: those of the catalogue, else of train and ground truth.
+
+    Attributes
+    ----------
+    data : EvaluationData
+        Ground truth and side data.
+    conventions : Conventions
+        The pinned conventions.
+    holds_unknown : bool
+        True if lists may hold items that the catalogue lacks.
+    """
+
+    data: EvaluationData
+    conventions: Conventions
+    holds_unknown: bool
+
+    @property
+    def is_known(self) -> bool:
+        """True if there is a catalogue or train."""
+        return self.data.items is not None or self.data.train is not None
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """Columns item and position, 1 for the item with most users in train; null without any."""
+        data = self.data
+        tables = [table for table in (data.items, data.train) if table is not None][:1]
+        if data.items is None or self.holds_unknown:
+            tables.append(data.truth)
+        items = pl.concat([self._ids(table, "item") for table in tables]).unique()
+        n_users = pl.lit(0)
+        if data.train is not None:
+            counts = self._ids(data.train, "item").group_by("item").agg(n_users=pl.len())
+            items, n_users = items.join(counts, on="item", how="left"), pl.col("n_users")
+        text = pl.col("item").cast(pl.String)
+        by_popularity = items.sort(n_users, text, descending=[True, False], nulls_last=True)
+        position = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
+        return by_popularity.select(
+            "item", position=pl.when(n_users > 0).then(position)
+        ).collect()
+
+    @cached_property
+    def n_popular(self) -> int:
+        """Number of items that are in train."""
+        return self.table["position"].count()
+
+    @cached_property
+    def repeats(self) -> bool:
+        """True if lists of popular items repeat items of train, as the ground truth does.
+
+        The first block decides.
+        """
+        if self.data.train is None:
+            return False
+        block = next(self._frames())
+        _, number, rows = self._located(block)
+        keys = self._keys_of(self._owners(block["user"].unique(maintain_order=True)), self._train)
+        found = np.isin(self._key(number, rows["position"].fill_null(0).to_numpy()), keys)
+        return bool(found.mean() > REPEATS)
+
+    def blocks(self) -> Iterator[TruthBlock]:
+        """Yield all users of the ground truth, or the users to evaluate, in blocks."""
+        for frame in self._frames():
+            yield self._block(frame)
+        if self._known is not None:
+            truth = self._ids(self.data.truth, "user")
+            others = self._known.join(truth, on="user", how="anti", maintain_order="left").collect()
+            if not others.is_empty():
+                no_rows = self._rows.head(0).collect()
+                yield self._block(no_rows, others["user"])
+
+    @property
+    def _known(self) -> pl.LazyFrame | None:
+        """The users to evaluate; None for those of the ground truth."""
+        users = self.data.users if uses_user_table(self.conventions) else None
+        users = self.data.named_users if users is None else users
+        return None if users is None else self._ids(users, "user")
+
+    @property
+    def _rows(self) -> pl.LazyFrame:
+        columns = [c for c in ("grade", "place", PROPENSITY) if c in schema_of(self.data.truth)]
+        rows = scan(self.data.truth).select(
+            *(pl.col(name).cast(self._types[name]) for name in ("user", "item")), *columns
+        )
+        known = self._known
+        if known is None:
+            return rows
+        return rows.join(known, on="user", how="semi", maintain_order="left")
+
+    def _frames(self) -> Iterator[pl.DataFrame]:
+        """Yield the rows of the ground truth, all rows of a user in one frame."""
+        total = self._rows.select(pl.len()).collect().item()
+        start, size = 0, ROWS_PER_BLOCK
+        while start < total:
+            frame = self._rows.slice(start, size).collect()
+            if start + size < total:  # the last user may continue
+                frame = frame.filter(pl.col("user") != frame["user"][-1])
+                if frame.is_empty():
+                    size *= 2
+                    continue
+            yield frame
+            start, size = start + frame.height, ROWS_PER_BLOCK
+
+    def _block(self, frame: pl.DataFrame, users: pl.Series | None = None) -> TruthBlock:
+        users = frame["user"].unique(maintain_order=True) if users is None else users
+        rows, number, items = self._located(frame)
+        owners, position = self._owners(users), items["position"].fill_null(0).to_numpy()
+        excluded = self._excluded(owners)
+        taken = self._keys_of(owners, excluded)
+        if self.data.train is not None and not self.repeats:
+            taken = np.unique(np.concatenate([taken, self._keys_of(owners, self._train)]))
+        n_excluded = self._of_users(owners, excluded).group_by("number").agg(n=pl.len())
+        n_items = np.full(len(users), self.table.height if self.is_known else 0)
+        n_items[n_excluded["number"].to_numpy()] -= n_excluded["n"].to_numpy()
+        n_taken = np.bincount(taken // self._radix, minlength=len(users))
+        is_listable = items["is_listable"].fill_null(value=not self.is_known).to_numpy()
+        block = TruthBlock(
+            users=users,
+            n_items=n_items,
+            n_popular=self.n_popular - n_taken,
+            user=number,
+            grade=rows["grade"].to_numpy(),
+            listable=is_listable,
+            popular_rank=self._popular_ranks(number, position, taken),
+            weight=self._weights(rows),
+            place=rows["place"].to_numpy() if "place" in rows.columns else None,
+        )
+        return _sorted(block)
+
+    def _located(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Ints, pl.DataFrame]:
+        """Return the rows, their user numbers, and the position of their items."""
+        number = frame["user"].rle_id().cast(pl.Int64).to_numpy()
+        table = self.table.with_columns(is_listable=pl.lit(value=True))
+        items = frame.select("item").join(table, on="item", how="left", maintain_order="left")
+        return frame, number, items
+
+    def _popular_ranks(self, number: Ints, position: Ints, taken: Ints) -> Ints:
+        """Return position less the user's taken items above it; 0 if the item is not listed."""
+        first = np.searchsorted(taken, self._key(number, np.zeros_like(number)))
+        keys = self._key(number, position)
+        found = np.searchsorted(taken, keys)
+        is_taken = np.append(taken, -1)[found] == keys
+        return np.where((position == 0) | is_taken, 0, position - (found - first))
+
+    @property
+    def _radix(self) -> int:
+        return self.n_popular + 1
+
+    def _key(self, number: Ints, position: Ints) -> Ints:
+        return number * self._radix + position
+
+    def _keys_of(self, owners: pl.Series, pairs: pl.LazyFrame) -> Ints:
+        """Return the sorted keys of the items in train that the owners have in a table of pairs."""
+        located = self._of_users(owners, pairs).drop_nulls("position")
+        return np.sort(self._key(*(located[c].to_numpy() for c in ("number", "position"))))
+
+    def _of_users(self, owners: pl.Series, pairs: pl.LazyFrame) -> pl.DataFrame:
+        """Return number of the user and position of each pair (user, item) of a listable item."""
+        numbered = pl.DataFrame({"user": owners, "number": np.arange(len(owners))}).lazy()
+        located = pairs.join(self.table.lazy(), on="item").join(numbered, on="user")
+        return located.select("number", "position").collect()
+
+    def _owners(self, users: pl.Series) -> pl.Series:
+        """Return the user of each user or request."""
+        return users if self.conventions.unit_mean is None else users_of_units(users)
+
+    @property
+    def _train(self) -> pl.LazyFrame:
+        assert self.data.train is not None
+        return scan(self.data.train).select(
+            pl.col("user").cast(pl.String if self.conventions.unit_mean else self._types["user"]),
+            pl.col("item").cast(self._types["item"]),
+        )
+
+    def _excluded(self, owners: pl.Series) -> pl.LazyFrame:
+        """Return user and item of the pairs that `exclude` takes; ids are compared as text."""
+        exclude, text = self.conventions.exclude, owners.cast(pl.String)
+        pairs = pl.DataFrame({"user": text, "item": text}).head(0 if exclude is None else None)
+        if isinstance(exclude, ExcludedPairs):
+            pairs = pl.DataFrame(exclude.pairs).rename(lambda name: name.removeprefix("excluded_"))
+        items = self.table.lazy().select("item", text=pl.col("item").cast(pl.String))
+        users = pl.DataFrame({"user": owners, "owner": text}).lazy().unique()
+        pairs_of_block = pairs.lazy().unique().rename({"user": "owner", "item": "text"})
+        return pairs_of_block.join(items, on="text").join(users, on="owner").select("user", "item")
+
+    def _weights(self, rows: pl.DataFrame) -> Floats | None:
+        propensity = self.conventions.propensity
+        if propensity is None:
+            return None
+        if self._propensities is not None:
+            text = rows.select(pl.col("item").cast(pl.String))
+            rows = text.join(self._propensities, on="item", how="left", maintain_order="left")
+        values = rows[PROPENSITY].fill_null(np.nan).to_numpy().astype(np.float64)
+        return 1.0 / np.fmax(values, propensity["clip"])
+
+    @cached_property
+    def _propensities(self) -> pl.DataFrame | None:
+        """Propensity by item, as text; None if the ground truth has them."""
+        columns = self.data.with_item_columns(Task((), self.conventions)).item_columns
+        return None if columns is None else pl.DataFrame(columns)
+
+    def _ids(self, table: Table, name: str) -> pl.LazyFrame:
+        return scan(table).select(pl.col(name).cast(self._types[name]))
+
+    @cached_property
+    def _types(self) -> dict[str, Any]:
+        """Type of user and item: text, unless all tables have one type."""
+        data = self.data
+        tables = [data.truth, data.train, data.items, data.users, data.named_users]
+        kinds = {
+            name: {schema_of(t)[name] for t in tables if t is not None and name in schema_of(t)}
+            for name in ("user", "item")
+        }
+        return {name: each.pop() if len(each) == 1 else pl.String for name, each in kinds.items()}
+
+
+def _sorted(block: TruthBlock) -> TruthBlock:
+    """Return the rows by user, best grade first; rows that differ in no value are alike."""
+    values = (block.place, block.popular_rank, block.listable, block.weight)
+    keys = [each for each in values if each is not None]
+    order = np.lexsort([*keys, -block.grade, block.user])
+    columns = ("user", "grade", "listable", "popular_rank", "weight", "place")
+    rows = {name: getattr(block, name) for name in columns}
+    return replace(block, **{n: None if v is None else v[order] for n, v in rows.items()})

@@ -1,0 +1,202 @@
+"""Chance, most popular items and best possible lists: means that need no model."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from concord.metrics_core.conventions.conventions import Candidates, Conventions
+from concord.metrics_core.evaluation.accumulator import summarise_column
+from concord.metrics_core.evaluation.listable_items import ListableItems, TruthBlock
+from concord.metrics_core.evaluation.model_result import EvaluationData
+from concord.metrics_core.evaluation.reference_lists import (
+    Columns,
+    best_columns,
+    conventions_of_all_users,
+    distinct_users,
+    drawn_columns,
+    is_supported,
+    popular_columns,
+    random_columns,
+)
+from concord.metrics_core.evaluation.score import is_weighted_sum, mean_weight
+from concord.metrics_core.evaluation.summary import (
+    CONFIDENCE,
+    Totals,
+    compute_totals,
+    summary_from_totals,
+)
+from concord.metrics_core.metrics.judged import Floats, Ints
+from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.results.reference import Kind, Reference, ReferenceHits, References
+from concord.metrics_core.stats.floating_point import exact_parts, exact_sum
+
+
+def compute_references(
+    labels: Sequence[Label],
+    conventions: Conventions,
+    data: EvaluationData,
+    *,
+    lists_unknown_items: bool = False,
+) -> References | None:
+    """Return chance, most popular items and best possible lists of the labels that have them.
+
+    Parameters
+    ----------
+    labels : sequence of Label
+        Labels of the comparison.
+    conventions : Conventions
+        The pinned conventions.
+    data : EvaluationData
+        Ground truth and side data.
+    lists_unknown_items : bool
+        True if lists may hold items that the catalogue lacks.
+
+    Returns
+    -------
+    References or None
+        None if folds have different ground truths, or no label has references.
+    """
+    own = {
+        label: conventions_of_all_users(label, conventions)
+        for label in labels
+        if is_supported(label, conventions)
+        and not _counts_users_of_lists(label, conventions, data)
+    }
+    if data.folds or not own:
+        return None
+    items = ListableItems(data, conventions, lists_unknown_items)
+    candidates = conventions.candidates and Candidates.from_mapping(conventions.candidates)
+    is_search = data.words is not None and not items.is_known
+    missing: dict[Kind, str] = {}
+    if not items.is_known and not candidates:
+        missing["chance"] = "search" if is_search else "no_catalogue"
+    if data.train is None:
+        missing["most_popular"] = "no_train"
+    means, hits = _Means(conventions), _Hits(conventions, candidates)
+    cutoffs = sorted({label.k for label in own if label.k is not None})
+    for number, block in enumerate(items.blocks()):
+        if candidates:  # a full ranking holds all relevant items
+            n_items = np.full(block.n_users, candidates.catalogue)
+            block = replace(block, listable=np.ones_like(block.listable), n_items=n_items)
+        kinds, kind = distinct_users(block)
+        hits.add(kinds, kind, cutoffs, has_chance="chance" not in missing)
+        means.add("best_possible", best_columns(kinds, own), block, kind)
+        if "chance" not in missing:
+            expected = random_columns(kinds, own)
+            means.add("chance", expected, block, kind)
+            others = {label: each for label, each in own.items() if label not in expected}
+            means.add("chance", drawn_columns(block, others, seed=number), block)
+        if "most_popular" not in missing:
+            means.add("most_popular", popular_columns(block, own), block)
+        means.n_blocks += 1
+    n_items = candidates.catalogue if candidates else items.table.height
+    return References(
+        values=tuple(
+            Reference(
+                str(label),
+                **{
+                    name: means.mean(name, label)
+                    for name in ("chance", "most_popular", "best_possible")
+                },
+            )
+            for label in own
+        ),
+        hits=tuple(hits.result(k) for k in cutoffs),
+        n_items=None if "chance" in missing else n_items,
+        repeats=items.repeats,
+        missing=missing,
+    )
+
+
+def _counts_users_of_lists(label: Label, conventions: Conventions, data: EvaluationData) -> bool:
+    """True if users without a relevant item count 0, who are known from lists only."""
+    own = label.conventions(conventions)
+    return is_weighted_sum(label, own) and own.user_no_recs != "drop" and data.users is None
+
+
+@dataclass
+class _Means:
+    """Means over the users of all blocks, by kind of list and label."""
+
+    conventions: Conventions
+    n_blocks: int = 0
+    totals: dict[tuple[Kind, Label], Totals] = field(default_factory=dict)
+    frames: dict[tuple[Kind, Label], list[pl.DataFrame]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    counts: Counter[tuple[Kind, Label]] = field(default_factory=Counter)
+
+    def add(
+        self, name: Kind, columns: Columns, block: TruthBlock, kind: Ints | None = None
+    ) -> None:
+        """Add the values of a block's users, or of kinds of users."""
+        for label, column in columns.items():
+            kind = np.arange(block.n_users) if kind is None else kind
+            values, counted = column.values[kind], ~column.excluded[kind]
+            weight = mean_weight(label, self.conventions)
+            self.counts[name, label] += 1
+            if weight is None and self.conventions.unit_mean is None:
+                undefined = label.conventions(self.conventions).undefined
+                bounds = label.bounds(self.conventions)
+                totals = compute_totals(values[counted], (), undefined, bounds)
+                before = self.totals.get((name, label))
+                self.totals[name, label] = totals if before is None else before + totals
+                continue
+            frame = pl.DataFrame({"user": block.users, str(label): values})
+            if weight is not None:
+                frame = frame.with_columns(pl.Series(weight, self._weights(block, label)))
+            self.frames[name, label].append(frame.filter(pl.Series(counted)))
+
+    def mean(self, name: Kind, label: Label) -> float | None:
+        """Return the mean of a label; None unless all blocks have values."""
+        if not self.counts[name, label] or self.counts[name, label] < self.n_blocks:
+            return None
+        if frames := self.frames.get((name, label)):
+            return summarise_column(
+                pl.concat(frames), str(label), label, self.conventions, confidence=CONFIDENCE
+            ).mean
+        totals = self.totals[name, label]
+        return summary_from_totals(
+            label, totals, [], self.conventions, confidence=CONFIDENCE
+        ).mean
+
+    def _weights(self, block: TruthBlock, label: Label) -> Floats:
+        none = np.array([], dtype=np.int64)
+        threshold = label.conventions(self.conventions).relevance_threshold
+        lists = block.judge(none, none, block.n_items).relevant(0.0, "all")
+        return lists.relevant(threshold, "all").relevant_weight.astype(np.float64)
+
+
+@dataclass
+class _Hits:
+    """Sums of relevant items in the top k over the users of all blocks."""
+
+    conventions: Conventions
+    candidates: Candidates | None
+    chance: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    best: Counter[int] = field(default_factory=Counter)
+    has_chance: bool = False
+
+    def add(
+        self, kinds: TruthBlock, kind: Ints, cutoffs: Sequence[int], *, has_chance: bool
+    ) -> None:
+        """Add the users of a block; `kind` is the number of each user's kind."""
+        self.has_chance = has_chance
+        threshold = max(self.conventions.relevance_threshold or 0.0, 0.0)
+        relevant = kinds.listable & (kinds.grade >= threshold)
+        n_relevant = np.bincount(kinds.user[relevant], minlength=kinds.n_users)
+        n_items = kinds.n_items
+        if self.candidates:
+            n_items = np.full(kinds.n_users, self.candidates.negatives + 1)
+        for k in cutoffs:
+            share = np.minimum(k, n_items) / np.maximum(n_items, 1)
+            self.chance[k] += exact_parts((n_relevant * share)[kind])
+            self.best[k] += int(np.minimum(k, n_relevant)[kind].sum())
+
+    def result(self, k: int) -> ReferenceHits:
+        """Return the sums at a cutoff."""
+        chance = exact_sum(np.array(self.chance[k])) if self.has_chance else None
+        return ReferenceHits(k, chance, self.best[k])

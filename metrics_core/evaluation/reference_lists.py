@@ -1,0 +1,224 @@
+"""Values of labels on lists that need no model: random, most popular and best possible."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from concord.metrics_core.conventions.conventions import Candidates, Conventions
+from concord.metrics_core.evaluation.listable_items import TruthBlock
+from concord.metrics_core.evaluation.score import CASES_OF_USERS, Column, label_problem, score
+from concord.metrics_core.metrics.discounting import gains
+from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
+from concord.metrics_core.metrics.label import Label, is_pooled
+
+N_DRAWS = 20
+Labels = Mapping[Label, Conventions]  # with their own conventions
+Columns = dict[Label, Column]
+_MAX_GRADES = 64  # more make nearly every user a kind of its own
+_OF_SAMPLES = ("AUC", "Judged")  # they say nothing of lists without a relevant item
+
+
+def is_supported(label: Label, conventions: Conventions) -> bool:
+    """True for accuracy metrics with a cutoff, whose mean is one of users' values."""
+    metric = label.metric
+    return (
+        metric.family == "accuracy"
+        and metric.higher_is_better
+        and metric.name not in _OF_SAMPLES
+        and label.k is not None
+        and not metric.reads_subtopics
+        and not metric.reads_pooled
+        and not is_pooled(label, conventions)
+    )
+
+
+def conventions_of_all_users(label: Label, conventions: Conventions) -> Conventions:
+    """Return the conventions of a label for lists of all users, of which none is refused."""
+    own = label.conventions(conventions)
+    return replace(own, **{c: "nan" for c in CASES_OF_USERS if getattr(own, c) == "error"})
+
+
+def distinct_users(block: TruthBlock) -> tuple[TruthBlock, Ints]:
+    """Return one user of each kind, and (n_users,) the number of each user's kind.
+
+    Users of a kind have as many items of each grade, listable or not, and as many items to list: in
+    random and in best possible lists they have the same values.
+    """
+    grades, code = np.unique(block.grade, return_inverse=True)
+    if block.weight is not None or block.place is not None or len(grades) > _MAX_GRADES:
+        return block, np.arange(block.n_users)
+    width = 2 * len(grades)
+    cell = block.user * width + 2 * code + block.listable
+    counts = np.bincount(cell, minlength=block.n_users * width).reshape(-1, width)
+    kind = np.unique(block.n_items, return_inverse=True)[1]
+    for n in counts.T:
+        kind = np.unique(kind * (n.max(initial=0) + 1) + n, return_inverse=True)[1]
+    first = np.unique(kind, return_index=True)[1]
+    is_first = np.isin(np.arange(block.n_users), first)
+    return block.select(is_first), (np.cumsum(is_first) - 1)[first][kind]
+
+
+def random_columns(block: TruthBlock, labels: Labels) -> Columns:
+    """Return the expected values in random order: all items tie.
+
+    Left out are labels without an expected value of ties.
+    """
+    rows = np.flatnonzero(block.listable)
+    user = block.user[rows]
+    tied = np.column_stack([np.ones_like(user), block.n_items[user]])
+    lists = block.judge(rows, position_in_user(user, block.n_users), block.n_items, tied)
+    averaged = {
+        label: replace(own, ties="average", candidates=None) for label, own in labels.items()
+    }
+    return {
+        label: score(lists, [label], own)[0]
+        for label, own in averaged.items()
+        if not label_problem(label, own)
+    }
+
+
+def drawn_columns(block: TruthBlock, labels: Labels, seed: int) -> Columns:
+    """Return the mean values of random orders.
+
+    Left out are labels that read more of a list than its top k.
+    """
+    labels = {
+        label: replace(own, candidates=None)
+        for label, own in labels.items()
+        if own.truth_visible == "all" and not label.judged_only
+    }
+    none = np.array([], dtype=np.int64)
+    columns = _columns(block.judge(none, none, block.n_items), labels)
+    totals = {label: np.zeros(block.n_users) for label in labels}
+    depth = max((label.k or 0 for label in labels), default=0)
+    for rows, rank in _draws(block, depth, seed) if labels else ():
+        has_hit = np.bincount(block.user[rows], minlength=block.n_users) > 0
+        users = block.select(has_hit)
+        kept = np.cumsum(has_hit[block.user])[rows] - 1
+        of_draw = _columns(users.judge(kept, rank, users.n_items), labels)
+        for label, column in columns.items():
+            values = column.values.copy()
+            values[has_hit] = of_draw[label].values
+            totals[label] += values
+    return {
+        label: replace(column, values=totals[label] / N_DRAWS) for label, column in columns.items()
+    }
+
+
+def _draws(block: TruthBlock, depth: int, seed: int) -> Iterator[tuple[Ints, Ints]]:
+    """Yield rows in the top of random lists, and their ranks, by user and rank.
+
+    The n-th item of a user is one of the free ranks with equal chances. Items in the top then get
+    its ranks in random order, so that no rank below is ever drawn.
+    """
+    random = np.random.Generator(np.random.PCG64(seed))
+    listable = np.flatnonzero(block.listable)
+    number = position_in_user(block.user[listable], block.n_users)
+    order = np.argsort(number, kind="stable")
+    by_number = np.split(listable[order], np.cumsum(np.bincount(number)[1:])[:-1])
+    n_ranks = np.minimum(block.n_items, depth)
+    for _ in range(N_DRAWS):
+        n_top = np.zeros(block.n_users, dtype=np.int64)
+        in_top = []
+        for n, rows in enumerate(by_number):
+            user = block.user[rows]
+            free = block.n_items[user] - n
+            is_top = random.random(len(rows)) * free < n_ranks[user] - n_top[user]
+            n_top[user[is_top]] += 1
+            in_top.append(rows[is_top])
+        rows = np.sort(np.concatenate([*in_top, listable[:0]]))
+        users, user = np.unique(block.user[rows], return_inverse=True)
+        keys = random.random((len(users), depth))
+        keys[np.arange(depth) >= n_ranks[users][:, None]] = 2.0  # such lists are shorter
+        position = position_in_user(user, len(users))
+        rank = keys.argsort(axis=1)[user, position - 1] + 1
+        by_rank = np.lexsort((rank, user))
+        yield rows[by_rank], rank[by_rank]
+
+
+def popular_columns(block: TruthBlock, labels: Labels) -> Columns:
+    """Return the values of lists of the most popular items."""
+    rows = np.flatnonzero(block.popular_rank)
+    rows = rows[np.lexsort((block.popular_rank[rows], block.user[rows]))]
+    lists = block.judge(rows, block.popular_rank[rows], block.n_popular)
+    return _columns(lists, {label: replace(own, candidates=None) for label, own in labels.items()})
+
+
+def best_columns(block: TruthBlock, labels: Labels) -> Columns:
+    """Return the highest values that lists can reach; left out if no such list is known.
+
+    The best items come first. If a metric divides by the length of the list, it may end after the
+    relevant items.
+    """
+    columns: Columns = {}
+    by_grade = _best_lists(block, block.grade)
+    for label, own in labels.items():
+        if not _has_best_lists(block, label, own):
+            continue
+        is_ordered = block.weight is None and not isinstance(own.gain, Mapping)
+        lists = by_grade if is_ordered else _best_lists(block, _gained(block, label, own))
+        candidates = own.candidates and Candidates.from_mapping(own.candidates)
+        if candidates:
+            lists = replace(lists, n_listed=np.full(block.n_users, candidates.negatives + 1))
+        (columns[label],) = score(lists, [label], own)
+        if _divides_by_length(label, own) and not candidates:
+            (short,) = score(_relevant_only(lists, own), [label], own)
+            best = np.fmax(columns[label].values, short.values)
+            columns[label] = replace(short, values=best)
+    return columns
+
+
+def _has_best_lists(block: TruthBlock, label: Label, conventions: Conventions) -> bool:
+    """True if the best items first, in a list of all or of the relevant items, are the best list.
+
+    The mean over fewer hits can be higher, and so can values that ignore what the list lacks.
+    """
+    own = label.metric.arguments(conventions)
+    by_hits = own.get("ap_denominator") in {"hits", "min_len_relevant"}
+    return (
+        conventions.truth_visible == "all"
+        and not (by_hits and own["ap_sum_over"] == "all_ranks")
+        and not (block.weight is not None and own.get("precision_denominator") == "len")
+        and not (own.get("ideal") == "truth_at_min_k_len" and not block.listable.all())
+    )
+
+
+def _divides_by_length(label: Label, conventions: Conventions) -> bool:
+    own = label.metric.arguments(conventions)
+    divisors = {own.get("precision_denominator"), own.get("ap_denominator")}
+    return bool(divisors & {"len", "min_len_relevant"})
+
+
+def _best_lists(block: TruthBlock, worth: Floats) -> Judged:
+    rows = np.flatnonzero(block.listable)
+    rows = rows[np.lexsort((-worth[rows], block.user[rows]))]
+    n_rows = np.bincount(block.user[rows], minlength=block.n_users)
+    n_listed = np.where(block.n_items > 0, block.n_items, n_rows + 1)
+    return block.judge(rows, position_in_user(block.user[rows], block.n_users), n_listed)
+
+
+def _gained(block: TruthBlock, label: Label, own: Conventions) -> Floats:
+    """Return (n_rows,) what each item adds to a sum, or its grade if the metric reads no gain."""
+    threshold = own.relevance_threshold
+    relevant = block.grade >= max(threshold or 0.0, 0.0)
+    worth = np.full(len(block.grade), -1.0)
+    if "gain" in label.metric.conventions:
+        worth[relevant] = gains(block.grade[relevant], own.gain, threshold)
+    elif "rbp_gain" in label.metric.conventions:
+        worth[relevant] = gains(block.grade[relevant], own.rbp_gain, None)
+    else:
+        worth[relevant] = block.grade[relevant] if block.weight is None else 1.0
+    return worth if block.weight is None else np.where(relevant, worth * block.weight, -1.0)
+
+
+def _relevant_only(lists: Judged, own: Conventions) -> Judged:
+    """Return lists that end after the relevant items."""
+    relevant = lists.hit_grade >= max(own.relevance_threshold or 0.0, 0.0)
+    n_relevant = np.bincount(lists.hit_user[relevant], minlength=lists.n_users)
+    kept = lists.keep(relevant, np.ones(len(lists.truth_grade), dtype=bool))
+    return replace(kept, n_listed=np.maximum(n_relevant, 1))
+
+
+def _columns(lists: Judged, labels: Labels) -> Columns:
+    return {label: score(lists, [label], own)[0] for label, own in labels.items()}
