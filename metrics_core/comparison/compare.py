@@ -19,8 +19,10 @@ from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth, Where
 from concord.metrics_core.data.filters import split_models
+from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import build_panels
+from concord.metrics_core.evaluation.reference import compute_references
 from concord.metrics_core.results.comparison import Comparison
 
 
@@ -233,4 +235,13 @@ def compare(
         words=words,
         where=filters,
     )
-    return build_comparison(ComparisonInput(config, with_replicates(results, config), data))
+    references = compute_references(
+        config.labels,
+        config.conventions,
+        data,
+        lists_unknown_items=parse_policies(input or {}).unknown_items == "keep",
+    )
+    models_of_lists = with_replicates(results, config)
+    return build_comparison(
+        ComparisonInput(config, models_of_lists, data, references=references)
+    )

@@ -136,6 +136,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         conventions=collect_conventions(config),
         provenance=collect_provenance(config, lists),
         replicates=over_replicates,
+        references=inputs.references,
         unit=_unit(config, data),
         words=data.words,
     )

@@ -22,6 +22,7 @@ from concord.metrics_core.evaluation.model_result import EvaluationData, ModelRe
 from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.judged import Bools
+from concord.metrics_core.results.reference import References
 
 
 def unlisted_models(models: Models, max_share: float) -> dict[str, int]:
@@ -59,12 +60,15 @@ class ComparisonInput:
         The data on which all models were evaluated.
     on_label_read : callable
         Called each time the values of a label are read.
+    references : References or None
+        Chance, most popular items and best possible lists; None if they were not computed.
     """
 
     config: ComparisonConfig
     models: Models
     data: EvaluationData
     on_label_read: Callable[[], None] = no_progress
+    references: References | None = None
 
     @cached_property
     def unlisted(self) -> dict[str, int]:

@@ -93,7 +93,7 @@ class TruthBlock:
         )
 
 
-@dataclass(frozen=True)
+@dataclass
 class ListableItems:
     """Items that lists could hold: those of the catalogue, else of train and ground truth.
 
@@ -105,11 +105,18 @@ class ListableItems:
         The pinned conventions.
     holds_unknown : bool
         True if lists may hold items that the catalogue lacks.
+    depth : int or None
+        Lowest rank that a label reads; None if one reads whole lists.
+    repeats : bool or None
+        True if lists of popular items repeat items of train, as the ground truth does. The first
+        block decides.
     """
 
     data: EvaluationData
     conventions: Conventions
     holds_unknown: bool
+    depth: int | None
+    repeats: bool | None = None
 
     @property
     def is_known(self) -> bool:
@@ -139,20 +146,6 @@ class ListableItems:
     def n_popular(self) -> int:
         """Number of items that are in train."""
         return self.table["position"].count()
-
-    @cached_property
-    def repeats(self) -> bool:
-        """True if lists of popular items repeat items of train, as the ground truth does.
-
-        The first block decides.
-        """
-        if self.data.train is None:
-            return False
-        block = next(self._frames())
-        _, number, rows = self._located(block)
-        keys = self._keys_of(self._owners(block["user"].unique(maintain_order=True)), self._train)
-        found = np.isin(self._key(number, rows["position"].fill_null(0).to_numpy()), keys)
-        return bool(found.mean() > REPEATS)
 
     def blocks(self) -> Iterator[TruthBlock]:
         """Yield all users of the ground truth, or the users to evaluate, in blocks."""
@@ -201,23 +194,18 @@ class ListableItems:
         users = frame["user"].unique(maintain_order=True) if users is None else users
         rows, number, items = self._located(frame)
         owners, position = self._owners(users), items["position"].fill_null(0).to_numpy()
-        excluded = self._excluded(owners)
-        taken = self._keys_of(owners, excluded)
-        if self.data.train is not None and not self.repeats:
-            taken = np.unique(np.concatenate([taken, self._keys_of(owners, self._train)]))
-        n_excluded = self._of_users(owners, excluded).group_by("number").agg(n=pl.len())
-        n_items = np.full(len(users), self.table.height if self.is_known else 0)
-        n_items[n_excluded["number"].to_numpy()] -= n_excluded["n"].to_numpy()
-        n_taken = np.bincount(taken // self._radix, minlength=len(users))
+        excluded = self._of_users(owners, self._excluded(owners))
+        n_excluded = np.bincount(excluded["number"].to_numpy(), minlength=len(users))
+        rank, n_taken = self._popular_ranks(owners, number, position, excluded)
         is_listable = items["is_listable"].fill_null(value=not self.is_known).to_numpy()
         block = TruthBlock(
             users=users,
-            n_items=n_items,
+            n_items=self.table.height - n_excluded if self.is_known else 0 * n_excluded,
             n_popular=self.n_popular - n_taken,
             user=number,
             grade=rows["grade"].to_numpy(),
             listable=is_listable,
-            popular_rank=self._popular_ranks(number, position, taken),
+            popular_rank=rank,
             weight=self._weights(rows),
             place=rows["place"].to_numpy() if "place" in rows.columns else None,
         )
@@ -230,25 +218,41 @@ class ListableItems:
         items = frame.select("item").join(table, on="item", how="left", maintain_order="left")
         return frame, number, items
 
-    def _popular_ranks(self, number: Ints, position: Ints, taken: Ints) -> Ints:
-        """Return position less the user's taken items above it; 0 if the item is not listed."""
-        first = np.searchsorted(taken, self._key(number, np.zeros_like(number)))
-        keys = self._key(number, position)
-        found = np.searchsorted(taken, keys)
-        is_taken = np.append(taken, -1)[found] == keys
-        return np.where((position == 0) | is_taken, 0, position - (found - first))
+    def _popular_ranks(
+        self, owners: pl.Series, number: Ints, position: Ints, excluded: pl.DataFrame
+    ) -> tuple[Ints, Ints]:
+        """Return position less the user's taken items above it, 0 if the item is not listed.
 
-    @property
-    def _radix(self) -> int:
-        return self.n_popular + 1
-
-    def _key(self, number: Ints, position: Ints) -> Ints:
-        return number * self._radix + position
-
-    def _keys_of(self, owners: pl.Series, pairs: pl.LazyFrame) -> Ints:
-        """Return the sorted keys of the items in train that the owners have in a table of pairs."""
-        located = self._of_users(owners, pairs).drop_nulls("position")
-        return np.sort(self._key(*(located[c].to_numpy() for c in ("number", "position"))))
+        Also return (n_users,) the number of taken items: the user's own in train, unless lists
+        repeat them, and excluded ones.
+        """
+        taken = [excluded.drop_nulls("position")]
+        if self.data.train is not None:
+            own = self._of_users(owners, self._train).drop_nulls("position")
+            if self.repeats is None:
+                rows = pl.DataFrame({"number": number, "position": position})
+                n_repeated = rows.join(own, on=["number", "position"], how="semi").height
+                self.repeats = n_repeated > REPEATS * len(rows)
+            taken += [] if self.repeats else [own]
+        pairs = pl.concat(taken)
+        if not excluded.is_empty():
+            pairs = pairs.unique()
+        user, place = (pairs[name].to_numpy() for name in ("number", "position"))
+        n_taken = np.bincount(user, minlength=len(owners))
+        reached = position > 0
+        if self.depth is not None:
+            reached &= position <= self.depth + n_taken[number]
+        lowest = np.zeros(len(owners), dtype=np.int64)
+        np.maximum.at(lowest, number[reached], position[reached])
+        is_above = place <= lowest[user]
+        radix = self.n_popular + 1
+        keys = np.sort(user[is_above] * radix + place[is_above])
+        found = np.searchsorted(keys, number * radix + position)
+        is_taken = np.append(keys, -1)[found] == number * radix + position
+        rank = position - (found - np.searchsorted(keys, number * radix))
+        if self.depth is not None:
+            reached &= rank <= self.depth
+        return np.where(reached & ~is_taken, rank, 0), n_taken
 
     def _of_users(self, owners: pl.Series, pairs: pl.LazyFrame) -> pl.DataFrame:
         """Return number of the user and position of each pair (user, item) of a listable item."""
@@ -311,10 +315,9 @@ class ListableItems:
 
 
 def _sorted(block: TruthBlock) -> TruthBlock:
-    """Return the rows by user, best grade first; rows that differ in no value are alike."""
-    values = (block.place, block.popular_rank, block.listable, block.weight)
-    keys = [each for each in values if each is not None]
-    order = np.lexsort([*keys, -block.grade, block.user])
+    """Return the rows by user, best grade first; the input's order of rows has no effect."""
+    values = (block.listable, block.place, block.weight)
+    order = np.lexsort([*(v for v in values if v is not None), -block.grade, block.user])
     columns = ("user", "grade", "listable", "popular_rank", "weight", "place")
     rows = {name: getattr(block, name) for name in columns}
     return replace(block, **{n: None if v is None else v[order] for n, v in rows.items()})

@@ -13,13 +13,17 @@ from concord.metrics_core.evaluation.listable_items import ListableItems, TruthB
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.reference_lists import (
     Columns,
+    Labels,
     best_columns,
     conventions_of_all_users,
     distinct_users,
     drawn_columns,
+    group_by_threshold,
     is_supported,
+    lowest_relevant,
     popular_columns,
     random_columns,
+    with_two_grades,
 )
 from concord.metrics_core.evaluation.score import is_weighted_sum, mean_weight
 from concord.metrics_core.evaluation.summary import (
@@ -67,7 +71,7 @@ def compute_references(
     }
     if data.folds or not own:
         return None
-    items = ListableItems(data, conventions, lists_unknown_items)
+    items = ListableItems(data, conventions, lists_unknown_items, _depth(own))
     candidates = conventions.candidates and Candidates.from_mapping(conventions.candidates)
     is_search = data.words is not None and not items.is_known
     missing: dict[Kind, str] = {}
@@ -81,13 +85,16 @@ def compute_references(
         if candidates:  # a full ranking holds all relevant items
             n_items = np.full(block.n_users, candidates.catalogue)
             block = replace(block, listable=np.ones_like(block.listable), n_items=n_items)
-        kinds, kind = distinct_users(block)
-        hits.add(kinds, kind, cutoffs, has_chance="chance" not in missing)
-        means.add("best_possible", best_columns(kinds, own), block, kind)
+        hits.add(block, cutoffs, has_chance="chance" not in missing)
+        others = dict(own)
+        for lowest, group in group_by_threshold(own).items():
+            kinds, kind = distinct_users(with_two_grades(block, lowest))
+            means.add("best_possible", best_columns(kinds, group), block, kind)
+            if "chance" not in missing:
+                expected = random_columns(kinds, group)
+                means.add("chance", expected, block, kind)
+                others = {label: each for label, each in others.items() if label not in expected}
         if "chance" not in missing:
-            expected = random_columns(kinds, own)
-            means.add("chance", expected, block, kind)
-            others = {label: each for label, each in own.items() if label not in expected}
             means.add("chance", drawn_columns(block, others, seed=number), block)
         if "most_popular" not in missing:
             means.add("most_popular", popular_columns(block, own), block)
@@ -106,7 +113,7 @@ def compute_references(
         ),
         hits=tuple(hits.result(k) for k in cutoffs),
         n_items=None if "chance" in missing else n_items,
-        repeats=items.repeats,
+        repeats=bool(items.repeats),
         missing=missing,
     )
 
@@ -115,6 +122,15 @@ def _counts_users_of_lists(label: Label, conventions: Conventions, data: Evaluat
     """True if users without a relevant item count 0, who are known from lists only."""
     own = label.conventions(conventions)
     return is_weighted_sum(label, own) and own.user_no_recs != "drop" and data.users is None
+
+
+def _depth(labels: Labels) -> int | None:
+    """Return the lowest rank that a label reads; None if one reads whole lists."""
+    depths = [
+        label.depth(own) if own.truth_visible == "all" and not label.judged_only else None
+        for label, own in labels.items()
+    ]
+    return None if None in depths else max(filter(None, depths))
 
 
 @dataclass
@@ -180,21 +196,18 @@ class _Hits:
     best: Counter[int] = field(default_factory=Counter)
     has_chance: bool = False
 
-    def add(
-        self, kinds: TruthBlock, kind: Ints, cutoffs: Sequence[int], *, has_chance: bool
-    ) -> None:
-        """Add the users of a block; `kind` is the number of each user's kind."""
+    def add(self, block: TruthBlock, cutoffs: Sequence[int], *, has_chance: bool) -> None:
+        """Add the users of a block."""
         self.has_chance = has_chance
-        threshold = max(self.conventions.relevance_threshold or 0.0, 0.0)
-        relevant = kinds.listable & (kinds.grade >= threshold)
-        n_relevant = np.bincount(kinds.user[relevant], minlength=kinds.n_users)
-        n_items = kinds.n_items
+        relevant = block.listable & (block.grade >= lowest_relevant(self.conventions))
+        n_relevant = np.bincount(block.user[relevant], minlength=block.n_users)
+        n_items = block.n_items
         if self.candidates:
-            n_items = np.full(kinds.n_users, self.candidates.negatives + 1)
+            n_items = np.full(block.n_users, self.candidates.negatives + 1)
         for k in cutoffs:
             share = np.minimum(k, n_items) / np.maximum(n_items, 1)
-            self.chance[k] += exact_parts((n_relevant * share)[kind])
-            self.best[k] += int(np.minimum(k, n_relevant)[kind].sum())
+            self.chance[k] += exact_parts(n_relevant * share)
+            self.best[k] += int(np.minimum(k, n_relevant).sum())
 
     def result(self, k: int) -> ReferenceHits:
         """Return the sums at a cutoff."""

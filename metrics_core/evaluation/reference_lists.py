@@ -39,6 +39,31 @@ def conventions_of_all_users(label: Label, conventions: Conventions) -> Conventi
     return replace(own, **{c: "nan" for c in CASES_OF_USERS if getattr(own, c) == "error"})
 
 
+def group_by_threshold(labels: Labels) -> dict[float | None, dict[Label, Conventions]]:
+    """Return the labels by the lowest relevant grade; under None those that read grades."""
+    groups: dict[float | None, dict[Label, Conventions]] = {}
+    for label, own in labels.items():
+        read = label.metric.arguments(own)
+        is_graded = not read.keys().isdisjoint({"err_max_grade", "hlu_neutral"})
+        is_graded |= any(read.get(name, "binary") != "binary" for name in ("gain", "rbp_gain"))
+        groups.setdefault(None if is_graded else lowest_relevant(own), {})[label] = own
+    return groups
+
+
+def lowest_relevant(conventions: Conventions) -> float:
+    """Return the lowest relevant grade; a lower one than 0 means that there is no judgement."""
+    return max(conventions.relevance_threshold or 0.0, 0.0)
+
+
+def with_two_grades(block: TruthBlock, lowest: float | None) -> TruthBlock:
+    """Return the block with one grade of relevant and one of other items; None changes nothing."""
+    if lowest is None:
+        return block
+    others = np.minimum(np.sign(block.grade), 0.0)
+    grade = np.where(block.grade >= lowest, max(lowest, 1.0), others)
+    return replace(block, grade=grade)
+
+
 def distinct_users(block: TruthBlock) -> tuple[TruthBlock, Ints]:
     """Return one user of each kind, and (n_users,) the number of each user's kind.
 
@@ -201,7 +226,7 @@ def _best_lists(block: TruthBlock, worth: Floats) -> Judged:
 def _gained(block: TruthBlock, label: Label, own: Conventions) -> Floats:
     """Return (n_rows,) what each item adds to a sum, or its grade if the metric reads no gain."""
     threshold = own.relevance_threshold
-    relevant = block.grade >= max(threshold or 0.0, 0.0)
+    relevant = block.grade >= lowest_relevant(own)
     worth = np.full(len(block.grade), -1.0)
     if "gain" in label.metric.conventions:
         worth[relevant] = gains(block.grade[relevant], own.gain, threshold)
@@ -214,7 +239,7 @@ def _gained(block: TruthBlock, label: Label, own: Conventions) -> Floats:
 
 def _relevant_only(lists: Judged, own: Conventions) -> Judged:
     """Return lists that end after the relevant items."""
-    relevant = lists.hit_grade >= max(own.relevance_threshold or 0.0, 0.0)
+    relevant = lists.hit_grade >= lowest_relevant(own)
     n_relevant = np.bincount(lists.hit_user[relevant], minlength=lists.n_users)
     kept = lists.keep(relevant, np.ones(len(lists.truth_grade), dtype=bool))
     return replace(kept, n_listed=np.maximum(n_relevant, 1))

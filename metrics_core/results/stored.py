@@ -10,6 +10,7 @@ from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.errors import refuse, report_missing_extra
 from concord.metrics_core.files import load_json
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.reference import References
 
 CASES = "cases.json"
 SCHEMA = 1  # it may change until the first release; other schemas are refused
@@ -91,6 +92,16 @@ def json_schema() -> dict[str, Any]:
         "properties": {"schema": {"const": SCHEMA}, **schema["properties"]},
         "required": ["schema", *schema["required"]],
     }
+
+
+def read_references(path: Path, fix: str = EVALUATE_AGAIN) -> tuple[str, References | None]:
+    """Return the fingerprint of the conventions, and the references, of a file; raise likewise."""
+    content = load_json(path, fix)
+    references = content["references"]
+    if references is None:
+        return content["fingerprint"], None
+    values = {"schema": SCHEMA, **references}
+    return content["fingerprint"], _validate(References, values, str(path), fix)
 
 
 @cache

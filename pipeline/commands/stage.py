@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from concord.pipeline.params.model import Params
 
 HELP = "run one stage, as `dvc repro` does"
-STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report", "log")
+STAGES = ("load-truth", "load-background", "load", "evaluate", "reference", "compare", "report", "log")
 WITH_ARGUMENT = {  # stages of one table or model
     "load-background": "a file of background",
     "load": "a model",
@@ -97,6 +97,10 @@ def import_main(name: str) -> Callable[..., str]:
         from concord.pipeline.stages import evaluate
 
         return evaluate.main
+    if name == "reference":
+        from concord.pipeline.stages import reference
+
+        return reference.main
     if name == "compare":
         from concord.pipeline.stages import compare
 

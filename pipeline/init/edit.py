@@ -59,7 +59,9 @@ def _upgraded_params(old: str, version: str, *, with_defaults: bool) -> str:
     missing += [
         (content[section], defaults)
         for section, defaults in new.items()
-        if with_defaults and section not in _USER_KEYS and isinstance(content.get(section), dict)
+        if (with_defaults or section == "results")
+        and section not in _USER_KEYS
+        and isinstance(content.get(section), dict)
     ]
     n_added = sum(add_missing(*sections) for sections in missing)
     if not n_added and content.get("concord") == version:

@@ -467,6 +467,7 @@ class Results(Section):
     panel: str
     summary: str
     metrics: str
+    reference: str
     comparison: str
     report: str
     mlflow: str

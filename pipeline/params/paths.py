@@ -266,6 +266,11 @@ def truth_quality_file(params: Params) -> Path:
     return Path(params.results.quality) / "truth.json"
 
 
+def reference_file(params: Params) -> Path:
+    """Return the file of chance, most popular items and best possible lists."""
+    return Path(params.results.reference) / "reference.json"
+
+
 def display_words(params: Params) -> Mapping[str, str]:
     """Return the words to show for user, item and request; the ground truth may suggest them."""
     try:

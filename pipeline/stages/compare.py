@@ -22,7 +22,12 @@ from concord.pipeline.running.outputs import (
     write_parquet,
     write_text,
 )
-from concord.pipeline.stages.evaluations import cases_for_report, evaluation_data, read_evaluations
+from concord.pipeline.stages.evaluations import (
+    cases_for_report,
+    evaluation_data,
+    read_evaluations,
+    stored_references,
+)
 
 UNESCAPED = {"curves"}  # `dvc plots` reads it
 
@@ -38,7 +43,9 @@ def main(params: Params) -> str:
     remove_background(params)
     with Progress("compare", "labels", _labels_read(config)) as progress:
         on_label_read = partial(progress.advance, 1)
-        inputs = ComparisonInput(config, models, evaluation_data(params), on_label_read)
+        inputs = ComparisonInput(
+            config, models, evaluation_data(params), on_label_read, stored_references(params)
+        )
         if params.has_values:
             comparison = build_value_comparison(inputs, params.metrics)
         else:

@@ -28,9 +28,12 @@ from concord.metrics_core.files import content_id, content_id_text, load_json
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.reference import References
+from concord.metrics_core.results.stored import read_references
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.paths import (
     ModelFiles,
+    reference_file,
     side_data_file,
     truth_file,
     truth_quality_file,
@@ -114,6 +117,27 @@ def evaluation_data(params: Params) -> EvaluationData:
         connect=read_only_connection,
         folds=folds,
     )
+
+
+def stored_references(params: Params) -> References | None:
+    """Return chance, most popular items and best possible lists of the stage `reference`.
+
+    Those of other conventions are left out with a warning.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged.
+    """
+    if params.has_values:
+        return None
+    path = reference_file(params)
+    fingerprint, references = read_references(path, rerun_fix())
+    if fingerprint != params.resolved_conventions.fingerprint:
+        message = "warning: left out: %s, computed with other conventions; run `%s`"
+        LOG.warning(message, path, rerun_command("reference"))
+        return None
+    return references
 
 
 def _departures(

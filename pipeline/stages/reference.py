@@ -1,0 +1,43 @@
+"""Stage `reference`: chance, most popular items and best possible lists; it reads no model."""
+
+from dataclasses import replace
+
+from concord.metrics_core.errors import InputError, format_count, refuse
+from concord.metrics_core.evaluation.reference import compute_references
+from concord.metrics_core.results.base import to_plain
+from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.paths import reference_file
+from concord.pipeline.params.read import refuse_values
+from concord.pipeline.running.outputs import prepare_folders, remove_background, write_json
+from concord.pipeline.stages.evaluations import evaluation_data
+from concord.pipeline.stages.load import read_conventions
+
+_NAMES = {"chance": "chance", "most_popular": "most popular", "best_possible": "best possible"}
+
+
+def main(params: Params) -> str:
+    """Write reference.json; return what it holds as text."""
+    refuse_values(params)
+    prepare_folders(params.results, params.results.reference)
+    remove_background(params)
+    pinned = params.resolved_conventions
+    conventions = replace(pinned, exclude=read_conventions(params).exclude)
+    try:
+        references = compute_references(
+            params.labels,
+            conventions,
+            evaluation_data(params),
+            lists_unknown_items=params.input.unknown_items == "keep",
+        )
+    except InputError:
+        raise
+    except ValueError as error:
+        fix = "change the convention that is named, or the data"
+        raise refuse(f"{PARAMS}: conventions", str(error), fix) from error
+    content = {"fingerprint": pinned.fingerprint, "references": to_plain(references)}
+    write_json(reference_file(params), content)
+    if references is None:
+        return "none: folds have different ground truths, or no metric has references"
+    names = [text for name, text in _NAMES.items() if name not in references.missing]
+    metrics = format_count(len(references.values), "metric")
+    return f"{', '.join(names)} of {metrics}"
