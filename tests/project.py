@@ -163,6 +163,7 @@ def _stages(project: Path, last: str) -> list[str]:
     stages = ["load-truth"] if has_truth else []
     stages += [f"load-background {name}" for name in params.get("background") or {}]
     stages += [f"{stage} {model}" for stage in ("load", "evaluate") for model in params["models"]]
+    stages += ["reference"] if has_truth else []
     stages += ["compare", "report", "log"]
     return stages[: stages.index(last) + 1]
 

@@ -3,13 +3,25 @@
 from dataclasses import replace
 
 from concord.metrics_core.errors import InputError, format_count, refuse
+from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.reference import compute_references
+from concord.metrics_core.files import load_json
 from concord.metrics_core.results.base import to_plain
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.params.paths import reference_file
+from concord.pipeline.params.paths import (
+    reference_file,
+    side_data_file,
+    truth_file,
+    truth_quality_file,
+)
 from concord.pipeline.params.read import refuse_values
-from concord.pipeline.running.outputs import prepare_folders, remove_background, write_json
-from concord.pipeline.stages.evaluations import evaluation_data
+from concord.pipeline.running.connections import read_only_connection
+from concord.pipeline.running.outputs import (
+    prepare_folders,
+    remove_background,
+    rerun_fix,
+    write_json,
+)
 from concord.pipeline.stages.load import read_conventions
 
 _NAMES = {"chance": "chance", "most_popular": "most popular", "best_possible": "best possible"}
@@ -22,11 +34,20 @@ def main(params: Params) -> str:
     remove_background(params)
     pinned = params.resolved_conventions
     conventions = replace(pinned, exclude=read_conventions(params).exclude)
+    data = EvaluationData(
+        truth=truth_file(params),
+        train=side_data_file(params, "train"),
+        items=side_data_file(params, "items"),
+        users=side_data_file(params, "users"),
+        truth_quality=load_json(truth_quality_file(params), rerun_fix()),
+        connect=read_only_connection,
+        folds={fold: truth_file(params, fold) for fold in params.data.truth.folds},
+    )
     try:
         references = compute_references(
             params.labels,
             conventions,
-            evaluation_data(params),
+            data,
             lists_unknown_items=params.input.unknown_items == "keep",
         )
     except InputError:

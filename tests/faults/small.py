@@ -37,6 +37,7 @@ STAGES = (
     ("load-truth",),
     *(("load", model) for model in MODELS),
     *(("evaluate", model) for model in MODELS),
+    ("reference",),
     ("compare",),
     ("report",),
 )

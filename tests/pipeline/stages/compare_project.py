@@ -15,6 +15,7 @@ from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.label import is_pooled, parse
 from concord.pipeline.params.model import Comparison, Params, Results
+from concord.pipeline.params.paths import reference_file
 from concord.pipeline.running.outputs import per_user_writer, write_json, write_parquet
 from concord.pipeline.stages.compare import main as compare
 from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
@@ -76,6 +77,8 @@ def write_evaluation(
         Path(folders.quality) / f"{model}.json",
         {"model": model, "rows": 10 * n, "notes": [], "has_scores": True},
     )
+    references = {"fingerprint": conventions.fingerprint, "references": None}
+    write_json(reference_file(params), references)
     write_json(Path(folders.quality) / "truth.json", {"rows": 3 * n, "users": n, "items": 5})
     write_json(
         Path(folders.summary) / f"{model}.json",
