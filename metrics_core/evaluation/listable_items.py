@@ -275,7 +275,9 @@ class ListableItems:
     def _excluded(self, owners: pl.Series) -> pl.LazyFrame:
         """Return user and item of the pairs that `exclude` takes; ids are compared as text."""
         exclude, text = self.conventions.exclude, owners.cast(pl.String)
-        pairs = pl.DataFrame({"user": text, "item": text}).head(0 if exclude is None else None)
+        pairs = pl.DataFrame({"user": text, "item": text})
+        if exclude is None:
+            pairs = pairs.clear()
         if isinstance(exclude, ExcludedPairs):
             pairs = pl.DataFrame(exclude.pairs).rename(lambda name: name.removeprefix("excluded_"))
         items = self.table.lazy().select("item", text=pl.col("item").cast(pl.String))

@@ -15,7 +15,7 @@ from concord.metrics_core.evaluation.reference_lists import (
     Columns,
     Labels,
     best_columns,
-    conventions_of_all_users,
+    conventions_of_full_rankings,
     distinct_users,
     drawn_columns,
     group_by_threshold,
@@ -64,7 +64,7 @@ def compute_references(
         None if folds have different ground truths, or no label has references.
     """
     own = {
-        label: conventions_of_all_users(label, conventions)
+        label: conventions_of_full_rankings(label, conventions)
         for label in labels
         if is_supported(label, conventions)
         and not _counts_users_of_lists(label, conventions, data)

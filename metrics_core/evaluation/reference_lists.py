@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from concord.metrics_core.conventions.conventions import Candidates, Conventions
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.evaluation.listable_items import TruthBlock
 from concord.metrics_core.evaluation.score import CASES_OF_USERS, Column, label_problem, score
 from concord.metrics_core.metrics.discounting import gains
@@ -33,9 +33,12 @@ def is_supported(label: Label, conventions: Conventions) -> bool:
     )
 
 
-def conventions_of_all_users(label: Label, conventions: Conventions) -> Conventions:
-    """Return the conventions of a label for lists of all users, of which none is refused."""
-    own = label.conventions(conventions)
+def conventions_of_full_rankings(label: Label, conventions: Conventions) -> Conventions:
+    """Return the conventions of a label for full rankings, which refuse no user.
+
+    Values that are corrected for sampled candidates estimate those of full rankings.
+    """
+    own = replace(label.conventions(conventions), candidates=None)
     return replace(own, **{c: "nan" for c in CASES_OF_USERS if getattr(own, c) == "error"})
 
 
@@ -75,9 +78,9 @@ def distinct_users(block: TruthBlock) -> tuple[TruthBlock, Ints]:
         return block, np.arange(block.n_users)
     width = 2 * len(grades)
     cell = block.user * width + 2 * code + block.listable
-    counts = np.bincount(cell, minlength=block.n_users * width).reshape(-1, width)
+    counts = np.bincount(cell, minlength=block.n_users * width)
     kind = np.unique(block.n_items, return_inverse=True)[1]
-    for n in counts.T:
+    for n in counts.reshape(block.n_users, width).T:
         kind = np.unique(kind * (n.max(initial=0) + 1) + n, return_inverse=True)[1]
     first = np.unique(kind, return_index=True)[1]
     is_first = np.isin(np.arange(block.n_users), first)
@@ -93,9 +96,7 @@ def random_columns(block: TruthBlock, labels: Labels) -> Columns:
     user = block.user[rows]
     tied = np.column_stack([np.ones_like(user), block.n_items[user]])
     lists = block.judge(rows, position_in_user(user, block.n_users), block.n_items, tied)
-    averaged = {
-        label: replace(own, ties="average", candidates=None) for label, own in labels.items()
-    }
+    averaged = {label: replace(own, ties="average") for label, own in labels.items()}
     return {
         label: score(lists, [label], own)[0]
         for label, own in averaged.items()
@@ -109,7 +110,7 @@ def drawn_columns(block: TruthBlock, labels: Labels, seed: int) -> Columns:
     Left out are labels that read more of a list than its top k.
     """
     labels = {
-        label: replace(own, candidates=None)
+        label: own
         for label, own in labels.items()
         if own.truth_visible == "all" and not label.judged_only
     }
@@ -167,7 +168,7 @@ def popular_columns(block: TruthBlock, labels: Labels) -> Columns:
     rows = np.flatnonzero(block.popular_rank)
     rows = rows[np.lexsort((block.popular_rank[rows], block.user[rows]))]
     lists = block.judge(rows, block.popular_rank[rows], block.n_popular)
-    return _columns(lists, {label: replace(own, candidates=None) for label, own in labels.items()})
+    return _columns(lists, labels)
 
 
 def best_columns(block: TruthBlock, labels: Labels) -> Columns:
@@ -183,11 +184,8 @@ def best_columns(block: TruthBlock, labels: Labels) -> Columns:
             continue
         is_ordered = block.weight is None and not isinstance(own.gain, Mapping)
         lists = by_grade if is_ordered else _best_lists(block, _gained(block, label, own))
-        candidates = own.candidates and Candidates.from_mapping(own.candidates)
-        if candidates:
-            lists = replace(lists, n_listed=np.full(block.n_users, candidates.negatives + 1))
         (columns[label],) = score(lists, [label], own)
-        if _divides_by_length(label, own) and not candidates:
+        if _divides_by_length(label, own):
             (short,) = score(_relevant_only(lists, own), [label], own)
             best = np.fmax(columns[label].values, short.values)
             columns[label] = replace(short, values=best)

@@ -12,6 +12,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.presets import resolve_conventions
+from concord.metrics_core.data.arguments import check_columns
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.evaluation import listable_items
 from concord.metrics_core.evaluation.config import EvaluationConfig
@@ -38,7 +39,7 @@ def references_of(truth: Any, metrics: Any, **options: Any) -> References:
     loader = TableLoader(
         config,
         parse_policies({}),
-        {},
+        check_columns(options.get("columns", {})),
         options.get("unit", ()),
         options.get("words"),
         allows_none_relevant=True,
@@ -181,3 +182,198 @@ def is_drawn(label: str, changes: dict[str, Any]) -> bool:
         or (name == "AP" and no_closed_form)
         or (name == "nDCG" and changes.get("ideal") == "retrieved_at_k")
     )
+
+
+def interactions(seed: int, n_users: int, n_items: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return train and ground truth without a common pair, with text ids whose order is not 1, 2"""
+    random = np.random.default_rng(seed)
+    drawn = pl.DataFrame(
+        {
+            "user": random.integers(0, n_users, 12 * n_users),
+            "item": np.minimum(random.geometric(0.1, 12 * n_users), n_items),
+            "grade": random.integers(1, 4, 12 * n_users).astype(float),
+        }
+    ).unique(["user", "item"], maintain_order=True)
+    rows = drawn.with_columns(pl.col("user", "item").cast(pl.String))
+    return rows.head(8 * n_users).select("user", "item"), rows.slice(8 * n_users)
+
+
+def most_popular_lists(
+    train: pl.DataFrame, users: list[str], *, repeats: bool = False, allowed: Any = None
+) -> dict[str, list[str]]:
+    """Return what a recommender of the most popular items returns, in plain Python."""
+    own: dict[str, set[str]] = {}
+    for user, item in train.iter_rows():
+        own.setdefault(str(user), set()).add(str(item))
+    count = Counter(item for items in own.values() for item in items)
+    order = sorted(count, key=lambda item: (-count[item], item))
+    order = [item for item in order if allowed is None or item in allowed]
+    return {
+        user: [item for item in order if repeats or item not in own.get(user, ())]
+        for user in users
+    }
+
+
+MEASURED = ["nDCG@5", "AP@10", "RR@3", "P@5", "Hit@1", "ERR@10", "R@10"]
+ERR = {"preset": "standard", "err_max_grade": 4}
+
+
+@pytest.mark.parametrize("has_items", [True, False])
+def test_most_popular_is_the_value_of_real_lists(has_items: bool) -> None:
+    train, truth = interactions(1, 300, 60)
+    items = [str(n) for n in range(1, 61) if n != 3] if has_items else None  # a popular one lacks
+    lists = most_popular_lists(train, truth["user"].unique().to_list(), allowed=items)
+    options = {"conventions": {"preset": "custom", **cc.preset("standard").as_dict(), **ERR}}
+    options["conventions"]["preset"] = "custom"
+    real = cc.evaluate(lists, truth, metrics=MEASURED, **options)
+
+    references = references_of(
+        truth, MEASURED, train=train, items=None if items is None else catalogue(items), **options
+    )
+
+    assert not references.repeats
+    for each in references.values:
+        assert each.most_popular == approx(real[each.label], rel=1e-14), each.label
+
+
+def test_train_that_the_ground_truth_repeats_stays_in_the_lists() -> None:
+    train, truth = interactions(2, 200, 40)
+    repeated = train.group_by("user").first().with_columns(grade=pl.lit(1.0))
+    truth = pl.concat([truth, repeated.select("user", "item", "grade")])
+    lists = most_popular_lists(train, truth["user"].unique().to_list(), repeats=True)
+    real = cc.evaluate(lists, truth, metrics=["nDCG@5", "P@5"])
+
+    references = references_of(truth, ["nDCG@5", "P@5"], train=train)
+
+    assert references.repeats
+    for each in references.values:
+        assert each.most_popular == approx(real[each.label], rel=1e-14)
+
+
+def test_blocks_types_of_ids_and_order_of_rows_change_no_bit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    train, truth = interactions(3, 300, 50)
+    expected = references_of(truth, ["nDCG@5", "RR@5"], train=train)
+
+    integers = {"user": pl.Int64, "item": pl.Int64}
+    shuffled = truth.sample(fraction=1, shuffle=True, seed=1)
+    assert references_of(shuffled, ["nDCG@5", "RR@5"], train=train.reverse()) == expected
+    numbers = references_of(truth, ["nDCG@5", "RR@5"], train=train.cast(integers))
+    assert numbers == expected
+    monkeypatch.setattr(listable_items, "ROWS_PER_BLOCK", 7)
+    assert references_of(truth, ["nDCG@5", "RR@5"], train=train) == expected
+
+
+def test_draws_do_not_depend_on_the_order_of_rows() -> None:
+    train, truth = interactions(4, 100, 50)
+    shuffled = truth.sample(fraction=1, shuffle=True, seed=1)
+
+    first, second = (
+        references_of(rows, ["ERR@5", "Bpref@5"], train=train, conventions=ERR)
+        for rows in (truth, shuffled)
+    )
+
+    assert first == second
+
+
+def test_excluded_items_are_not_listed() -> None:
+    truth = {"a": ["b"], "x": ["b", "c"]}  # the catalogue has a, and no x
+    conventions = {"preset": "standard", "exclude": "same_id"}
+    train = pl.DataFrame({"user": list("ppqqr"), "item": list("abacb")})
+    options = {"conventions": conventions, "items": catalogue(list("abc")), "train": train}
+
+    references = references_of(truth, ["P@1"], **options)
+
+    assert references.values[0].chance == approx((1 / 2 + 2 / 3) / 2)
+    assert references.values[0].most_popular == approx((1 + 0) / 2)  # b is second to a
+    assert references.hits[0].chance == approx(1 / 2 + 2 / 3)
+    pairs = cc.excluded_pairs({"x": ["a", "c"], "a": ["a"]})
+    options["conventions"] = {"preset": "standard", "exclude": pairs}
+    truth = {"a": ["b"], "x": ["b"]}
+    assert reference_of(truth, "P@1", **options) == Reference(
+        "P@1", chance=(1 / 2 + 1) / 2, most_popular=1.0, best_possible=1.0
+    )
+
+
+def test_chance_of_sampled_candidates_is_that_of_a_full_ranking() -> None:
+    candidates = {"negatives": 10, "catalogue": 50, "sampling": "uniform"}
+    conventions = {"preset": "standard", "candidates": candidates}
+    truth = {f"u{n}": ["a"] for n in range(11)}
+    ranks = {f"u{n}": [*map(str, range(n)), "a", *map(str, range(n, 10))] for n in range(11)}
+    metrics = ["nDCG@5", "Hit@10", "RR@20"]
+    every_rank = cc.evaluate(ranks, truth, metrics=metrics, conventions=conventions)
+
+    references = references_of(truth, metrics, conventions=conventions)
+
+    for each in references.values:
+        assert each.chance == approx(every_rank[each.label])  # each rank is equally likely
+        assert each.best_possible == 1
+    assert references.values[1].chance == approx(10 / 50)
+    assert references.hits[0].chance == approx(11 * 5 / 11)  # of lists of 11 candidates
+    assert references.missing == {"most_popular": "no_train"}
+
+
+def test_sessions_read_the_train_of_their_user() -> None:
+    train = pl.DataFrame({"user": ["u", "u", "v"], "item": ["a", "b", "a"]})
+    truth = pl.DataFrame(
+        {"user": ["u", "u", "v"], "session": ["1", "2", "1"], "item": ["c", "d", "b"]}
+    )
+    conventions = {"preset": "standard", "unit_mean": "users"}
+    options = {"conventions": conventions, "unit": ["user", "session"], "train": train}
+
+    references = references_of(truth, ["RR@2"], **options)
+
+    # all items are a, b, c, d; u has a and b, v has a: v's list is b
+    assert references.values[0].most_popular == approx(((0 + 0) / 2 + 1) / 2)
+    assert references.values[0].chance == approx(1 / 4 + (1 / 2) * (1 / 4))
+
+
+def test_propensities_weigh_the_hits() -> None:
+    truth = pl.DataFrame(
+        {"user": ["u", "u"], "item": ["a", "b"], "grade": [1.0, 1.0], "p": [0.5, 0.1]}
+    )
+    propensity = {"column": "truth", "clip": 0.01, "fewest": 1, "normalised": "per_user"}
+    conventions = {"preset": "standard", "propensity": propensity}
+    options = {"conventions": conventions, "columns": {"truth": {"propensity": "p"}}}
+
+    reference = reference_of(truth, "R@1", items=catalogue(ITEMS), **options)
+
+    assert reference.best_possible == approx(10 / (10 + 2))  # 1 / 0.1 of b first
+    assert reference.chance == approx(1 / 5)
+
+
+@pytest.mark.parametrize(
+    ("options", "missing"),
+    [
+        ({}, {"chance": "no_catalogue", "most_popular": "no_train"}),
+        (
+            {"words": {"user": "query", "item": "document"}},
+            {"chance": "search", "most_popular": "no_train"},
+        ),
+        ({"items": catalogue(ITEMS)}, {"most_popular": "no_train"}),
+        ({"train": pl.DataFrame({"user": ["u"], "item": ["e"]})}, {}),
+    ],
+    ids=str,
+)
+def test_what_is_unknown_has_a_reason(options: Any, missing: dict[str, str]) -> None:
+    references = references_of({"u": ["a", "b"]}, ["P@1", "P@4"], **options)
+
+    assert references.missing == missing
+    assert (references.values[0].chance is None) == ("chance" in missing)
+    assert (references.hits[0].chance is None) == ("chance" in missing)
+    assert [each.best_possible for each in references.values] == [1, 2 / 4]
+
+
+def test_users_without_items_count_by_their_policy() -> None:
+    truth = {"u": ["a"], "v": []}
+    conventions = {"preset": "custom", **cc.preset("standard").as_dict()}
+    conventions |= {"preset": "custom", "user_empty_truth": "zero"}
+    items = catalogue(ITEMS)
+
+    assert reference_of(truth, "Hit@1", items=items).best_possible == 1
+    zero = reference_of(truth, "Hit@1", items=items, conventions=conventions)
+    assert zero.best_possible == 1 / 2
+    conventions["user_empty_truth"] = "error"  # concerns lists of models only
+    error = reference_of(truth, "Hit@1", items=items, conventions=conventions)
+    assert error.best_possible == 1
