@@ -9,7 +9,6 @@ from concord.metrics_core.comparison.config import (
     NO_ALIASES,
     ComparisonConfig,
     ComparisonOptions,
-    in_report_order,
     model_problems,
 )
 from concord.metrics_core.comparison.gate import parse_gate
@@ -36,7 +35,7 @@ from concord.metrics_core.evaluation.evaluate import (
 from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.files import NO_FOLD
-from concord.metrics_core.metrics.label import Label, with_own_metrics
+from concord.metrics_core.metrics.label import Label, in_report_order, with_own_metrics
 from concord.metrics_core.results.gate import Gate
 
 T = TypeVar("T")

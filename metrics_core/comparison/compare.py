@@ -242,6 +242,4 @@ def compare(
         lists_unknown_items=parse_policies(input or {}).unknown_items == "keep",
     )
     models_of_lists = with_replicates(results, config)
-    return build_comparison(
-        ComparisonInput(config, models_of_lists, data, references=references)
-    )
+    return build_comparison(ComparisonInput(config, models_of_lists, data, references=references))

@@ -33,7 +33,6 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.files import SIDE_TABLES
-from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import Label, to_result_spelling
 from concord.metrics_core.results.gate import Gate
 
@@ -305,12 +304,3 @@ def baseline_problems(
         fix = f"did you mean {near[0]!r}?" if near else f"name one of: {', '.join(names)}"
         problem = f"{baseline!r} is not among the models" if baseline else "is missing"
         yield Problem(location, problem, fix)
-
-
-def in_report_order(labels: Sequence[Label]) -> list[Label]:
-    """Return labels in the catalogue's order, then custom metrics; equal metrics by cutoff."""
-    order, stems = [metric.name for metric in CATALOGUE], [label.stem for label in labels]
-    order += [label.name for label in labels if label.name not in order]
-    return sorted(
-        labels, key=lambda x: (order.index(x.name), stems.index(x.stem), x.k is not None, x.k or 0)
-    )

@@ -22,6 +22,7 @@ from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints, Judged
 
 ROWS_PER_BLOCK = 1 << 22
+NO_ROWS: Ints = np.array([], dtype=np.int64)
 REPEATS = 0.1  # share of the ground truth in train from which lists repeat items of train
 
 
@@ -138,9 +139,7 @@ class ListableItems:
         text = pl.col("item").cast(pl.String)
         by_popularity = items.sort(n_users, text, descending=[True, False], nulls_last=True)
         position = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-        return by_popularity.select(
-            "item", position=pl.when(n_users > 0).then(position)
-        ).collect()
+        return by_popularity.select("item", position=pl.when(n_users > 0).then(position)).collect()
 
     @cached_property
     def n_popular(self) -> int:
@@ -192,7 +191,9 @@ class ListableItems:
 
     def _block(self, frame: pl.DataFrame, users: pl.Series | None = None) -> TruthBlock:
         users = frame["user"].unique(maintain_order=True) if users is None else users
-        rows, number, items = self._located(frame)
+        number = frame["user"].rle_id().cast(pl.Int64).to_numpy()
+        table = self.table.with_columns(is_listable=pl.lit(value=True))
+        items = frame.select("item").join(table, on="item", how="left", maintain_order="left")
         owners, position = self._owners(users), items["position"].fill_null(0).to_numpy()
         excluded = self._of_users(owners, self._excluded(owners))
         n_excluded = np.bincount(excluded["number"].to_numpy(), minlength=len(users))
@@ -203,20 +204,13 @@ class ListableItems:
             n_items=self.table.height - n_excluded if self.is_known else 0 * n_excluded,
             n_popular=self.n_popular - n_taken,
             user=number,
-            grade=rows["grade"].to_numpy(),
+            grade=frame["grade"].to_numpy(),
             listable=is_listable,
             popular_rank=rank,
-            weight=self._weights(rows),
-            place=rows["place"].to_numpy() if "place" in rows.columns else None,
+            weight=self._weights(frame),
+            place=frame["place"].to_numpy() if "place" in frame.columns else None,
         )
         return _sorted(block)
-
-    def _located(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Ints, pl.DataFrame]:
-        """Return the rows, their user numbers, and the position of their items."""
-        number = frame["user"].rle_id().cast(pl.Int64).to_numpy()
-        table = self.table.with_columns(is_listable=pl.lit(value=True))
-        items = frame.select("item").join(table, on="item", how="left", maintain_order="left")
-        return frame, number, items
 
     def _popular_ranks(
         self, owners: pl.Series, number: Ints, position: Ints, excluded: pl.DataFrame
@@ -321,5 +315,5 @@ def _sorted(block: TruthBlock) -> TruthBlock:
     values = (block.listable, block.place, block.weight)
     order = np.lexsort([*(v for v in values if v is not None), -block.grade, block.user])
     columns = ("user", "grade", "listable", "popular_rank", "weight", "place")
-    rows = {name: getattr(block, name) for name in columns}
+    rows: dict[str, Any] = {name: getattr(block, name) for name in columns}
     return replace(block, **{n: None if v is None else v[order] for n, v in rows.items()})

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.conventions.conventions import Candidates, Conventions
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.evaluation.accumulator import summarise_column
-from concord.metrics_core.evaluation.listable_items import ListableItems, TruthBlock
+from concord.metrics_core.evaluation.listable_items import NO_ROWS, ListableItems, TruthBlock
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.reference_lists import (
     Columns,
@@ -33,9 +33,9 @@ from concord.metrics_core.evaluation.summary import (
     summary_from_totals,
 )
 from concord.metrics_core.metrics.judged import Floats, Ints
-from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.metrics.label import Label, in_report_order
 from concord.metrics_core.results.reference import Kind, Reference, ReferenceHits, References
-from concord.metrics_core.stats.floating_point import exact_parts, exact_sum
+from concord.metrics_core.stats.floating_point import exact_sum_of_blocks
 
 
 def compute_references(
@@ -65,27 +65,28 @@ def compute_references(
     """
     own = {
         label: conventions_of_full_rankings(label, conventions)
-        for label in labels
-        if is_supported(label, conventions)
-        and not _counts_users_of_lists(label, conventions, data)
+        for label in in_report_order(labels)
+        if is_supported(label, conventions) and not _counts_users_of_lists(label, conventions, data)
     }
     if data.folds or not own:
         return None
     items = ListableItems(data, conventions, lists_unknown_items, _depth(own))
-    candidates = conventions.candidates and Candidates.from_mapping(conventions.candidates)
-    is_search = data.words is not None and not items.is_known
+    pool = conventions.candidates
     missing: dict[Kind, str] = {}
-    if not items.is_known and not candidates:
-        missing["chance"] = "search" if is_search else "no_catalogue"
+    if not items.is_known and pool is None:
+        missing["chance"] = "no_catalogue" if data.words is None else "search"
     if data.train is None:
         missing["most_popular"] = "no_train"
-    means, hits = _Means(conventions), _Hits(conventions, candidates)
-    cutoffs = sorted({label.k for label in own if label.k is not None})
+    means, counts = _Means(conventions), []
     for number, block in enumerate(items.blocks()):
-        if candidates:  # a full ranking holds all relevant items
-            n_items = np.full(block.n_users, candidates.catalogue)
-            block = replace(block, listable=np.ones_like(block.listable), n_items=n_items)
-        hits.add(block, cutoffs, has_chance="chance" not in missing)
+        n_items = block.n_items
+        if pool is not None:  # all relevant items are candidates, and in a full ranking
+            n_items = np.full(block.n_users, pool["negatives"] + 1)
+            all_items = np.full(block.n_users, pool["catalogue"])
+            block = replace(block, listable=np.ones_like(block.listable), n_items=all_items)
+        relevant = block.listable & (block.grade >= lowest_relevant(conventions))
+        n_relevant = np.bincount(block.user[relevant], minlength=block.n_users)
+        counts.append((n_relevant, n_items))
         others = dict(own)
         for lowest, group in group_by_threshold(own).items():
             kinds, kind = distinct_users(with_two_grades(block, lowest))
@@ -94,25 +95,26 @@ def compute_references(
                 expected = random_columns(kinds, group)
                 means.add("chance", expected, block, kind)
                 others = {label: each for label, each in others.items() if label not in expected}
+        every = np.arange(block.n_users)
         if "chance" not in missing:
-            means.add("chance", drawn_columns(block, others, seed=number), block)
+            means.add("chance", drawn_columns(block, others, seed=number), block, every)
         if "most_popular" not in missing:
-            means.add("most_popular", popular_columns(block, own), block)
+            means.add("most_popular", popular_columns(block, own), block, every)
         means.n_blocks += 1
-    n_items = candidates.catalogue if candidates else items.table.height
+    cutoffs = sorted({label.k for label in own if label.k is not None})
+    n_listable = items.table.height if pool is None else pool["catalogue"]
     return References(
         values=tuple(
             Reference(
                 str(label),
-                **{
-                    name: means.mean(name, label)
-                    for name in ("chance", "most_popular", "best_possible")
-                },
+                chance=means.mean("chance", label),
+                most_popular=means.mean("most_popular", label),
+                best_possible=means.mean("best_possible", label),
             )
             for label in own
         ),
-        hits=tuple(hits.result(k) for k in cutoffs),
-        n_items=None if "chance" in missing else n_items,
+        hits=tuple(_hits(k, counts, has_chance="chance" not in missing) for k in cutoffs),
+        n_items=None if "chance" in missing else n_listable,
         repeats=bool(items.repeats),
         missing=missing,
     )
@@ -145,15 +147,12 @@ class _Means:
     )
     counts: Counter[tuple[Kind, Label]] = field(default_factory=Counter)
 
-    def add(
-        self, name: Kind, columns: Columns, block: TruthBlock, kind: Ints | None = None
-    ) -> None:
-        """Add the values of a block's users, or of kinds of users."""
+    def add(self, name: Kind, columns: Columns, block: TruthBlock, kind: Ints) -> None:
+        """Add the values of a block's users; `kind` is the row of each user's value."""
         for label, column in columns.items():
-            kind = np.arange(block.n_users) if kind is None else kind
             values, counted = column.values[kind], ~column.excluded[kind]
-            weight = mean_weight(label, self.conventions)
             self.counts[name, label] += 1
+            weight = mean_weight(label, self.conventions)
             if weight is None and self.conventions.unit_mean is None:
                 undefined = label.conventions(self.conventions).undefined
                 bounds = label.bounds(self.conventions)
@@ -175,41 +174,17 @@ class _Means:
                 pl.concat(frames), str(label), label, self.conventions, confidence=CONFIDENCE
             ).mean
         totals = self.totals[name, label]
-        return summary_from_totals(
-            label, totals, [], self.conventions, confidence=CONFIDENCE
-        ).mean
+        return summary_from_totals(label, totals, [], self.conventions, confidence=CONFIDENCE).mean
 
     def _weights(self, block: TruthBlock, label: Label) -> Floats:
-        none = np.array([], dtype=np.int64)
+        """Return (n_users,) weights of the relevant items, as in the mean of a model."""
         threshold = label.conventions(self.conventions).relevance_threshold
-        lists = block.judge(none, none, block.n_items).relevant(0.0, "all")
+        lists = block.judge(NO_ROWS, NO_ROWS, block.n_items).relevant(0.0, "all")
         return lists.relevant(threshold, "all").relevant_weight.astype(np.float64)
 
 
-@dataclass
-class _Hits:
-    """Sums of relevant items in the top k over the users of all blocks."""
-
-    conventions: Conventions
-    candidates: Candidates | None
-    chance: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
-    best: Counter[int] = field(default_factory=Counter)
-    has_chance: bool = False
-
-    def add(self, block: TruthBlock, cutoffs: Sequence[int], *, has_chance: bool) -> None:
-        """Add the users of a block."""
-        self.has_chance = has_chance
-        relevant = block.listable & (block.grade >= lowest_relevant(self.conventions))
-        n_relevant = np.bincount(block.user[relevant], minlength=block.n_users)
-        n_items = block.n_items
-        if self.candidates:
-            n_items = np.full(block.n_users, self.candidates.negatives + 1)
-        for k in cutoffs:
-            share = np.minimum(k, n_items) / np.maximum(n_items, 1)
-            self.chance[k] += exact_parts(n_relevant * share)
-            self.best[k] += int(np.minimum(k, n_relevant).sum())
-
-    def result(self, k: int) -> ReferenceHits:
-        """Return the sums at a cutoff."""
-        chance = exact_sum(np.array(self.chance[k])) if self.has_chance else None
-        return ReferenceHits(k, chance, self.best[k])
+def _hits(k: int, counts: Sequence[tuple[Ints, Ints]], *, has_chance: bool) -> ReferenceHits:
+    """Return hits from the numbers of relevant and of all items that lists can hold, by block."""
+    expected = (n * (np.minimum(k, n_items) / np.maximum(n_items, 1)) for n, n_items in counts)
+    chance = exact_sum_of_blocks(expected) if has_chance else None
+    return ReferenceHits(k, chance, sum(int(np.minimum(k, n).sum()) for n, _ in counts))

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.evaluation.listable_items import TruthBlock
+from concord.metrics_core.evaluation.listable_items import NO_ROWS, TruthBlock
 from concord.metrics_core.evaluation.score import CASES_OF_USERS, Column, label_problem, score
 from concord.metrics_core.metrics.discounting import gains
 from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
@@ -39,7 +40,8 @@ def conventions_of_full_rankings(label: Label, conventions: Conventions) -> Conv
     Values that are corrected for sampled candidates estimate those of full rankings.
     """
     own = replace(label.conventions(conventions), candidates=None)
-    return replace(own, **{c: "nan" for c in CASES_OF_USERS if getattr(own, c) == "error"})
+    policies: dict[str, Any] = {c: "nan" for c in CASES_OF_USERS if getattr(own, c) == "error"}
+    return replace(own, **policies)
 
 
 def group_by_threshold(labels: Labels) -> dict[float | None, dict[Label, Conventions]]:
@@ -114,8 +116,7 @@ def drawn_columns(block: TruthBlock, labels: Labels, seed: int) -> Columns:
         for label, own in labels.items()
         if own.truth_visible == "all" and not label.judged_only
     }
-    none = np.array([], dtype=np.int64)
-    columns = _columns(block.judge(none, none, block.n_items), labels)
+    columns = _columns(block.judge(NO_ROWS, NO_ROWS, block.n_items), labels)
     totals = {label: np.zeros(block.n_users) for label in labels}
     depth = max((label.k or 0 for label in labels), default=0)
     for rows, rank in _draws(block, depth, seed) if labels else ():
@@ -153,7 +154,7 @@ def _draws(block: TruthBlock, depth: int, seed: int) -> Iterator[tuple[Ints, Int
             is_top = random.random(len(rows)) * free < n_ranks[user] - n_top[user]
             n_top[user[is_top]] += 1
             in_top.append(rows[is_top])
-        rows = np.sort(np.concatenate([*in_top, listable[:0]]))
+        rows = np.sort(np.concatenate([*in_top, NO_ROWS]))
         users, user = np.unique(block.user[rows], return_inverse=True)
         keys = random.random((len(users), depth))
         keys[np.arange(depth) >= n_ranks[users][:, None]] = 2.0  # such lists are shorter

@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from concord.metrics_core.conventions.conventions import ANY_CUTOFF, Conventions
@@ -287,6 +287,15 @@ def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
     if problems:
         raise ValueError("\n".join(problems))
     return labels
+
+
+def in_report_order(labels: Sequence[Label]) -> list[Label]:
+    """Return labels in the catalogue's order, then custom metrics; equal metrics by cutoff."""
+    order, stems = list(METRIC), [label.stem for label in labels]
+    order += [label.name for label in labels if label.name not in order]
+    return sorted(
+        labels, key=lambda x: (order.index(x.name), stems.index(x.stem), x.k is not None, x.k or 0)
+    )
 
 
 def canonical_label(text: str) -> str:

@@ -90,9 +90,7 @@ def any_hit(lists: Judged, k: int | None) -> Floats:
     return np.minimum(_sum_over_first_hits(lists, k, np.ones_like), 1.0)
 
 
-def _sum_over_first_hits(
-    lists: Judged, k: int | None, divisor: Callable[[Ints], Ints]
-) -> Floats:
+def _sum_over_first_hits(lists: Judged, k: int | None, divisor: Callable[[Ints], Ints]) -> Floats:
     """Return (n_users,) expected 1 / divisor of the rank of the first hit, if that is in the top k.
 
     The first hit is in the user's first group with a hit. Users with equal groups share a sum.

@@ -11,7 +11,16 @@ if TYPE_CHECKING:
     from concord.pipeline.params.model import Params
 
 HELP = "run one stage, as `dvc repro` does"
-STAGES = ("load-truth", "load-background", "load", "evaluate", "reference", "compare", "report", "log")
+STAGES = (
+    "load-truth",
+    "load-background",
+    "load",
+    "evaluate",
+    "reference",
+    "compare",
+    "report",
+    "log",
+)
 WITH_ARGUMENT = {  # stages of one table or model
     "load-background": "a file of background",
     "load": "a model",

@@ -30,7 +30,6 @@ from concord.metrics_core.comparison.config import (
     ComparisonConfig,
     ComparisonOptions,
     Family,
-    in_report_order,
 )
 from concord.metrics_core.comparison.gate import parse_gate
 from concord.metrics_core.comparison.min_effect import Effect
@@ -61,6 +60,7 @@ from concord.metrics_core.metrics.label import (
     Label,
     canonical_label,
     expand,
+    in_report_order,
     metric_name,
     with_own_metrics,
 )

@@ -24,8 +24,10 @@ from concord.metrics_core.results.reference import Reference, References
 
 approx = pytest.approx
 Truth = dict[str, dict[str, float]]
-NAMES = ("P", "R", "F1", "Hit", "AP", "RR", "CG", "DCG", "nDCG", "RBP(p=0.8)", "HLU(halflife=3)")
-NAMES = (*NAMES, "ERR", "nERR", "Q(beta=1)", "O(beta=1)", "Bpref", "AP(rel=2)")
+NAMES = (
+    *("P", "R", "F1", "Hit", "AP", "RR", "CG", "DCG", "nDCG", "RBP(p=0.8)", "HLU(halflife=3)"),
+    *("ERR", "nERR", "Q(beta=1)", "O(beta=1)", "Bpref", "AP(rel=2)"),
+)
 ITEMS = list("abcde")
 # z is not in the catalogue; 0 is below the threshold
 TRUTH: Truth = {"u": {"a": 3, "b": 1, "z": 2}, "v": {"c": 2, "d": 1, "e": 0}, "w": {"b": 2}}
@@ -140,8 +142,7 @@ CONVENTIONS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("changes", CONVENTIONS, ids=str)
 def test_all_lists_have_these_means_and_maxima(changes: dict[str, Any]) -> None:
-    conventions = {"preset": "custom", **cc.preset("standard").as_dict(), **changes}
-    conventions["preset"] = "custom"
+    conventions = {**STANDARD, **changes}
     metrics = [f"{name}@{k}" for name in NAMES for k in (1, 2, 4)]
     copies = 100  # of each user, so that draws have small errors
     truth = {f"{user}{n}": items for user, items in TRUTH.items() for n in range(copies)}
@@ -151,7 +152,7 @@ def test_all_lists_have_these_means_and_maxima(changes: dict[str, Any]) -> None:
 
     n_best = 0
     for reference in references.values:
-        users = [by_length for by_length in lists[reference.label].values()]
+        users = [*lists[reference.label].values()]
         whole = [[x for x in each[len(ITEMS)] if not math.isnan(x)] for each in users]
         whole = [each for each in whole if each]  # undefined users are skipped
         assert reference.chance is not None or changes == {"truth_visible": "retrieved"}
@@ -163,7 +164,9 @@ def test_all_lists_have_these_means_and_maxima(changes: dict[str, Any]) -> None:
             assert is_close or abs(reference.chance - expected) < error, reference.label
             assert is_close or is_drawn(reference.label, changes), reference.label
         if reference.best_possible is not None:
-            best = [np.nanmax(sum(each.values(), [])) for each in users if not all_nan(each)]
+            best = [
+                np.nanmax(np.concatenate([*each.values()])) for each in users if not all_nan(each)
+            ]
             assert reference.best_possible == approx(statistics.fmean(best)), reference.label
             n_best += 1
     assert n_best >= 40 or changes == {"truth_visible": "retrieved"}
@@ -209,13 +212,12 @@ def most_popular_lists(
     order = sorted(count, key=lambda item: (-count[item], item))
     order = [item for item in order if allowed is None or item in allowed]
     return {
-        user: [item for item in order if repeats or item not in own.get(user, ())]
-        for user in users
+        user: [item for item in order if repeats or item not in own.get(user, ())] for user in users
     }
 
 
 MEASURED = ["nDCG@5", "AP@10", "RR@3", "P@5", "Hit@1", "ERR@10", "R@10"]
-ERR = {"preset": "standard", "err_max_grade": 4}
+STANDARD: Any = {**cc.preset("standard").as_dict(), "preset": "custom"}
 
 
 @pytest.mark.parametrize("has_items", [True, False])
@@ -223,12 +225,10 @@ def test_most_popular_is_the_value_of_real_lists(has_items: bool) -> None:
     train, truth = interactions(1, 300, 60)
     items = [str(n) for n in range(1, 61) if n != 3] if has_items else None  # a popular one lacks
     lists = most_popular_lists(train, truth["user"].unique().to_list(), allowed=items)
-    options = {"conventions": {"preset": "custom", **cc.preset("standard").as_dict(), **ERR}}
-    options["conventions"]["preset"] = "custom"
-    real = cc.evaluate(lists, truth, metrics=MEASURED, **options)
+    real = cc.evaluate(lists, truth, metrics=MEASURED)
 
     references = references_of(
-        truth, MEASURED, train=train, items=None if items is None else catalogue(items), **options
+        truth, MEASURED, train=train, items=None if items is None else catalogue(items)
     )
 
     assert not references.repeats
@@ -256,10 +256,9 @@ def test_blocks_types_of_ids_and_order_of_rows_change_no_bit(
     train, truth = interactions(3, 300, 50)
     expected = references_of(truth, ["nDCG@5", "RR@5"], train=train)
 
-    integers = {"user": pl.Int64, "item": pl.Int64}
     shuffled = truth.sample(fraction=1, shuffle=True, seed=1)
     assert references_of(shuffled, ["nDCG@5", "RR@5"], train=train.reverse()) == expected
-    numbers = references_of(truth, ["nDCG@5", "RR@5"], train=train.cast(integers))
+    numbers = references_of(truth, ["nDCG@5", "RR@5"], train=train.cast(pl.Int64))
     assert numbers == expected
     monkeypatch.setattr(listable_items, "ROWS_PER_BLOCK", 7)
     assert references_of(truth, ["nDCG@5", "RR@5"], train=train) == expected
@@ -270,8 +269,7 @@ def test_draws_do_not_depend_on_the_order_of_rows() -> None:
     shuffled = truth.sample(fraction=1, shuffle=True, seed=1)
 
     first, second = (
-        references_of(rows, ["ERR@5", "Bpref@5"], train=train, conventions=ERR)
-        for rows in (truth, shuffled)
+        references_of(rows, ["ERR@5", "Bpref@5"], train=train) for rows in (truth, shuffled)
     )
 
     assert first == second
@@ -298,7 +296,7 @@ def test_excluded_items_are_not_listed() -> None:
 
 def test_chance_of_sampled_candidates_is_that_of_a_full_ranking() -> None:
     candidates = {"negatives": 10, "catalogue": 50, "sampling": "uniform"}
-    conventions = {"preset": "standard", "candidates": candidates}
+    conventions: Any = {"preset": "standard", "candidates": candidates}
     truth = {f"u{n}": ["a"] for n in range(11)}
     ranks = {f"u{n}": [*map(str, range(n)), "a", *map(str, range(n, 10))] for n in range(11)}
     metrics = ["nDCG@5", "Hit@10", "RR@20"]
@@ -367,8 +365,7 @@ def test_what_is_unknown_has_a_reason(options: Any, missing: dict[str, str]) -> 
 
 def test_users_without_items_count_by_their_policy() -> None:
     truth = {"u": ["a"], "v": []}
-    conventions = {"preset": "custom", **cc.preset("standard").as_dict()}
-    conventions |= {"preset": "custom", "user_empty_truth": "zero"}
+    conventions = {**STANDARD, "user_empty_truth": "zero"}
     items = catalogue(ITEMS)
 
     assert reference_of(truth, "Hit@1", items=items).best_possible == 1
