@@ -15,10 +15,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.data_conventions import ExcludedPairs
 from concord.metrics_core.data.tables import Table, scan, schema_of
 from concord.metrics_core.data.units import users_of_units
-from concord.metrics_core.evaluation.join_truth import PROPENSITY
 from concord.metrics_core.evaluation.model_result import EvaluationData
-from concord.metrics_core.evaluation.partition import Task
-from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints, Judged
 
 ROWS_PER_BLOCK = 1 << 22
@@ -42,8 +39,8 @@ class TruthBlock:
         True if a list could hold the item.
     popular_rank : (n_rows,) int64
         Rank in the user's list of the most popular items; 0 if the list does not hold it.
-    weight, place : (n_rows,) arrays, optional
-        Inverse propensity, and position in the ground truth's original order.
+    place : (n_rows,) int64, optional
+        Position in the ground truth's original order; None if no convention reads it.
     """
 
     users: pl.Series
@@ -53,7 +50,6 @@ class TruthBlock:
     grade: Floats
     listable: Bools
     popular_rank: Ints
-    weight: Floats | None = None
     place: Ints | None = None
 
     @property
@@ -72,7 +68,6 @@ class TruthBlock:
             grade=self.grade[rows],
             listable=self.listable[rows],
             popular_rank=self.popular_rank[rows],
-            weight=None if self.weight is None else self.weight[rows],
             place=None if self.place is None else self.place[rows],
         )
 
@@ -90,7 +85,6 @@ class TruthBlock:
             truth_grade=self.grade,
             hit_tied=tied,
             truth_position=self.place,
-            weights=None if self.weight is None else (self.weight[rows], self.weight),
         )
 
 
@@ -147,33 +141,19 @@ class ListableItems:
         return self.table["position"].count()
 
     def blocks(self) -> Iterator[TruthBlock]:
-        """Yield all users of the ground truth, or the users to evaluate, in blocks."""
+        """Yield all users of the ground truth in blocks."""
         for frame in self._frames():
             yield self._block(frame)
-        if self._known is not None:
-            truth = self._ids(self.data.truth, "user")
-            others = self._known.join(truth, on="user", how="anti", maintain_order="left").collect()
-            if not others.is_empty():
-                no_rows = self._rows.head(0).collect()
-                yield self._block(no_rows, others["user"])
-
-    @property
-    def _known(self) -> pl.LazyFrame | None:
-        """The users to evaluate; None for those of the ground truth."""
-        users = self.data.users if uses_user_table(self.conventions) else None
-        users = self.data.named_users if users is None else users
-        return None if users is None else self._ids(users, "user")
+        if self.data.named_users is not None:
+            named, truth = (self._ids(t, "user") for t in (self.data.named_users, self.data.truth))
+            others = named.join(truth, on="user", how="anti", maintain_order="left").collect()
+            yield self._block(self._rows.head(0).collect(), others["user"])
 
     @property
     def _rows(self) -> pl.LazyFrame:
-        columns = [c for c in ("grade", "place", PROPENSITY) if c in schema_of(self.data.truth)]
-        rows = scan(self.data.truth).select(
-            *(pl.col(name).cast(self._types[name]) for name in ("user", "item")), *columns
-        )
-        known = self._known
-        if known is None:
-            return rows
-        return rows.join(known, on="user", how="semi", maintain_order="left")
+        others = [name for name in ("grade", "place") if name in schema_of(self.data.truth)]
+        ids = (pl.col(name).cast(self._types[name]) for name in ("user", "item"))
+        return scan(self.data.truth).select(*ids, *others)
 
     def _frames(self) -> Iterator[pl.DataFrame]:
         """Yield the rows of the ground truth, all rows of a user in one frame."""
@@ -207,7 +187,6 @@ class ListableItems:
             grade=frame["grade"].to_numpy(),
             listable=is_listable,
             popular_rank=rank,
-            weight=self._weights(frame),
             place=frame["place"].to_numpy() if "place" in frame.columns else None,
         )
         return _sorted(block)
@@ -279,22 +258,6 @@ class ListableItems:
         pairs_of_block = pairs.lazy().unique().rename({"user": "owner", "item": "text"})
         return pairs_of_block.join(items, on="text").join(users, on="owner").select("user", "item")
 
-    def _weights(self, rows: pl.DataFrame) -> Floats | None:
-        propensity = self.conventions.propensity
-        if propensity is None:
-            return None
-        if self._propensities is not None:
-            text = rows.select(pl.col("item").cast(pl.String))
-            rows = text.join(self._propensities, on="item", how="left", maintain_order="left")
-        values = rows[PROPENSITY].fill_null(np.nan).to_numpy().astype(np.float64)
-        return 1.0 / np.fmax(values, propensity["clip"])
-
-    @cached_property
-    def _propensities(self) -> pl.DataFrame | None:
-        """Propensity by item, as text; None if the ground truth has them."""
-        columns = self.data.with_item_columns(Task((), self.conventions)).item_columns
-        return None if columns is None else pl.DataFrame(columns)
-
     def _ids(self, table: Table, name: str) -> pl.LazyFrame:
         return scan(table).select(pl.col(name).cast(self._types[name]))
 
@@ -302,7 +265,7 @@ class ListableItems:
     def _types(self) -> dict[str, Any]:
         """Type of user and item: text, unless all tables have one type."""
         data = self.data
-        tables = [data.truth, data.train, data.items, data.users, data.named_users]
+        tables = [data.truth, data.train, data.items, data.named_users]
         kinds = {
             name: {schema_of(t)[name] for t in tables if t is not None and name in schema_of(t)}
             for name in ("user", "item")
@@ -312,8 +275,13 @@ class ListableItems:
 
 def _sorted(block: TruthBlock) -> TruthBlock:
     """Return the rows by user, best grade first; the input's order of rows has no effect."""
-    values = (block.listable, block.place, block.weight)
-    order = np.lexsort([*(v for v in values if v is not None), -block.grade, block.user])
-    columns = ("user", "grade", "listable", "popular_rank", "weight", "place")
-    rows: dict[str, Any] = {name: getattr(block, name) for name in columns}
-    return replace(block, **{n: None if v is None else v[order] for n, v in rows.items()})
+    place = [] if block.place is None else [block.place]
+    order = np.lexsort([block.listable, *place, -block.grade, block.user])
+    return replace(
+        block,
+        user=block.user[order],
+        grade=block.grade[order],
+        listable=block.listable[order],
+        popular_rank=block.popular_rank[order],
+        place=None if block.place is None else block.place[order],
+    )

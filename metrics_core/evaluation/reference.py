@@ -9,7 +9,7 @@ import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.evaluation.accumulator import summarise_column
-from concord.metrics_core.evaluation.listable_items import NO_ROWS, ListableItems, TruthBlock
+from concord.metrics_core.evaluation.listable_items import ListableItems, TruthBlock
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.reference_lists import (
     Columns,
@@ -25,14 +25,13 @@ from concord.metrics_core.evaluation.reference_lists import (
     random_columns,
     with_two_grades,
 )
-from concord.metrics_core.evaluation.score import is_weighted_sum, mean_weight
 from concord.metrics_core.evaluation.summary import (
     CONFIDENCE,
     Totals,
     compute_totals,
     summary_from_totals,
 )
-from concord.metrics_core.metrics.judged import Floats, Ints
+from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.metrics.label import Label, in_report_order
 from concord.metrics_core.results.reference import Kind, Reference, ReferenceHits, References
 from concord.metrics_core.stats.floating_point import exact_sum_of_blocks
@@ -61,14 +60,15 @@ def compute_references(
     Returns
     -------
     References or None
-        None if folds have different ground truths, or no label has references.
+        None if folds have different ground truths, under a propensity (sums then count users who
+        are known from lists only), or if no label has references.
     """
     own = {
         label: conventions_of_full_rankings(label, conventions)
         for label in in_report_order(labels)
-        if is_supported(label, conventions) and not _counts_users_of_lists(label, conventions, data)
+        if is_supported(label, conventions)
     }
-    if data.folds or not own:
+    if data.folds or conventions.propensity is not None or not own:
         return None
     items = ListableItems(data, conventions, lists_unknown_items, _depth(own))
     pool = conventions.candidates
@@ -120,19 +120,13 @@ def compute_references(
     )
 
 
-def _counts_users_of_lists(label: Label, conventions: Conventions, data: EvaluationData) -> bool:
-    """True if users without a relevant item count 0, who are known from lists only."""
-    own = label.conventions(conventions)
-    return is_weighted_sum(label, own) and own.user_no_recs != "drop" and data.users is None
-
-
 def _depth(labels: Labels) -> int | None:
     """Return the lowest rank that a label reads; None if one reads whole lists."""
     depths = [
         label.depth(own) if own.truth_visible == "all" and not label.judged_only else None
         for label, own in labels.items()
     ]
-    return None if None in depths else max(filter(None, depths))
+    return None if None in depths else max(depth or 0 for depth in depths)
 
 
 @dataclass
@@ -152,18 +146,15 @@ class _Means:
         for label, column in columns.items():
             values, counted = column.values[kind], ~column.excluded[kind]
             self.counts[name, label] += 1
-            weight = mean_weight(label, self.conventions)
-            if weight is None and self.conventions.unit_mean is None:
-                undefined = label.conventions(self.conventions).undefined
-                bounds = label.bounds(self.conventions)
-                totals = compute_totals(values[counted], (), undefined, bounds)
-                before = self.totals.get((name, label))
-                self.totals[name, label] = totals if before is None else before + totals
+            if self.conventions.unit_mean is not None:
+                frame = pl.DataFrame({"user": block.users, str(label): values})
+                self.frames[name, label].append(frame.filter(pl.Series(counted)))
                 continue
-            frame = pl.DataFrame({"user": block.users, str(label): values})
-            if weight is not None:
-                frame = frame.with_columns(pl.Series(weight, self._weights(block, label)))
-            self.frames[name, label].append(frame.filter(pl.Series(counted)))
+            undefined = label.conventions(self.conventions).undefined
+            bounds = label.bounds(self.conventions)
+            totals = compute_totals(values[counted], (), undefined, bounds)
+            before = self.totals.get((name, label))
+            self.totals[name, label] = totals if before is None else before + totals
 
     def mean(self, name: Kind, label: Label) -> float | None:
         """Return the mean of a label; None unless all blocks have values."""
@@ -175,12 +166,6 @@ class _Means:
             ).mean
         totals = self.totals[name, label]
         return summary_from_totals(label, totals, [], self.conventions, confidence=CONFIDENCE).mean
-
-    def _weights(self, block: TruthBlock, label: Label) -> Floats:
-        """Return (n_users,) weights of the relevant items, as in the mean of a model."""
-        threshold = label.conventions(self.conventions).relevance_threshold
-        lists = block.judge(NO_ROWS, NO_ROWS, block.n_items).relevant(0.0, "all")
-        return lists.relevant(threshold, "all").relevant_weight.astype(np.float64)
 
 
 def _hits(k: int, counts: Sequence[tuple[Ints, Ints]], *, has_chance: bool) -> ReferenceHits:

@@ -76,7 +76,7 @@ def distinct_users(block: TruthBlock) -> tuple[TruthBlock, Ints]:
     random and in best possible lists they have the same values.
     """
     grades, code = np.unique(block.grade, return_inverse=True)
-    if block.weight is not None or block.place is not None or len(grades) > _MAX_GRADES:
+    if block.place is not None or len(grades) > _MAX_GRADES:
         return block, np.arange(block.n_users)
     width = 2 * len(grades)
     cell = block.user * width + 2 * code + block.listable
@@ -183,8 +183,8 @@ def best_columns(block: TruthBlock, labels: Labels) -> Columns:
     for label, own in labels.items():
         if not _has_best_lists(block, label, own):
             continue
-        is_ordered = block.weight is None and not isinstance(own.gain, Mapping)
-        lists = by_grade if is_ordered else _best_lists(block, _gained(block, label, own))
+        is_mapped = isinstance(label.metric.arguments(own).get("gain"), Mapping)
+        lists = _best_lists(block, _gained(block, own)) if is_mapped else by_grade
         (columns[label],) = score(lists, [label], own)
         if _divides_by_length(label, own):
             (short,) = score(_relevant_only(lists, own), [label], own)
@@ -203,7 +203,6 @@ def _has_best_lists(block: TruthBlock, label: Label, conventions: Conventions) -
     return (
         conventions.truth_visible == "all"
         and not (by_hits and own["ap_sum_over"] == "all_ranks")
-        and not (block.weight is not None and own.get("precision_denominator") == "len")
         and not (own.get("ideal") == "truth_at_min_k_len" and not block.listable.all())
     )
 
@@ -222,18 +221,11 @@ def _best_lists(block: TruthBlock, worth: Floats) -> Judged:
     return block.judge(rows, position_in_user(block.user[rows], block.n_users), n_listed)
 
 
-def _gained(block: TruthBlock, label: Label, own: Conventions) -> Floats:
-    """Return (n_rows,) what each item adds to a sum, or its grade if the metric reads no gain."""
-    threshold = own.relevance_threshold
-    relevant = block.grade >= lowest_relevant(own)
-    worth = np.full(len(block.grade), -1.0)
-    if "gain" in label.metric.conventions:
-        worth[relevant] = gains(block.grade[relevant], own.gain, threshold)
-    elif "rbp_gain" in label.metric.conventions:
-        worth[relevant] = gains(block.grade[relevant], own.rbp_gain, None)
-    else:
-        worth[relevant] = block.grade[relevant] if block.weight is None else 1.0
-    return worth if block.weight is None else np.where(relevant, worth * block.weight, -1.0)
+def _gained(block: TruthBlock, own: Conventions) -> Floats:
+    """Return (n_rows,) gains by a map, which may be lower for a higher grade."""
+    relevant, worth = block.grade >= lowest_relevant(own), np.full(len(block.grade), -1.0)
+    worth[relevant] = gains(block.grade[relevant], own.gain, own.relevance_threshold)
+    return worth
 
 
 def _relevant_only(lists: Judged, own: Conventions) -> Judged:
