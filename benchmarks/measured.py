@@ -77,6 +77,7 @@ def interleaved(times: int, contestants: dict[str, Callable[[], Measured]]) -> d
 SECTIONS = (  # headings of RESULTS.md, in order
     "From file to verdict",
     "A billion rows on one machine",
+    "References",
     "Comparing many users",
     "Comparing many trainings",
     "On Spark, beside others",

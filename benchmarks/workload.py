@@ -77,7 +77,7 @@ def _write(frame: pl.DataFrame, path: Path, ids: str) -> None:
     frame.write_parquet(path, row_group_size=ROWS_PER_GROUP)
 
 
-def _popular(rng: np.random.Generator, n: int) -> np.ndarray:
+def popular_items(rng: np.random.Generator, n: int) -> np.ndarray:
     """Return n items drawn by popularity, with replacement."""
     share = np.arange(1, ITEMS + 1) ** -SKEW
     return np.searchsorted(np.cumsum(share / share.sum()), rng.random(n)).clip(max=ITEMS - 1)
@@ -85,7 +85,7 @@ def _popular(rng: np.random.Generator, n: int) -> np.ndarray:
 
 def _lists(rng: np.random.Generator, users: int) -> pl.DataFrame:
     drawn = pl.DataFrame(
-        {"user": np.repeat(np.arange(users), DRAWS), "item": _popular(rng, users * DRAWS)}
+        {"user": np.repeat(np.arange(users), DRAWS), "item": popular_items(rng, users * DRAWS)}
     )
     return (
         drawn.unique(maintain_order=True)
@@ -99,7 +99,7 @@ def _truth(rng: np.random.Generator, size: Size) -> pl.DataFrame:
     drawn = pl.DataFrame(
         {
             "user": rng.integers(0, size.users, n),
-            "item": _popular(rng, n),
+            "item": popular_items(rng, n),
             "grade": rng.integers(1, 6, n).astype(np.float64),
         }
     )

@@ -20,6 +20,7 @@ from concord.metrics_core.metrics.judged import Bools, Floats, Ints, Judged
 
 ROWS_PER_BLOCK = 1 << 22
 NO_ROWS: Ints = np.array([], dtype=np.int64)
+SAMPLE = 10_000  # first users, whose ground truth decides whether lists repeat items of train
 REPEATS = 0.1  # share of the ground truth in train from which lists repeat items of train
 
 
@@ -103,8 +104,8 @@ class ListableItems:
     depth : int or None
         Lowest rank that a label reads; None if one reads whole lists.
     repeats : bool or None
-        True if lists of popular items repeat items of train, as the ground truth does. The first
-        block decides.
+        True if lists of popular items repeat items of train, as the ground truth does; None until
+        the first block is read.
     """
 
     data: EvaluationData
@@ -204,8 +205,10 @@ class ListableItems:
             own = self._of_users(owners, self._train).drop_nulls("position")
             if self.repeats is None:
                 rows = pl.DataFrame({"number": number, "position": position})
-                n_repeated = rows.join(own, on=["number", "position"], how="semi").height
-                self.repeats = n_repeated > REPEATS * len(rows)
+                of_sample = pl.col("number") < SAMPLE
+                rows, pairs = rows.filter(of_sample), own.filter(of_sample)
+                n_repeated = rows.join(pairs, on=["number", "position"], how="semi").height
+                self.repeats = n_repeated > REPEATS * rows.height
             taken += [] if self.repeats else [own]
         pairs = pl.concat(taken)
         if not excluded.is_empty():

@@ -172,4 +172,4 @@ def _hits(k: int, counts: Sequence[tuple[Ints, Ints]], *, has_chance: bool) -> R
     """Return hits from the numbers of relevant and of all items that lists can hold, by block."""
     expected = (n * (np.minimum(k, n_items) / np.maximum(n_items, 1)) for n, n_items in counts)
     chance = exact_sum_of_blocks(expected) if has_chance else None
-    return ReferenceHits(k, chance, sum(int(np.minimum(k, n).sum()) for n, _ in counts))
+    return ReferenceHits(k, chance, float(sum(np.minimum(k, n).sum() for n, _ in counts)))

@@ -47,7 +47,10 @@ def references_of(truth: Any, metrics: Any, **options: Any) -> References:
     )
     side_data = {role: options.get(role) for role in ("train", "items")}
     data = load_dataset(loader, {NO_FOLD: truth}, side_data).data
-    references = compute_references(labels, conventions, data)
+    lists_unknown_items = options.get("lists_unknown_items", False)
+    references = compute_references(
+        labels, conventions, data, lists_unknown_items=lists_unknown_items
+    )
     assert references is not None
     return references
 
@@ -272,6 +275,16 @@ def test_draws_do_not_depend_on_the_order_of_rows() -> None:
     )
 
     assert first == second
+
+
+def test_lists_that_may_hold_unknown_items_reach_items_outside_the_catalogue() -> None:
+    options = {"items": catalogue(list("abc"))}
+
+    known = reference_of({"u": ["a", "z"]}, "R@2", **options)
+    unknown = reference_of({"u": ["a", "z"]}, "R@2", lists_unknown_items=True, **options)
+
+    assert (known.best_possible, unknown.best_possible) == (1 / 2, 1)
+    assert (known.chance, unknown.chance) == (approx((2 / 3) / 2), approx(2 / 4))
 
 
 def test_excluded_items_are_not_listed() -> None:

@@ -55,7 +55,7 @@ def test_the_library_computes_the_same(project: Path) -> None:
     stored = json.loads((project / COMPARISON).read_text(encoding="utf-8"))["references"]
 
     assert_library_gives_the_same(project)
-    assert [each["label"] for each in stored["values"]] == ["nDCG@3", "AP@3", "ERR@3"]
+    assert [each["label"] for each in stored["values"]] == ["AP@3", "nDCG@3", "ERR@3"]
     assert all(0 < each["chance"] < each["best_possible"] for each in stored["values"])
     assert all(0 < each["most_popular"] < each["best_possible"] for each in stored["values"])
     assert stored["n_items"] == 30
