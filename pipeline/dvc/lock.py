@@ -116,7 +116,9 @@ class DvcLock:
         """Return path -> entry of the outputs that other stages and commands read."""
         background_stages = [f"{_BACKGROUND}{name}" for name in background]
         model_stages = [f"{stage}@{model}" for model in models for stage in ("load", "evaluate")]
-        stages = map(self.stage, ["load-truth", *background_stages, *model_stages, "compare"])
+        stages = map(
+            self.stage, ["load-truth", *background_stages, *model_stages, "reference", "compare"]
+        )
         return {path: entry for stage in stages for path, entry in stage.outs.items()}
 
     @property

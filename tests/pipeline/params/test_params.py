@@ -442,7 +442,7 @@ def folder_refusal(folder: Path, key: str, location: str) -> str:
         ("panel", "results/per_user/deeper", "is, contains or is in `results.per_user`"),
         ("panel", "./results//lists/../per_user", "is, contains or is in `results.per_user`"),
         ("panel", "Results/Per_User", "is, contains or is in `results.per_user`"),
-        ("report", "results", "is, contains or is in `results.data` and 7 more"),
+        ("report", "results", "is, contains or is in `results.data` and 8 more"),
         (
             "lists",
             "data",
