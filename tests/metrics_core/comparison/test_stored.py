@@ -189,7 +189,10 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
 
 
 # Keys that are there only where requests are the unit, a model lacks lists, or more were tried.
-OPTIONAL = {"unit", "words", "tried", "n_requests", "n_unlisted", "n_without_list", "n_with_both"}
+OPTIONAL = {
+    *("unit", "words", "tried", "references"),
+    *("n_requests", "n_unlisted", "n_without_list", "n_with_both"),
+}
 OPTIONAL_OF = {
     "Gap": {"ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted"},  # where compared
     "Segmentation": {"shares"},  # of items

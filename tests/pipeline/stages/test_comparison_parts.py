@@ -22,6 +22,7 @@ from concord.pipeline.running.outputs import per_user_writer, write_json
 from concord.pipeline.stages.compare import main as compare
 from concord.pipeline.stages.evaluate import evaluate
 from concord.pipeline.stages.load import load, load_background, load_truth
+from concord.pipeline.stages.reference import main as reference
 from tests.pipeline.stages.compare_project import (
     params_of,
     run_compare,
@@ -260,6 +261,7 @@ def _compare_random_lists(
         with isolated_connection() as connection:
             load(connection, params, model)
         evaluate(params, model)
+    reference(params)
     return run_compare(params)
 
 
