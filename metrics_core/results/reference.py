@@ -1,7 +1,7 @@
 """Values that means of models are read against: chance, most popular items, best possible lists."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from concord.metrics_core.results.base import FiniteNumbers
@@ -67,9 +67,9 @@ class References:
 
     values: tuple[Reference, ...]
     hits: tuple[ReferenceHits, ...]
-    n_items: int | None = None
-    repeats: bool = False
-    missing: Mapping[Kind, str] = field(default_factory=dict)
+    n_items: int | None
+    repeats: bool
+    missing: Mapping[Kind, str]
 
     def of(self, label: str) -> Reference | None:
         """Return the references of a label; None if it has none."""

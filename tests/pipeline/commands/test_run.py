@@ -85,7 +85,7 @@ def test_validate_names_the_command_that_runs_without_dvc(project: Path) -> None
 
 
 def test_unchanged_stages_are_skipped(project: Path) -> None:
-    assert attempt(project, "concord", "run", "report").stderr == "ran none of 7 stages\n"
+    assert attempt(project, "concord", "run", "report").stderr == "ran none of 8 stages\n"
 
 
 def test_force_runs_every_stage_and_the_leaderboard_follows(project: Path) -> None:
@@ -341,7 +341,7 @@ def test_a_second_run_waits_for_the_first(project: Path) -> None:
     _, messages = second.communicate()
 
     assert (first_line, waits) == ("waiting for another `concord run` in this folder\n", True)
-    assert (second.returncode, messages) == (0, "ran none of 7 stages\n")
+    assert (second.returncode, messages) == (0, "ran none of 8 stages\n")
 
 
 @pytest.mark.parametrize("name", ["python", "make"])
