@@ -170,6 +170,7 @@ def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
         ("log", "deps", "`models`"),
         ("load-truth", "deps", "`data`"),
         ("load", "deps", "`data.exclude`"),
+        ("reference", "deps", "`data.exclude`"),
         ("compare", "params", "`checks` and `acknowledge`"),
     ):
         actual, expected = ({*_items(parsed, stage, key)} for parsed in (content, rendered))
