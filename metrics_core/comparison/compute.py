@@ -108,7 +108,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     over_replicates, replicate_warnings = compute_replicates(
         inputs, comparison.scores, comparison.pairs
     )
-    sanity = sanity_warnings(config, models, data, None, overlap)
+    sanity = sanity_warnings(config, models, data, inputs.references, overlap)
     overlaps, list_warnings = compare_lists(inputs)
     checks = evaluate_checks(inputs)
     all_warnings = [
@@ -130,7 +130,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         overlaps=tuple(overlaps),
         checks=tuple(checks),
         warnings=tuple(warnings),
-        checked=(*checked_codes(config, lists, data), *checked_sanity(models, None)),
+        checked=(*checked_codes(config, lists, data), *checked_sanity(models, inputs.references)),
         quality=collect_quality(lists, data),
         gate=decision,
         conventions=collect_conventions(config),
