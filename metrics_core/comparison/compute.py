@@ -21,6 +21,12 @@ from concord.metrics_core.comparison.leaderboard import (
 from concord.metrics_core.comparison.panel import compute_panels
 from concord.metrics_core.comparison.replicates import compute_replicates
 from concord.metrics_core.comparison.segments import compute_segments
+from concord.metrics_core.comparison.ties import (
+    compute_tie_ranges,
+    retest_ties,
+    settle_verdicts,
+    tie_warnings,
+)
 from concord.metrics_core.comparison.top_lists import compare_lists
 from concord.metrics_core.comparison.user_values import value_warnings
 from concord.metrics_core.comparison.warnings.acknowledge import acknowledge_warnings
@@ -108,13 +114,18 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     over_replicates, replicate_warnings = compute_replicates(
         inputs, comparison.scores, comparison.pairs
     )
-    sanity = sanity_warnings(config, models, data, inputs.references, overlap)
+    doubts = [
+        *sanity_warnings(config, models, data, inputs.references, overlap),
+        *tie_warnings(inputs, comparison.ties),
+    ]
+    evaluated = evaluation_warnings(config, lists, data, overlap)
+    evaluated = _without(evaluated, "no_common_item", doubts, "foreign_ids")
     overlaps, list_warnings = compare_lists(inputs)
     checks = evaluate_checks(inputs)
     all_warnings = [
-        *sanity,
+        *doubts,
         *sampling_warnings(config, models, data),
-        *_without_foreign(sanity, evaluation_warnings(config, lists, data, overlap)),
+        *_without(evaluated, "ties_at_cutoff", doubts, "tie_range"),
         *list_warnings,
         *replicate_warnings,
     ]
@@ -142,20 +153,21 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     )
 
 
-def _without_foreign(
-    sanity: Sequence[DataWarning], warnings: Sequence[DataWarning]
+def _without(
+    warnings: Sequence[DataWarning], code: str, doubts: Sequence[DataWarning], stronger: str
 ) -> list[DataWarning]:
-    """Return the warnings without `no_common_item` for models whose ids are foreign anyway."""
-    foreign = {model for each in sanity if each.code == "foreign_ids" for model in each.models}
-    return [each for each in warnings if each.code != "no_common_item" or {*each.models} - foreign]
+    """Return the warnings without those of a code for models that a stronger doubt names."""
+    named = {model for each in doubts if each.code == stronger for model in each.models}
+    return [each for each in warnings if each.code != code or {*each.models} - named]
 
 
 def compare_user_values(inputs: ComparisonInput) -> Comparison:
     """Return the parts of a comparison that need only values per user."""
-    config, tests = inputs.config, compare_pairs(inputs)
-    pairs = decide_differences(
-        config, tests, reference=config.baseline, n_models=len(inputs.models)
-    )
+    config, tests, n_models = inputs.config, compare_pairs(inputs), len(inputs.models)
+    pairs = decide_differences(config, tests, reference=config.baseline, n_models=n_models)
+    if averaged := retest_ties(inputs, tests):
+        others = decide_differences(config, averaged, reference=config.baseline, n_models=n_models)
+        pairs = settle_verdicts(inputs, pairs, others)
     return Comparison(
         title=config.title,
         baseline=config.baseline,
@@ -169,6 +181,7 @@ def compare_user_values(inputs: ComparisonInput) -> Comparison:
         distributions=tuple(compute_distributions(config, inputs.aligned)),
         best=tuple(compute_best_shares(inputs)),
         winners=tuple(find_winners(config, tests)),
+        ties=tuple(compute_tie_ranges(inputs)),
         family=config.family,
         tried=config.tried,
     )

@@ -293,7 +293,7 @@ def decide_guardrail(
     The outcome is `pass` if the lower end of the interval of the gain is above -margin, or if no
     user's value or list differs. It is `worse` if the upper end is below -margin.
     Otherwise it is `undecided`, also if it would pass but a user has a value with the reference
-    alone.
+    alone, and if the order of equal scores decides.
 
     Parameters
     ----------
@@ -311,8 +311,8 @@ def decide_guardrail(
 def decide_success(measured: Sequence[MeasuredDifference]) -> list[Success]:
     """Return the success metrics, with p-values adjusted by Holm.
 
-    A metric is better if its interval is a gain, and every user who has a value with the reference
-    has one with the model.
+    A metric is better if its interval is a gain, every user who has a value with the reference has
+    one with the model, and the order of equal scores does not decide.
     """
     p = np.array([np.nan if each.p is None else each.p for each in measured], dtype=np.float64)
     return [
@@ -320,7 +320,7 @@ def decide_success(measured: Sequence[MeasuredDifference]) -> list[Success]:
             **vars(each)
             | {
                 "p_adjusted": float(adjusted),
-                "better": (each.gain_low or 0.0) > 0 and not each.n_lost,
+                "better": (each.gain_low or 0.0) > 0 and not each.n_lost and not each.order_decides,
             }
         )
         for each, adjusted in zip(measured, holm(p), strict=True)
@@ -328,6 +328,8 @@ def decide_success(measured: Sequence[MeasuredDifference]) -> list[Success]:
 
 
 def _guardrail_outcome(measured: MeasuredDifference, margin: float | None) -> Outcome:
+    if measured.order_decides:
+        return "undecided"
     if measured.identical:
         return "pass"
     if measured.n_unlisted is not None:

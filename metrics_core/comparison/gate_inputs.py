@@ -8,7 +8,7 @@ from functools import partial
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import compare_pairs, compute_swap_errors
 from concord.metrics_core.comparison.families import decide_differences
-from concord.metrics_core.comparison.gate import decide, decide_guardrail
+from concord.metrics_core.comparison.gate import decide, decide_guardrail, decide_success
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import Effect, margin_interval, to_absolute
 from concord.metrics_core.comparison.segment_groups import (
@@ -17,6 +17,7 @@ from concord.metrics_core.comparison.segment_groups import (
     group_users,
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity
+from concord.metrics_core.comparison.ties import with_averaged_ties
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
 from concord.metrics_core.results.gate import (
@@ -95,7 +96,35 @@ def measure_gate_metrics(
 
     All guardrails must hold, so each has an interval at the confidence of the comparison. One of
     m success metrics is enough, so the intervals of these have the level 1 - α / m.
+    The order of equal scores decides where averaged ties lead to another outcome.
     """
+    results = _measure(inputs, gate, models, pairs)
+    averaged = with_averaged_ties(inputs, gate.labels)
+    if averaged is None:
+        return results
+    others = _measure(averaged, gate, models, pairs)
+    return {model: _settled(results[model], others[model]) for model in models}
+
+
+def _settled(pinned: GateMetrics, averaged: GateMetrics) -> GateMetrics:
+    """Return the metrics, marked where averaged ties lead to another outcome."""
+    guardrails = [
+        each
+        if each.outcome == other.outcome
+        else replace(each, outcome="undecided", order_decides=True, users_needed=None)
+        for each, other in zip(pinned[0], averaged[0], strict=True)
+    ]
+    better = ([each.better for each in decide_success(side[1])] for side in (pinned, averaged))
+    success = [
+        each if before == after else replace(each, order_decides=True)
+        for each, before, after in zip(pinned[1], *better, strict=True)
+    ]
+    return guardrails, success
+
+
+def _measure(
+    inputs: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
+) -> dict[str, GateMetrics]:
     config = inputs.config
     reference = inputs.models[config.baseline]
     over_all = _overall_differences(inputs, gate, models, pairs)

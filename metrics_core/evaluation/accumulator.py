@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.tables import Table, read_column
+from concord.metrics_core.data.tables import Table, read_column, scan
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.diagnostics import (
     LISTED,
@@ -35,6 +35,7 @@ from concord.metrics_core.evaluation.summary import (
     summarise,
     summarise_catalogue,
 )
+from concord.metrics_core.evaluation.ties import KINDS, LOW, tie_column
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.summary import Summary
@@ -177,6 +178,28 @@ class EvaluationAccumulator:
         labels = {name: summaries[name] for name in map(str, self.task.labels)}
         return labels, {each.column: summaries[each.column] for each in self.task.definitions}
 
+    def tie_ranges(self, table_of: Callable[[str], Table]) -> Content:
+        """Return the label's means in other orders of equal scores, of labels that depend on it.
+
+        Returns
+        -------
+        dict
+            By label `low`, `high` and `average` (None without an expected value), and `n_users`
+            whose value depends on the order.
+        """
+        ranges: Content = {}
+        for label in self.task.tie_labels:
+            text, conventions = str(label), self.task.conventions
+            columns = [tie_column(kind, text) for kind in KINDS]
+            read = ["user", text, *columns, *self.task.mean_weights]
+            values = scan(table_of(text)).select(read).collect()
+            ranges[text] = {"n_users": values[tie_column(LOW, text)].count()}
+            for kind, column in zip(KINDS, columns, strict=True):
+                other = values.with_columns(pl.coalesce(column, text).alias(text))
+                mean = summarise_column(other, text, label, conventions, confidence=CONFIDENCE).mean
+                ranges[text][kind] = mean if values[column].count() else None
+        return {text: each for text, each in ranges.items() if each["n_users"]}
+
     def counts_content(self) -> Content:
         """Return the counts of users and lists, as in the model's summary."""
         counts, ks = self.counts, self.task.cutoffs
@@ -224,6 +247,7 @@ class EvaluationAccumulator:
             Result of `check_ids`.
         """
         labels, definitions = self.summaries(table_of, confidence)
+        ties = self.tie_ranges(table_of)
         return {
             **pinned_content(model, self.task.conventions),
             "metrics": {label: summary_numbers(summary) for label, summary in labels.items()},
@@ -232,6 +256,7 @@ class EvaluationAccumulator:
             "versions": dict(program_versions()),
             "id_match": id_match,
             "panel": {label: panel_content(each, definitions) for label, each in panels.items()},
+            **({"ties": ties} if ties else {}),
         }
 
 

@@ -44,6 +44,7 @@ from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.partition import Part, Task, select_evaluated
 from concord.metrics_core.evaluation.streaming import StreamingEvaluator
 from concord.metrics_core.evaluation.summary import CONFIDENCE
+from concord.metrics_core.evaluation.ties import has_equal_scores
 from concord.metrics_core.files import NO_FOLD, content_ids
 
 NO_PANELS: Mapping[str, Panel] = {}
@@ -106,6 +107,7 @@ class Dataset:
         confidence: float = CONFIDENCE,
         fold: str = NO_FOLD,
         keeps_lists: bool = True,
+        finds_ties: bool = True,
     ) -> ModelResult:
         """Load and evaluate one model's recommendations.
 
@@ -114,6 +116,8 @@ class Dataset:
         keeps_lists : bool, default=True
             If False, the result may have only the ids of its lists: sorted lists are then evaluated
             while they are read.
+        finds_ties : bool, default=True
+            False to leave out values in other orders of equal scores.
         """
         conventions = self.config.conventions
         task = self._task(panels)
@@ -123,6 +127,8 @@ class Dataset:
         streamed = None if keeps_lists else self._evaluate_while_reading(model, recs, task, data)
         table, quality, lists, execute = streamed or self._read(model, recs)
         id_match = self._check_ids(table, lists, data)
+        if finds_ties:
+            task = replace(task, has_equal_scores=has_equal_scores(quality, lists))
         store = ValueFrames(task)
         accumulator = evaluate_model(lists, data, task, execute, store)
         qualities = {"truth": data.truth_quality, "lists": quality}

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.data.ranking import score_key
 from concord.metrics_core.data.relations import only_row, registered_only
 from concord.metrics_core.data.tables import create_view
 from concord.metrics_core.data.units import user_sql
@@ -52,10 +53,16 @@ GROUP BY rank ORDER BY rank
 """
 _TIED = f"""
 SELECT k, count(*) FROM (
-    SELECT k, user FROM lists
+    SELECT k, user FROM (SELECT user, rank, {{key}} AS score FROM lists)
     JOIN (SELECT unnest($ks) AS k) CROSS JOIN (SELECT unnest([0, 1]) AS below) ON rank = k + below
     {_KNOWN} GROUP BY k, user HAVING count(score) = 2 AND min(score) = max(score))
 GROUP BY k
+"""
+_CONSTANT = f"""
+SELECT n, count(*) FROM (
+    SELECT count(*) AS n FROM (SELECT user, {{key}} AS score FROM lists)
+    {_KNOWN} GROUP BY user HAVING count(*) > 1 AND min(score) = max(score))
+GROUP BY n
 """
 # Length of a list; does its user have relevant items; are all of them in the list?
 ListKind = tuple[int, bool, bool]
@@ -106,18 +113,22 @@ class ListIssues:
         Number of items that first occur in train after the user's last row of the ground truth, by
         rank; None without times.
     tied : Counter
-        Number of users whose scores at k and k + 1 are equal, by k.
+        Number of users whose scores at k and k + 1 are equal, by k, also for 1.
+    constant : Counter
+        Number of users whose scores are all equal, by the length of their list (at least 2).
     """
 
     missing: Counter[int] = field(default_factory=Counter)
     in_train: Counter[int] | None = None
     future: Counter[int] | None = None
     tied: Counter[int] = field(default_factory=Counter)
+    constant: Counter[int] = field(default_factory=Counter)
 
     def add(self, other: "ListIssues") -> None:
         """Add the counts of another partition."""
         self.missing.update(other.missing)
         self.tied.update(other.tied)
+        self.constant.update(other.constant)
         self.in_train = _sum_counts(self.in_train, other.in_train)
         self.future = _sum_counts(self.future, other.future)
 
@@ -130,7 +141,7 @@ def count_list_issues(
     connection: DuckDBPyConnection,
     *,
     has_train: bool,
-    has_scores: bool,
+    score_dtype: str | None,
     ks: Sequence[int],
     of_requests: bool = False,
     has_all_items: bool = False,
@@ -141,8 +152,10 @@ def count_list_issues(
     ----------
     connection : DuckDBPyConnection
         With the views `lists`, `truth` and, if `has_train`, `train`.
-    has_train, has_scores : bool
-        True if there is a train, and if lists have scores.
+    has_train : bool
+        True if there is a train.
+    score_dtype : str or None
+        The convention by which scores are compared; None if lists have none.
     ks : sequence of int
         Cutoffs.
     of_requests : bool
@@ -160,8 +173,12 @@ def count_list_issues(
         ranks = connection.execute(_KNOWN_ITEMS.format(owner=owner), deepest).fetchall()
         issues.in_train = Counter({rank: count for rank, count, _ in ranks})
         issues.future = Counter({rank: late for rank, _, late in ranks}) if has_times else None
-    if has_scores and ks:
-        issues.tied.update(dict(connection.execute(_TIED, {"ks": list(ks)}).fetchall()))
+    if score_dtype is not None:
+        key = score_key(score_dtype)
+        ties = connection.execute(_TIED.format(key=key), {"ks": [*{1, *ks}]}).fetchall()
+        issues.tied.update(dict(ties))
+        if issues.tied[1]:
+            issues.constant.update(dict(connection.execute(_CONSTANT.format(key=key)).fetchall()))
     return issues
 
 
@@ -197,14 +214,15 @@ def validity(
     dict
         users: fingerprint of the users who have a list.
         full_lists: number of users with a list; of these, users with the longest length, with
-        relevant items, and with all relevant items in the list, as with sampled candidates.
+        relevant items, and with all relevant items in the list, as with sampled candidates; if
+        there are any, those of at least two items with `constant` scores, and all `of_several`.
         perfect_tops: users who count in `perfect_tops`, and those whose list is perfect.
         by_cutoff: by k, the number `shown` of recommendations, of these relevant (`hits`),
         `in_train` and `future`; `tied` as in `ListIssues`.
     """
     return {
         "users": f"{lists.users:016x}",
-        "full_lists": _full_list_counts(lists.kinds),
+        "full_lists": _full_list_counts(lists.kinds) | _constant_counts(lists.kinds, issues),
         "perfect_tops": {"users": counts["tops@counted"], "perfect": counts["tops@perfect"]},
         "by_cutoff": {
             str(k): {
@@ -228,6 +246,12 @@ def _full_list_counts(lists: Mapping[ListKind, int]) -> dict[str, int | None]:
         "with_relevant": sum(n for (_, has_relevant, _), n in lists.items() if has_relevant),
         "holding_all": sum(n for (_, *kind), n in lists.items() if all(kind)),
     }
+
+
+def _constant_counts(lists: Mapping[ListKind, int], issues: ListIssues) -> dict[str, int]:
+    constant = issues.constant.total()
+    several = sum(count for (length, _, _), count in lists.items() if length > 1)
+    return {"constant": constant, "of_several": several} if constant else {}
 
 
 def _count_listed(lists: Mapping[ListKind, int], k: int) -> int:

@@ -109,7 +109,7 @@ def _count_issues(lists: Table, data: EvaluationData, task: Task) -> ListIssues:
         return count_list_issues(
             connection,
             has_train=data.train is not None,
-            has_scores="score" in schema_of(lists),
+            score_dtype=task.conventions.score_dtype if "score" in schema_of(lists) else None,
             ks=task.cutoffs,
             of_requests=task.conventions.unit_mean is not None,
         )

@@ -14,8 +14,9 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.data.ranking import score_key
 from concord.metrics_core.errors import format_count
-from concord.metrics_core.metrics.judged import Floats, Judged, SubtopicRows
+from concord.metrics_core.metrics.judged import Floats, Ints, Judged, SubtopicRows
 
 # User numbers follow the order of the ids. Lists are counted once, and joined once with few rows.
 _USERS = """
@@ -38,6 +39,17 @@ FROM {lists} AS listed JOIN (
     SELECT user, truth.item, number, grade{numbers}
     FROM truth JOIN judged_users USING (user){item_columns}
 ) USING (user, item)
+ORDER BY number, rank
+"""
+# First and last rank of the items with the score of each hit.
+_EQUAL = """
+WITH hits AS (
+    SELECT number, user, rank, {key} AS key
+    FROM {lists} AS listed JOIN truth USING (user, item) JOIN judged_users USING (user))
+SELECT number, rank, first, last FROM hits JOIN (
+    SELECT user, key, min(rank) AS first, max(rank) AS last
+    FROM (SELECT user, rank, {key} AS key FROM {lists}) SEMI JOIN hits USING (user, key)
+    GROUP BY user, key) USING (user, key)
 ORDER BY number, rank
 """
 # Numbers of subtopics follow the order of their names within a user.
@@ -70,6 +82,7 @@ def join_truth(
     item_columns: pa.Table | None = None,
     propensity: Mapping[str, Any] | None = None,
     subtopics_for: str = "",
+    finds_equal: bool = False,
 ) -> Judged:
     """Return the recommendations joined with the ground truth.
 
@@ -89,6 +102,8 @@ def join_truth(
         The convention. Propensities are in `item_columns` or in the ground truth.
     subtopics_for : str
         A label that reads subtopics; empty if none does.
+    finds_equal : bool
+        True to find the ranks of equal scores, of lists that are ordered by score.
 
     Raises
     ------
@@ -132,6 +147,7 @@ def join_truth(
     truth = fetch(connection, _TRUTH.format(place=place_column, order=order, **item_values))
     hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied, **item_values))
     subtopics = _read_subtopics(connection, lists, subtopics_for) if subtopics_for else None
+    equal = _read_equal(connection, lists, ranking) if finds_equal else None
     connection.execute("DROP TABLE judged_users")
     columns = {name: (hits[each], truth[each]) for name, each in zip(names, numbered, strict=True)}
     return Judged(
@@ -145,11 +161,20 @@ def join_truth(
         truth_user=truth["number"],
         truth_grade=truth["grade"],
         hit_tied=np.column_stack([hits["tie_first"], hits["tie_last"]]) if averaged else None,
+        hit_equal=equal,
         truth_position=truth["place"] if place_column else None,
         columns=columns,
         weights=_weights(*columns[PROPENSITY], clip=propensity["clip"]) if propensity else None,
         subtopics=subtopics,
     )
+
+
+def _read_equal(connection: DuckDBPyConnection, lists: str, ranking: Ranking) -> Ints | None:
+    """Return (n_hits, 2) the ranks of each hit's score; None if no hit shares its score."""
+    query = _EQUAL.format(lists=lists, key=score_key(ranking.score_dtype))
+    ranks = fetch(connection, query)
+    equal = np.column_stack([ranks["first"], ranks["last"]])
+    return equal if np.any(equal[:, 0] < equal[:, 1]) else None
 
 
 def _read_subtopics(

@@ -32,6 +32,12 @@ from concord.metrics_core.evaluation.sanity_counts import (
     perfect_tops,
 )
 from concord.metrics_core.evaluation.score import Column, label_problem, mean_weight, score
+from concord.metrics_core.evaluation.ties import (
+    KINDS,
+    orders_ties_by_id,
+    score_ties,
+    tie_column,
+)
 from concord.metrics_core.metrics.exposure import Exposure, count_exposure
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.label import Label
@@ -97,6 +103,8 @@ class Task:
         Items, for metrics beyond accuracy.
     item_columns : Table or None
         item (text), and the numeric columns that metrics read.
+    has_equal_scores : bool
+        True if scores order the lists, and some of a list may be equal.
     """
 
     labels: Sequence[Label]
@@ -105,6 +113,7 @@ class Task:
     definitions: Sequence[Definition] = ()
     items: Items | None = None
     item_columns: pa.Table | None = None
+    has_equal_scores: bool = False
 
     @property
     def cutoffs(self) -> list[int]:
@@ -115,6 +124,17 @@ class Task:
     def per_user(self) -> list[Label]:
         """Labels with a value per user."""
         return [label for label in self.labels if not label.metric.is_aggregate]
+
+    @property
+    def tie_labels(self) -> list[Label]:
+        """Labels whose values may depend on the order of equal scores."""
+        labels = self.per_user if self.has_equal_scores else []
+        return [label for label in labels if orders_ties_by_id(label, self.conventions)]
+
+    @property
+    def tie_columns(self) -> list[str]:
+        """Columns of these labels' values in other orders; see `score_ties`."""
+        return [tie_column(kind, str(label)) for label in self.tie_labels for kind in KINDS]
 
     @property
     def columns(self) -> dict[str, tuple[Label, Conventions]]:
@@ -189,6 +209,7 @@ def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Jud
     """Return the judged lists by index of the ranking: the first, and those that labels need."""
     labels = [*task.labels, *(definition.label for definition in task.definitions)]
     needed = {task.ranking_of(label) for label in labels}
+    with_ties = {task.ranking_of(label) for label in task.tie_labels}
     readers = (str(label) for label in labels if label.metric.reads_subtopics)
     subtopics_for = next(readers, "")
     return {
@@ -200,6 +221,7 @@ def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Jud
             item_columns=task.item_columns,
             propensity=task.conventions.propensity,
             subtopics_for=subtopics_for,
+            finds_equal=ranking in with_ties,
         )
         for number, ranking in enumerate(task.conventions.rankings)
         if not number or ranking in needed
@@ -222,6 +244,7 @@ def score_partition(
     - `#weight…`: see `weight_columns`
     - `#counts…`: see `mean_weight`
     - `#name#0`, `#name#1`: addends of a pooled mean
+    - `#average:name`, `#low:name`, `#high:name`: see `score_ties`
 
     Parameters
     ----------
@@ -232,9 +255,10 @@ def score_partition(
     connection : DuckDBPyConnection, optional
         With the relations, for a task that reads whole lists.
     """
-    columns, exposures = _score_rankings(ranked, task, connection)
+    columns, exposures, ties = _score_rankings(ranked, task, connection)
     judged = ranked[0].relevant(0.0, "all")  # without pooled items that have no judgement
     relevant = judged.relevant(task.conventions.relevance_threshold, "all")
+    same = pl.repeat(None, judged.n_users, dtype=pl.Float64, eager=True)
     series = [
         pl.Series("user", judged.users.tolist() if judged.users.dtype == object else judged.users),
         *(_values(name, column) for name, column in columns.items()),
@@ -251,6 +275,7 @@ def score_partition(
             for name, least in task.mean_weights.items()
         ),
         *(series for name, column in columns.items() for series in _parts(name, column)),
+        *(ties.get(name, same).alias(name) for name in task.tie_columns),
     ]
     return Part(pl.DataFrame(series), exposures)
 
@@ -263,10 +288,12 @@ def _weights(relevant: Judged, conventions: Conventions) -> Iterator[pl.Series]:
 
 def _score_rankings(
     ranked: Mapping[int, Judged], task: Task, connection: DuckDBPyConnection | None
-) -> tuple[dict[str, Column], dict[str, Exposure]]:
-    """Return the columns by name, labels first, and the exposures by label."""
+) -> tuple[dict[str, Column], dict[str, Exposure], dict[str, pl.Series]]:
+    """Return the columns by name, labels first, the exposures by label, and columns of ties."""
     columns: dict[str, Column] = {}
     exposures: dict[str, Exposure] = {}
+    ties: dict[str, pl.Series] = {}
+    tie_labels = task.tie_labels
     for number, judged in ranked.items():
         ranking = task.conventions.rankings[number]
         labels = [label for label in task.labels if task.ranking_of(label) == ranking]
@@ -279,6 +306,8 @@ def _score_rankings(
                 columns[str(column.label)] = column
         except ScoringError as error:
             raise error.nested_in(number, 1) from error
+        with_ties = [columns[str(label)] for label in per_user if label in tie_labels]
+        ties |= {each.name: each for each in score_ties(judged, with_ties, task.conventions)}
         for position, definition in enumerate(definitions):
             try:
                 (column,) = score(judged, [definition.label], definition.conventions, read_lists)
@@ -290,7 +319,7 @@ def _score_rankings(
                 if why := label_problem(label, task.conventions):
                     raise ScoringError(Refusal(escape_template(f"{label}: {why}"), (number, 3)))
                 exposures[str(label)] = count_exposure(read_lists(None), label.k)
-    return {name: columns[name] for name in task.columns}, exposures
+    return {name: columns[name] for name in task.columns}, exposures, ties
 
 
 def _refuse_high_grades(
@@ -382,9 +411,9 @@ def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
 
 
 def select_evaluated(values: pl.DataFrame, task: Task) -> pl.DataFrame:
-    """Return user, labels and mean weights of the known users and those with any value."""
+    """Return user, labels, ties and mean weights of the known users and those with any value."""
     names = [str(label) for label in task.per_user]
     has_value = pl.col(KNOWN)
     if names:
         has_value |= pl.any_horizontal(pl.col(names).is_not_null())
-    return values.filter(has_value).select("user", *names, *task.mean_weights)
+    return values.filter(has_value).select("user", *names, *task.tie_columns, *task.mean_weights)

@@ -127,7 +127,9 @@ class StreamingEvaluator:
         issues = count_list_issues(
             connection,
             has_train=False,
-            has_scores="score" in lists.schema.names,
+            score_dtype=self.task.conventions.score_dtype
+            if "score" in lists.schema.names
+            else None,
             ks=self.task.cutoffs,
             has_all_items=not lists.column("item").null_count,
         )

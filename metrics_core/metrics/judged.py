@@ -71,6 +71,8 @@ class Judged:
         User number and grade of each row of the ground truth, by user, best grade first.
     hit_tied : (n_hits, 2) array of int, optional
         First and last rank of the items with the hit's score; None if ties are not averaged.
+    hit_equal : (n_hits, 2) array of int, optional
+        The same if their ids decide the order; None if no list has equal scores.
     truth_position : (n_truth,) array of int, optional
         Position of the row in the ground truth's original order; None if no convention reads it.
     columns : mapping of str to (array, array)
@@ -103,6 +105,7 @@ class Judged:
     truth_user: Ints
     truth_grade: Floats
     hit_tied: Ints | None = None
+    hit_equal: Ints | None = None
     truth_position: Ints | None = None
     columns: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
     weights: tuple[Floats, Floats] | None = None
@@ -224,8 +227,8 @@ class Judged:
     def _computed(self) -> dict[tuple[Callable[..., Any], str], NDArray[Any]]:
         return {}
 
-    def keep(self, hit: Bools, truth: Bools) -> "Judged":
-        """Return the lists with the selected hits and rows of the ground truth."""
+    def keep(self, hit: Bools | Ints, truth: Bools) -> "Judged":
+        """Return the lists with the selected hits, in their order, and rows of the ground truth."""
         return replace(
             self,
             hit_user=self.hit_user[hit],
@@ -233,6 +236,7 @@ class Judged:
             hit_grade=self.hit_grade[hit],
             hit_first=self.hit_first[hit],
             hit_tied=None if self.hit_tied is None else self.hit_tied[hit],
+            hit_equal=None if self.hit_equal is None else self.hit_equal[hit],
             truth_user=self.truth_user[truth],
             truth_grade=self.truth_grade[truth],
             truth_position=None if self.truth_position is None else self.truth_position[truth],
@@ -245,6 +249,19 @@ class Judged:
                 self.subtopics[0].renumber(hit, len(self.hit_grade)),
                 self.subtopics[1].renumber(truth, len(self.truth_grade)),
             ),
+        )
+
+    def select_users(self, users: Bools) -> "Judged":
+        """Return the lists of the selected users."""
+        number = np.cumsum(users) - 1
+        lists = self.keep(users[self.hit_user], users[self.truth_user])
+        return replace(
+            lists,
+            users=self.users[users],
+            known=self.known[users],
+            n_listed=self.n_listed[users],
+            hit_user=number[lists.hit_user],
+            truth_user=number[lists.truth_user],
         )
 
     @property

@@ -93,15 +93,15 @@ class FiniteNumbers:
 def to_plain(value: Any) -> Any:
     """Return dataclasses, mappings and frames as dicts and lists; NaN becomes None.
 
-    Unlike `dataclasses.asdict`, it does not copy every value, and it omits fields that are None and
-    marked `OMIT_IF_NONE`.
+    Unlike `dataclasses.asdict`, it does not copy every value, and it omits fields that are None or
+    empty and marked `OMIT_IF_NONE`.
     """
     if is_dataclass(value) and not isinstance(value, type):
         items = ((field, getattr(value, field.name)) for field in fields(value))
         return {
             field.name: to_plain(item)
             for field, item in items
-            if item is not None or not field.metadata
+            if not field.metadata or item not in (None, ())
         }
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}

@@ -23,6 +23,7 @@ from concord.metrics_core.results.comparison_parts import (
     Provenance,
     Score,
     Segmentation,
+    TieRange,
     Tradeoff,
     Unit,
     Winner,
@@ -75,6 +76,8 @@ class Comparison(BaseResult):
     winners : tuple of Winner
         The leader of each primary metric, if it was chosen from several models, with an estimate
         that allows for this choice.
+    ties : tuple of TieRange
+        Range of each mean that depends on the order of equal scores.
     tradeoffs : tuple of Tradeoff
         Metrics beyond accuracy against the first primary metric.
     segments : tuple of Segmentation
@@ -133,6 +136,7 @@ class Comparison(BaseResult):
     distributions: tuple[Distribution, ...] = ()
     best: tuple[BestShare, ...] = ()
     winners: tuple[Winner, ...] = ()
+    ties: tuple[TieRange, ...] = field(default=(), metadata=OMIT_IF_NONE)
     tradeoffs: tuple[Tradeoff, ...] = ()
     segments: tuple[Segmentation, ...] = ()
     overlaps: tuple[Overlap, ...] = ()

@@ -149,6 +149,10 @@ class Difference(FiniteNumbers):
     detectable : float or None
         The smallest true difference that these users show with a probability of 80 %, on primary
         labels.
+    verdict_averaged : str or None
+        The verdict under `ties: average`, on primary labels of accuracy, if the verdict with the
+        ties ordered by id is another one. Then the order of equal scores decides, and `verdict` is
+        `undecided`, whatever the interval.
     """
 
     label: str
@@ -180,10 +184,16 @@ class Difference(FiniteNumbers):
     min_effect: float | None
     detectable: float | None
     verdict: Verdict
+    verdict_averaged: Verdict | None = field(default=None, metadata=OMIT_IF_NONE)
 
     @property
     def excludes_zero(self) -> bool:
-        """True if the interval does not contain 0, or a test without one found a difference."""
+        """True if the interval does not contain 0, or a test without one found a difference.
+
+        False if the order of equal scores decides.
+        """
+        if self.verdict_averaged is not None:
+            return False
         if self.ci_low is None or self.ci_high is None:
             return self.verdict in {"better_without_interval", "worse_without_interval"}
         return self.ci_low > 0 or self.ci_high < 0
@@ -212,6 +222,8 @@ class Difference(FiniteNumbers):
             better=self.worse,
             worse=self.better,
             verdict=MIRROR.get(self.verdict, self.verdict),
+            verdict_averaged=self.verdict_averaged
+            and MIRROR.get(self.verdict_averaged, self.verdict_averaged),
         )
 
 
@@ -330,6 +342,28 @@ class Winner(FiniteNumbers):
     n_compared: int
     difference: float | None
     corrected: float | None
+
+
+@dataclass(frozen=True)
+class TieRange(FiniteNumbers):
+    """The means of a model if its equal scores, which ids order, had other orders.
+
+    Attributes
+    ----------
+    low, high : float or None
+        Means if all relevant items came last, or first, among those of equal score.
+    average : float or None
+        Mean under `ties: average`; None if the label has no expected value.
+    n_users : int
+        Users whose value depends on the order; with replicates, of the one with most.
+    """
+
+    model: str
+    label: str
+    low: float | None
+    high: float | None
+    average: float | None
+    n_users: int
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,8 @@ class MeasuredDifference(FiniteNumbers):
         whose interval contains 0.
     departed : bool or None
         True if the reference has the label under other conventions or code of a custom metric.
+    order_decides : bool or None
+        True if `ties: average` leads to another outcome: the order of equal scores decides.
     """
 
     label: str
@@ -113,6 +115,7 @@ class MeasuredDifference(FiniteNumbers):
     n_without_list: int | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
     detectable: float | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
     departed: bool | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
+    order_decides: bool | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
 
     @property
     def identical(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ from concord.metrics_core.evaluation.partition import (
 )
 from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.evaluation.side_data import with_items
+from concord.metrics_core.evaluation.ties import has_equal_scores
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
 from concord.pipeline.params.model import PARAMS, Params
@@ -203,6 +204,7 @@ def evaluate(params: Params, model: str) -> str:
     conventions = params.resolved_conventions
     panels = build_panels(params.labels, primary, conventions)
     task = build_task(params.labels, conventions, panels, has_users="users" in params.background)
+    task = replace(task, has_equal_scores=has_equal_scores(lists_quality, files.lists))
     users = plural(truth_quality.get("words", {}).get("user", "user"))
     with (
         Progress(f"evaluate {model}", users, truth_quality.get("users")) as progress,
@@ -302,7 +304,7 @@ class _ValueFiles:
                     per_user_writer(file, id_type, [*columns, *weights], self.metadata)
                 )
                 for file, columns in (
-                    (self.files.per_user, map(str, self.task.per_user)),
+                    (self.files.per_user, [*map(str, self.task.per_user), *self.task.tie_columns]),
                     (self.files.panel, self.definitions),
                 )
             ]

@@ -275,12 +275,20 @@ def _tie(
 
     None, too, if not all of their pairs were compared.
     """
-    pairs = (
+    pairs = [
         comparison.difference(a, b, label) for label in labels for a, b in combinations(models, 2)
-    )
+    ]
     verdicts = {"" if pair is None else pair.verdict for pair in pairs}
-    ties = ((f"are {words}", reason) for among, words, reason in _TIES if verdicts <= among)
+    by_order = next(filter(None, (_by_order(pair) for pair in pairs if pair is not None)), "")
+    ties = (
+        (f"are {words}", reason or by_order) for among, words, reason in _TIES if verdicts <= among
+    )
     return next(ties, None)
+
+
+def _by_order(pair: Difference) -> str:
+    """Return a reason if a difference is undecided because of equal scores."""
+    return f", as {numbers.ORDER_DECIDES}" if pair.verdict_averaged is not None else ""
 
 
 def _perhaps_less(comparison: Comparison, model: str, label: str) -> str:
@@ -338,10 +346,11 @@ def _no_better_model(
         states: dict[tuple[str, str], list[str]] = {}
         for label in labels:
             if {model, baseline} <= candidates[label]:
-                verdict = pair_of(comparison, model, baseline, label).verdict
+                pair = pair_of(comparison, model, baseline, label)
+                verdict = pair.verdict
                 is_open |= verdict in _OPEN
                 word, reason = words[verdict]
-                reason += _perhaps_less(comparison, model, label)
+                reason += _perhaps_less(comparison, model, label) + _by_order(pair)
                 states.setdefault((word, reason), []).append(label)
         texts = [
             f"{word}{f' on {join_names(states[word, reason])}' if len(states) > 1 else ''}{reason}"

@@ -209,6 +209,7 @@ def _success(model: str, success: Success, confidence: float) -> str:
         text = f"{text}; these {format_count(success.n_users, 'user')} can show {size}"
     if success.n_unlisted is not None:
         return f"{text}, as {missing_lists(success)}"
+    text = f"{text}, but {numbers.ORDER_DECIDES}" if success.order_decides else text
     return f"{text}, but {missing_values(success)}" if success.n_lost else text
 
 
@@ -255,6 +256,8 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     ways = "a wider margin also decides; `undecided: pass` lets undecided guardrails pass."
     if not deciding:
         return "More users can show smaller gains."
+    if any(each.order_decides for _, each in deciding):
+        return "Write scores with more digits, or choose `ties: average` for all models."
     advice, known = "", [each for _, each in deciding if not (each.n_unlisted or each.n_lost)]
     if any(each.n_unlisted is not None for _, each in deciding):
         advice = (
@@ -308,6 +311,8 @@ def reasons(guardrail: Guardrail) -> Iterator[str]:
 
 def _reason(guardrail: Guardrail) -> str:
     outcome, margin = guardrail.outcome, guardrail.margin
+    if guardrail.order_decides:
+        return numbers.ORDER_DECIDES
     if guardrail.identical:
         return "every user has the same value with both"
     if missing := _missing_users(guardrail, outcome):

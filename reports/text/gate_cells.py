@@ -137,6 +137,8 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
 
 def _success_reason(success: Success) -> str:
     low, high = success.gain_low, success.gain_high
+    if success.order_decides:
+        return numbers.ORDER_DECIDES
     if low is None or high is None:
         return "no test" if success.p_adjusted is None else "there is no interval"
     if low > 0 or high < 0:

@@ -94,6 +94,9 @@ def interval_name(interval: "Difference | ReplicatedDifference", confidence: flo
     return f"{prefix}{confidence_level(confidence)} interval"
 
 
+ORDER_DECIDES = "the order of equal scores decides"
+
+
 def undecided_note(pair: "Difference", digits: int) -> str:
     """Return `can show 0.009` for an undecided difference of a primary metric, or why it is.
 
@@ -101,6 +104,8 @@ def undecided_note(pair: "Difference", digits: int) -> str:
     """
     if pair.verdict != "undecided":
         return ""
+    if pair.verdict_averaged is not None:
+        return ORDER_DECIDES
     if pair.min_effect is None:
         return "min_effect is a share of a mean that may be 0"
     return "" if pair.detectable is None else f"can show {number(pair.detectable, digits)}"

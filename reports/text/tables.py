@@ -215,7 +215,7 @@ def resampled_users(comparison: Comparison, label: str) -> str:
 def _is_ahead(comparison: Comparison, model: str, other: str, label: str) -> bool:
     """True if the interval of the difference is on the better side of 0."""
     pair = comparison.difference(model, other, label)
-    if pair is None or pair.ci_low is None or pair.ci_high is None:
+    if pair is None or pair.verdict_averaged or pair.ci_low is None or pair.ci_high is None:
         return False
     return pair.ci_low > 0 if comparison.metric(label).higher_is_better else pair.ci_high < 0
 

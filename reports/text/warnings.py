@@ -434,6 +434,28 @@ def _few_judged(details: Details) -> Texts:
     )
 
 
+def _constant_scores(details: Details) -> Texts:
+    return (
+        f"All scores of a list are equal for {percent(details['share'])} of the {details['unit']}s "
+        f"of {details['model']} with at least two items: the ids decide the order.",
+        "count the distinct scores of some lists in the file; usual causes are a scorer that "
+        "failed to load, an untrained model, and one default score for all items",
+    )
+
+
+def _tie_range(details: Details) -> Texts:
+    ranges = [
+        f"{label} is between {number(low, 3)} and {number(high, 3)}"
+        for label, low, high in details["ranges"]
+    ]
+    return (
+        f"{details['model']}: {join_names(ranges)}, by the order of equal scores.",
+        "count the distinct scores of some lists; usual causes are constant, rounded, clipped or "
+        "integer scores, and float16. Write scores with more digits; `ties: average` averages "
+        "over all orders",
+    )
+
+
 def _ties_at_cutoff(details: Details) -> Texts:
     return (
         f"Scores tie across rank {details['k']} for {_unit_share(details)}: "
@@ -608,6 +630,7 @@ def _outlying_training(details: Details) -> Texts:
 _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "all_relevant": _all_relevant,
     "below_popular": _below_popular,
+    "constant_scores": _constant_scores,
     "dcg_disagrees": _dcg_disagrees,
     "direction_unclear": _direction_unclear,
     "duplicates_counted": _duplicates_counted,
@@ -645,6 +668,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "split_not_by_time": _split_not_by_time,
     "swapped_split": _swapped_split,
     "swapped_tables": _swapped_tables,
+    "tie_range": _tie_range,
     "ties_at_cutoff": _ties_at_cutoff,
     "train_items_recommended": _train_items_recommended,
     "truth_in_train": _truth_in_train,

@@ -82,6 +82,17 @@ def test_the_values_of_labels_and_panel(
     assert len(_assert_as_duckdb(files, task, **side_data)) > 2
 
 
+def test_other_orders_of_equal_scores(spark: "SparkSession", tmp_path: Path) -> None:
+    files = _files(tmp_path, text=False)
+    rounded = pl.read_parquet(files[0]).with_columns(score=-((pl.col("rank") - 1) // 3).cast(float))
+    rounded.write_parquet(files[0])
+    labels = parse_labels(["RR@5", "nDCG@10"])
+    task = Task(labels, cc.preset("standard"), has_equal_scores=True)
+
+    values, _ = _whole(_assert_as_duckdb(files, task))
+    assert values["#low:nDCG@10"].count() > 10
+
+
 def test_requests_use_the_train_of_their_user(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

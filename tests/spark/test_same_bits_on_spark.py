@@ -60,6 +60,9 @@ OWN_IDS = pl.concat([TABLES.recs.with_columns(pl.col("item") + 200), OWN_IDS])
             id="nested lists",
         ),
         pytest.param(OWN_IDS, TABLES.truth, {}, id="users list their own ids"),
+        pytest.param(
+            TABLES.recs.with_columns(score=0.5), TABLES.truth, {"buckets": 3}, id="constant scores"
+        ),
         pytest.param(STRUCTS, TABLES.truth, {}, id="lists of structs", marks=pytest.mark.nightly),
     ],
 )  # fmt: skip

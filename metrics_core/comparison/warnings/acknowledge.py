@@ -34,6 +34,7 @@ def _share_of_users(details: Details) -> float:
 
 
 _SHARES: Mapping[str, Callable[[Details], float]] = {
+    "constant_scores": _share,
     "duplicates_counted": _share,
     "few_lists": _share_of_users,
     "heavy_users": _share,
@@ -80,6 +81,7 @@ _WITHOUT_EXTENT = {
     "several_splits",
     "swapped_split",
     "swapped_tables",
+    "tie_range",
     "unobserved_users",
     "unrelated_train",
 }

@@ -89,8 +89,9 @@ def value_columns(task: Task) -> dict[str, pa.DataType]:
         if is_pooled(label, label.conventions(conventions))
         for part in part_names(name)
     ]
-    counts = [LISTED, RELEVANT, N_HITS, PERFECT_TOP]
+    counts = [LISTED, RELEVANT, N_HITS]
     counts += [column(k) for column in (judged_at, hits_at) for k in task.cutoffs]
+    counts.append(PERFECT_TOP)
     averaged = {judged_at(k): pa.float64() for k in task.cutoffs}
     return {
         **dict.fromkeys(columns, pa.float64()),
@@ -99,6 +100,7 @@ def value_columns(task: Task) -> dict[str, pa.DataType]:
         **dict.fromkeys(WEIGHTS if task.conventions.propensity else (), pa.float64()),
         **dict.fromkeys(task.mean_weights, pa.float64()),
         **dict.fromkeys(parts, pa.float64()),
+        **dict.fromkeys(task.tie_columns, pa.float64()),
     }
 
 

@@ -149,10 +149,12 @@ class CheckedBucket(Bucket):
 
     def _count_issues(self) -> None:
         has_train = "train" in self.checked_plan.tables
+        has_scores = "score" in self.connection.view("lists").columns
+        conventions = self.checked_plan.task.conventions
         issues = count_list_issues(
             self.connection,
             has_train=has_train,
-            has_scores="score" in self.connection.view("lists").columns,
+            score_dtype=conventions.score_dtype if has_scores else None,
             ks=self.checked_plan.task.cutoffs,
         )
         self.facts.issues = {

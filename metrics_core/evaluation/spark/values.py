@@ -116,6 +116,7 @@ class SparkValues:
                     counts.get("in_train"),
                     counts.get("future"),
                     counts.get("tied", Counter()),
+                    counts.get("constant", Counter()),
                 )
             )
         no_values = pl.DataFrame(schema=dict.fromkeys(value_columns(task), pl.Null))

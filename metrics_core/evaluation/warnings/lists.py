@@ -36,6 +36,7 @@ from concord.metrics_core.results.comparison_parts import DataWarning, Severity,
 
 _MANY_MISSING = 0.5  # of the users without a list: `user_no_recs` dominates the mean
 _FEW_JUDGED = 0.5  # of the top k
+_MOSTLY_CONSTANT = 0.5  # of the lists of at least two items
 _HEAVY_SHARE, _MAX_HEAVY = 10, 10  # heavy users: a tenth of all, at most ten
 # Keys of the inverse propensities in a model's summary.
 _WEIGHTS = ("rows", "effective", "largest", "clipped")
@@ -57,7 +58,10 @@ def evaluation_warnings(
     is_search = data.words is not None
     swapped = [*swapped_tables_warnings(models, data)]
     in_place = {m: each for m, each in models.items() if all(m not in w.models for w in swapped)}
+    constant = [*_constant_scores(config, models)]
+    varied = {m: each for m, each in models.items() if all(m not in w.models for w in constant)}
     warnings = [
+        *constant,
         *_several_lists(models),
         *split_warnings(data, config.settings),
         *_counted_duplicates(config, models),
@@ -77,7 +81,7 @@ def evaluation_warnings(
         *_unobserved_users(config, models, data),
         *_disagreeing_dcg(config, models),
         *_few_judged(config, models, data),
-        *_ties(config, models),
+        *_ties(config, varied),
         *_short_lists(config, in_place),
     ]
     return most_serious_first(warnings)
@@ -368,6 +372,18 @@ def _few_judged(
             "highest": shares[highest],
         }
         yield DataWarning("few_judged", "notice", (), details)
+
+
+def _constant_scores(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
+    """Yield a warning for models whose scores are equal in most lists of at least two items."""
+    for model, result in models.items():
+        n_constant, n_users = (result.full_lists.get(x, 0) for x in ("constant", "of_several"))
+        is_by_id = result.quality.get("order") == "score" and config.conventions.ties != "input"
+        if is_by_id and n_constant > _MOSTLY_CONSTANT * n_users:
+            details = {"model": model, "share": n_constant / n_users}
+            details |= {"n_constant": n_constant, "n_users": n_users}
+            details["unit"] = unit_word(config.conventions)
+            yield DataWarning("constant_scores", "serious", (model,), details)
 
 
 def _ties(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:

@@ -192,6 +192,7 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
 OPTIONAL = {
     *("unit", "words", "tried", "references"),
     *("n_requests", "n_unlisted", "n_without_list", "n_with_both"),
+    *("order_decides", "ties", "verdict_averaged"),  # of equal scores that ids order
 }
 OPTIONAL_OF = {
     "Gap": {"ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted"},  # where compared

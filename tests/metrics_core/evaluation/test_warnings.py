@@ -24,6 +24,13 @@ def rows(lists: dict[Any, Any], **columns: Any) -> pl.DataFrame:
     )
 
 
+def scored(lists: dict[Any, Any], levels: int) -> pl.DataFrame:
+    """Rows with scores of so many levels: the last items of a list tie."""
+    return rows(lists).with_columns(
+        score=-pl.int_range(pl.len()).over("user").clip(upper_bound=levels - 1).cast(pl.Float64)
+    )
+
+
 def graded() -> dict[int, dict[str, int]]:
     """A truth that also knows what is not relevant, of items that hardly any list has."""
     return {user: {f"i{(user + 3) % 30}": 1, **{f"x{n}": 0 for n in range(9)}} for user in USERS}
@@ -38,7 +45,12 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "truth_in_train": (LISTS, TRUTH, {"train": {u: [*TRUTH[u], "other"] for u in USERS}}),
     "unrelated_train": (LISTS, TRUTH, {"train": {f"other{u}": ["i1"] for u in USERS}}),
     "train_items_recommended": (LISTS, TRUTH, {"train": {u: LISTS[u][:2] for u in USERS}}),
-    "ties_at_cutoff": (rows(LISTS, score=1.0), TRUTH, {}),
+    "ties_at_cutoff": (scored(LISTS, 10), TRUTH, {}),
+    "constant_scores": (
+        rows(LISTS, score=1.0),
+        TRUTH,
+        {"conventions": cc.preset("standard", ties="average")},
+    ),
     "sampled_candidates": (
         {u: [*TRUTH[u], *[f"n{u}-{n}" for n in range(10)]] for u in USERS},
         TRUTH,
@@ -82,7 +94,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         TRUTH,
         {"items": {f"i{n}": ["a"] for n in range(25)}, "input": {"unknown_items": "keep"}},
     ),
-    "ids_rewritten": (rows({f"{u}.0": LISTS[u] for u in USERS}, score=1.0), rows(TRUTH), {}),
+    "ids_rewritten": (scored({f"{u}.0": LISTS[u] for u in USERS}, 12), rows(TRUTH), {}),
     "all_relevant": (LISTS, {u: {f"i{n}": 10 * n for n in range(1, 6)} for u in USERS}, {}),
     "empty_truth": (
         LISTS,
@@ -124,7 +136,6 @@ def test_evaluate_warns_as_compare_does(kind: str) -> None:
 
 # Other facts of the data of a case, with causes of their own.
 ALSO = {
-    "ids_rewritten": {"ties_at_cutoff"},
     "several_lists": {"ties_at_cutoff"},
     "split_not_by_time": {"train_items_recommended"},
     "truth_in_train": {"train_items_recommended"},

@@ -57,7 +57,7 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
         issues = scoring.count_list_issues(
             connection,
             has_train="train" in tables,
-            has_scores="score" in frames["lists"],
+            score_dtype="float64" if "score" in frames["lists"] else None,
             ks=ks,
         )
         return scoring.validity(counted, issues, count_users(part.values, task), ks)
