@@ -38,7 +38,7 @@ from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.evaluation.spark.frames import is_spark
 from concord.metrics_core.evaluation.warnings.data import none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
-from concord.metrics_core.evaluation.warnings.sanity import sanity_warnings
+from concord.metrics_core.evaluation.warnings.sanity import list_sanity_warnings
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label, parse, with_own_metrics
 from concord.metrics_core.metrics.scope import idle_overrides
@@ -215,7 +215,7 @@ def evaluate(
     overlap = dataset.data.train_overlap(of_requests=config.of_requests)
     warnings = [
         *none_relevant_warnings(config, dataset.data),
-        *sanity_warnings(config, {"recs": model}, dataset.data, None, overlap),
+        *list_sanity_warnings({"recs": model}, dataset.data, None, overlap),
         *evaluation_warnings(config, {"recs": model}, dataset.data, overlap),
     ]
     summaries = {

@@ -65,7 +65,7 @@ from concord.metrics_core.evaluation.spark.values import (
 )
 from concord.metrics_core.evaluation.warnings.data import Lengths, none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
-from concord.metrics_core.evaluation.warnings.sanity import sanity_warnings
+from concord.metrics_core.evaluation.warnings.sanity import list_sanity_warnings
 from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.metrics_core.results.evaluation import Evaluation
 
@@ -315,7 +315,7 @@ class SparkInputs:
         overlap = data.train_overlap(of_requests=config.of_requests)
         return (
             *none_relevant_warnings(config, data),
-            *sanity_warnings(config, {"recs": result}, data, None, overlap),
+            *list_sanity_warnings({"recs": result}, data, None, overlap),
             *evaluation_warnings(config, {"recs": result}, data, overlap),
         )
 
