@@ -176,8 +176,8 @@ def _foreign_ids(details: Details) -> Texts:
 
 def _swapped_split(details: Details) -> Texts:
     return (
-        f"The training set has {format_count(details['rows'], 'row')}, fewer than the ground "
-        f"truth with {details['truth_rows']:,}: they may be swapped.",
+        f"The training set has {format_count(details['rows'], 'row')}, far fewer than the "
+        f"ground truth with {details['truth_rows']:,}: they may be swapped.",
         "check which file is which",
     )
 

@@ -135,7 +135,8 @@ def test_an_accident_is_found_by_commands_and_library(
         *next((c, m) for c, _, m in _warnings(project) if c == warning),
     ), done.stdout
     comparison = simulated_accidents.compare(world)
-    of_library = [(each.code, each.severity, [*each.models]) for each in comparison.warnings]
-    assert sorted(of_library) == sorted(_warnings(project))
+    of_library = [(each.code, each.severity, sorted(each.models)) for each in comparison.warnings]
+    of_project = [(code, severity, sorted(names)) for code, severity, names in _warnings(project)]
+    assert sorted(of_library) == sorted(of_project)
     assert comparison.gate is not None
     assert (comparison.gate.outcome == "suspicious") == (code == 4)

@@ -35,7 +35,7 @@ def sanity_warnings(
 ) -> list[DataWarning]:
     """Return the warnings on means that no honest evaluation gives."""
     return [
-        *list_sanity_warnings(models, data, references, overlap),
+        *list_sanity_warnings(models, data, references, overlap, str(config.primary_labels[0])),
         *_near_ceiling(config, models, references),
         *_below_popular(config, models, references),
     ]
@@ -46,13 +46,14 @@ def list_sanity_warnings(
     data: EvaluationData,
     references: References | None,
     overlap: TrainOverlap | None,
+    label: str | None = None,
 ) -> list[DataWarning]:
-    """Return those that need only the lists and no mean."""
+    """Return those that need only the lists, and no mean but that of `label` if it is given."""
     tops = _perfect_shares(models)
     return [
         *_holds_truth(tops),
         *_more_perfect(tops),
-        *_chance(models, references),
+        *_chance(models, references, label),
         *_foreign_ids(models, data, overlap),
         *_swapped_split(data, overlap),
     ]
@@ -129,13 +130,17 @@ def _near_ceiling(
         yield DataWarning("near_ceiling", "serious", (best,), {**details, "ceiling": ceiling})
 
 
-def _chance(models: Models, references: References | None) -> Iterator[DataWarning]:
+def _chance(
+    models: Models, references: References | None, label: str | None
+) -> Iterator[DataWarning]:
     """Yield a warning for each model whose lists hold no more relevant items than chance brings.
 
     At the largest cutoff, with an upper limit of the number of hits, if it were a Poisson number:
     (√(n + 1) + 1)², which is 4 for no hit. It must be at most twice the number that chance brings,
-    and near it among few candidates, where chance already brings many.
+    and near it among few candidates, where chance already brings many. The same must hold of the
+    mean of `label`, if it is given and has a chance.
     """
+    reference = references.of(label) if references and label else None
     hits = references.hits[-1] if references and references.hits else None
     if hits is None or hits.chance is None:
         return
@@ -147,11 +152,19 @@ def _chance(models: Models, references: References | None) -> Iterator[DataWarni
             length = counts["shown"] / max(hits.k * n_users, 1)  # short lists bring fewer
             expected = hits.chance * min(length, 1.0)
             at_most = (math.sqrt(counts["hits"] + 1) + 1) ** 2
-            margin = min(expected, _NEAR_CHANCE * (hits.best_possible - expected))
-            if at_most <= expected + margin:
+            is_near = at_most <= _near_chance(expected, hits.best_possible)
+            if reference and reference.chance is not None and reference.best_possible is not None:
+                most = _near_chance(reference.chance, reference.best_possible)
+                is_near &= (lists.mean(reference.label) or 0.0) <= most
+            if is_near:
                 details = {"k": hits.k, "hits": counts["hits"], "expected": expected}
                 yield DataWarning("no_better_than_chance", "serious", (model,), details)
                 break
+
+
+def _near_chance(chance: float, best: float) -> float:
+    """Return twice the value by chance, but at most a twentieth of the way to the best."""
+    return chance + min(chance, _NEAR_CHANCE * (best - chance))
 
 
 def _below_popular(
@@ -224,10 +237,10 @@ def _missing_share(result: ModelResult) -> float:
 
 
 def _swapped_split(data: EvaluationData, overlap: TrainOverlap | None) -> Iterator[DataWarning]:
-    """Yield a warning if train has fewer rows than the ground truth, of the same users."""
+    """Yield a warning if train has less than half the rows of the ground truth, of its users."""
     if overlap is None or not overlap.shares_users or data.train is None or data.folds:
         return
     rows = scan(data.train).select(pl.len()).collect().item()
-    if rows < overlap.truth_rows:
+    if 2 * rows < overlap.truth_rows:
         details = {"rows": rows, "truth_rows": overlap.truth_rows}
         yield DataWarning("swapped_split", "serious", (), details)
