@@ -58,7 +58,7 @@ def leaderboard(
 ) -> TextTable:
     """Return means, differences to the baseline and verdicts on a metric, the best model first.
 
-    References are below an empty row, with means only.
+    References are below the models, with means only.
 
     Parameters
     ----------
@@ -87,8 +87,7 @@ def leaderboard(
         rows += _over_replicates(comparison, model, label, more)
     empty = ("",) * (len(header) - 3)
     means = references.texts(comparison, label)
-    apart = [(*empty, "", "", "")] if means else []
-    rows += [*apart, *((name, mean, *empty, references.WORD) for name, mean in means.items())]
+    rows += [(name, mean, *empty, references.WORD) for name, mean in means.items()]
     return TextTable(header, rows)
 
 
@@ -134,7 +133,8 @@ def legend(
     """Yield the meaning of marks and words; without details, users and what they can show, too."""
     for mark, meaning in tables.legend(comparison, labels).items():
         yield f"{mark}: {meaning}"
-    if meanings := references.meanings(comparison, labels):
+    repeats = comparison.references is not None and comparison.references.repeats
+    if (details or repeats) and (meanings := references.meanings(comparison, labels)):
         yield f"{references.WORD}: {meanings}"
     if any(difference_interval(comparison, label).startswith("joint") for label in labels):
         level = confidence(comparison)

@@ -13,19 +13,20 @@ _NAMES: Mapping[Kind, str] = {
     "best_possible": "best possible",
 }
 _MEANINGS: Mapping[str, str] = {
-    "chance": "lists in random order",
-    "most popular": "the most popular items of train",
-    "best possible": "lists with the relevant items first",
+    "chance": "random order",
+    "most popular": "in train",
+    "best possible": "relevant items first",
 }
 _REPEATS = ", with items that users already have"
 _SEARCH = "Chance is not shown, as it misleads over judged and retrieved items; give `items`."
 
 
 def known(comparison: Comparison, label: str) -> dict[str, float]:
-    """Return name -> mean of each known reference of a label."""
+    """Return name -> mean of each known reference of a label; a best possible 1 not on its own."""
     reference = comparison.references and comparison.references.of(label)
     values = {name: getattr(reference, kind, None) for kind, name in _NAMES.items()}
-    return {name: value for name, value in values.items() if value is not None}
+    shown = {name: value for name, value in values.items() if value is not None}
+    return {} if shown == {"best possible": 1.0} else shown
 
 
 def texts(comparison: Comparison, label: str) -> dict[str, str]:
