@@ -99,7 +99,7 @@ def _table_lines(table: TextTable, width: int, style: Style) -> Iterator[str]:
 def _records(rows: Sequence[Sequence[str]], width: int, style: Style) -> Iterator[str]:
     (first_title, *header), *others = rows
     yield from filter(None, [style(first_title, "bold")])
-    for name, *cells in filter(any, others):
+    for name, *cells in others:
         yield style(name, "bold")
         for title, cell in zip(header, cells, strict=True):
             for line in _wrap(f"{title}: {cell}", width - _GAP):

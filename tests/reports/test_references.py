@@ -48,7 +48,7 @@ def test_a_terminal_has_them_below_the_models_with_a_mean_only(named: Comparison
     ]
 
 
-def test_a_narrow_terminal_has_no_block_for_the_empty_row(named: Comparison) -> None:
+def test_a_narrow_terminal_has_a_block_for_each(named: Comparison) -> None:
     lines = [*to_lines(blocks_of(named), 40)]
     first = lines.index("nDCG@10 ↑")
     block = lines[first : lines.index("", first)]
