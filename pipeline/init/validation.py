@@ -33,6 +33,7 @@ from concord.metrics_core.evaluation.side_data import (
 from concord.metrics_core.files import is_remote
 from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.init.discovery import list_outs, stage_of
+from concord.pipeline.init.list_checks import list_warnings
 from concord.pipeline.init.render import NamedFiles, dvc_yaml
 from concord.pipeline.mlflow.training_runs import training_run_ids
 from concord.pipeline.params.model import PARAMS, Params, Results, RunIdFile
@@ -84,6 +85,8 @@ def validate() -> None:
         problems += dict.fromkeys(file_problems) or _joint_problems(
             copy, names, is_valid=not problems
         )
+        if not problems and not missing and not copy.has_values:
+            _print_list_warnings(copy)
     raise_problems(problems)
     condition = " once the missing files exist" if missing else ""
     print_text(f"no problem found: `{rerun_command()}` evaluates{condition}")
@@ -235,6 +238,14 @@ def _load(params: Params, name: str, load_file: Load) -> Sequence[Problem]:
     for note in quality.get("notes", []):
         print_text(f"  {show(note)}")
     return ()
+
+
+def _print_list_warnings(params: Params) -> None:
+    """Print what valid lists show before they are evaluated."""
+    show = DisplayWords(display_words(params)).show
+    for each in list_warnings(params):
+        fix = f" What to do: {each.fix}." if each.fix else ""
+        print_text(f"{each.model_names}: warning: {show(each.sentence + fix)}")
 
 
 def _missing_background(params: Params) -> Iterator[Problem]:

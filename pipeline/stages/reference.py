@@ -7,6 +7,7 @@ from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.reference import compute_references
 from concord.metrics_core.files import load_json
 from concord.metrics_core.results.base import to_plain
+from concord.metrics_core.results.reference import References
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.paths import (
     reference_file,
@@ -32,8 +33,22 @@ def main(params: Params) -> str:
     refuse_values(params)
     prepare_folders(params.results, params.results.reference)
     remove_background(params)
-    pinned = params.resolved_conventions
-    conventions = replace(pinned, exclude=read_conventions(params).exclude)
+    references = compute(params)
+    fingerprint = params.resolved_conventions.fingerprint
+    write_json(
+        reference_file(params), {"fingerprint": fingerprint, "references": to_plain(references)}
+    )
+    if references is None:
+        return "none: folds have different ground truths, or no metric has references"
+    names = [text for name, text in _NAMES.items() if name not in references.missing]
+    metrics = format_count(len(references.values), "metric")
+    return f"{', '.join(names)} of {metrics}"
+
+
+def compute(params: Params) -> References | None:
+    """Return the references of the loaded tables; None if there are none."""
+    exclude = read_conventions(params).exclude
+    conventions = replace(params.resolved_conventions, exclude=exclude)
     data = EvaluationData(
         truth=truth_file(params),
         train=side_data_file(params, "train"),
@@ -44,7 +59,7 @@ def main(params: Params) -> str:
         folds={fold: truth_file(params, fold) for fold in params.data.truth.folds},
     )
     try:
-        references = compute_references(
+        return compute_references(
             params.labels,
             conventions,
             data,
@@ -55,10 +70,3 @@ def main(params: Params) -> str:
     except ValueError as error:
         fix = "change the convention that is named, or the data"
         raise refuse(f"{PARAMS}: conventions", str(error), fix) from error
-    content = {"fingerprint": pinned.fingerprint, "references": to_plain(references)}
-    write_json(reference_file(params), content)
-    if references is None:
-        return "none: folds have different ground truths, or no metric has references"
-    names = [text for name, text in _NAMES.items() if name not in references.missing]
-    metrics = format_count(len(references.values), "metric")
-    return f"{', '.join(names)} of {metrics}"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 
 from benchmarks import accidents, simulated_accidents
 from benchmarks.accidents import World
+from concord.metrics_core.results.comparison_parts import SUSPICIOUS
 from tests.project import attempt, change_params, copied_from, made_once, run
 
 SEED = 20261129
+BEFORE_EVALUATION = {*SUSPICIOUS, "perfect_for_some", "swapped_split", "one_list"}
 MODELS = ("popularity", "model-a", "model-b")
 Change = Callable[[World, np.random.Generator], World]
 
@@ -57,6 +60,14 @@ ACCIDENTS: dict[str, tuple[Change, int, str, list[str]]] = {
         lambda world, _: accidents.foreign_ids(world, "model-a"),
         4,
         "foreign_ids",
+        ["model-a"],
+    ),
+    "one list for all users": (
+        lambda world, _: replace(
+            accidents.popular_on_test(replace(world, train=None), "model-a"), train=world.train
+        ),
+        1,
+        "one_list",
         ["model-a"],
     ),
     "lists of other users": (
@@ -125,8 +136,9 @@ def test_an_accident_is_found_by_commands_and_library(
     world = change(base, np.random.default_rng(SEED + 1))
     _write(world, root)
     project = root / "evaluation"
-    if world.items is None:
-        change_params(project, {"background": {"train": {"path": "../train.parquet"}}})
+    given = {name: getattr(world, name) is not None for name in ("train", "items")}
+    background = {name: {"path": f"../{name}.parquet"} for name in given if given[name]}
+    change_params(project, {"background": background})
     run(project, "concord", "run", "compare")
     done = attempt(project, "concord", "gate")
 
@@ -140,3 +152,7 @@ def test_an_accident_is_found_by_commands_and_library(
     assert sorted(of_library) == sorted(of_project)
     assert comparison.gate is not None
     assert (comparison.gate.outcome == "suspicious") == (code == 4)
+    shown = run(project, "concord", "validate")
+    for each in comparison.warnings:
+        is_shown = f"{each.model_names}: warning: {each.sentence}" in shown
+        assert is_shown or each.code not in BEFORE_EVALUATION, shown

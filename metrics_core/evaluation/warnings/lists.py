@@ -58,7 +58,7 @@ def evaluation_warnings(
     is_search = data.words is not None
     swapped = [*swapped_tables_warnings(models, data)]
     in_place = {m: each for m, each in models.items() if all(m not in w.models for w in swapped)}
-    constant = [*_constant_scores(config, models)]
+    constant = [*constant_score_warnings(config, models)]
     varied = {m: each for m, each in models.items() if all(m not in w.models for w in constant)}
     warnings = [
         *constant,
@@ -374,7 +374,7 @@ def _few_judged(
         yield DataWarning("few_judged", "notice", (), details)
 
 
-def _constant_scores(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
+def constant_score_warnings(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
     """Yield a warning for models whose scores are equal in most lists of at least two items."""
     for model, result in models.items():
         n_constant, n_users = (result.full_lists.get(x, 0) for x in ("constant", "of_several"))

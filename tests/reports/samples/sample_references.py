@@ -21,5 +21,5 @@ def with_references(
     if means is None:
         means = {metric.label: MEANS for metric in comparison.metrics if metric.k is not None}
     values = tuple(Reference(label, *each) for label, each in means.items())
-    options = {"n_items": 5_000, "repeats": False, "missing": {}} | options
-    return replace(comparison, references=References(values, (), **options))
+    fields: dict[str, Any] = {"n_items": 5_000, "repeats": False, "missing": {}, **options}
+    return replace(comparison, references=References(values, (), **fields))
