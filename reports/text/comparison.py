@@ -38,7 +38,7 @@ def warning_lines(comparison: Comparison) -> Iterator[str]:
     """Yield `Warning (als): … What to do: …` for each prominent warning."""
     for warning in comparison.prominent:
         sentence = warning_sentence(comparison, warning)
-        names_them = len(warning.models) > 1 and join_names(warning.models) in sentence
+        names_them = warning.models and join_names(warning.models) in sentence
         models = "" if names_them else f" ({warning.model_names})"
         fix = f" What to do: {warning.fix}." if warning.fix else ""
         yield f"Warning{models}: {sentence}{fix}"

@@ -85,10 +85,9 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
 
 
 def _doubt(warning: DataWarning) -> str:
-    """Return `als: its lists … (at HEAD~1)`."""
+    """Return the sentence, with the revision whose results it is about."""
     revision = warning.details.get("revision")
-    at = f" at {revision}" if revision else ""
-    return f"{warning.model_names}{at}: {warning.sentence}"
+    return f"At {revision}: {warning.sentence}" if revision else warning.sentence
 
 
 def _what_to_check(decision: Decision) -> str:

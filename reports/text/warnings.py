@@ -117,19 +117,24 @@ def _swapped_tables(details: Details) -> Texts:
 
 def _holds_truth(details: Details) -> Texts:
     return (
-        f"{percent(details['share'])} of {format_count(details['n_users'], 'user')} with "
-        "several relevant items have nothing else at the top of the list. The model probably saw "
-        "the ground truth, or ranked judged items only.",
+        f"{_perfect(details)}. It probably saw the ground truth, or ranked judged items only.",
         "check that the model was trained without the rows of the ground truth, and that it ranked "
         "all items",
     )
 
 
+def _perfect(details: Details) -> str:
+    users = format_count(details["n_users"], "user")
+    return (
+        f"For {percent(details['share'])} of {users} with several relevant items, "
+        f"{join_names(details['models'])} has nothing else at the top of the list"
+    )
+
+
 def _perfect_for_some(details: Details) -> Texts:
     return (
-        f"{percent(details['share'])} of {format_count(details['n_users'], 'user')} with "
-        "several relevant items have nothing else at the top of the list, with other models at "
-        f"most {percent(details['others'])}: the model may have seen a part of the ground truth.",
+        f"{_perfect(details)}, the others for at most {percent(details['others'])}: it may have "
+        "seen a part of the ground truth.",
         "look for rows of the ground truth in its training data, and at features that are computed "
         "from them",
     )
@@ -138,8 +143,8 @@ def _perfect_for_some(details: Details) -> Texts:
 def _near_ceiling(details: Details) -> Texts:
     mean, others, ceiling = (f"{details[name]:.2g}" for name in ("mean", "others", "ceiling"))
     return (
-        f"{details['label']} is {mean}, where {ceiling} is the best possible and the next model "
-        f"has {others}: the model may have seen the ground truth.",
+        f"{join_names(details['models'])} has {details['label']} {mean}, where {ceiling} is the "
+        f"best possible and the next model has {others}: it may have seen the ground truth.",
         "look for the relevant items of some users in its training data",
     )
 
@@ -147,8 +152,8 @@ def _near_ceiling(details: Details) -> Texts:
 def _no_better_than_chance(details: Details) -> Texts:
     hits = format_count(details["hits"], "relevant item")
     return (
-        f"The top {details['k']} of all users hold {hits}, and chance brings "
-        f"{details['expected']:,.0f}: ids may be shuffled, or the model does not work.",
+        f"The top {details['k']} of {join_names(details['models'])} hold {hits}, and chance brings "
+        f"{details['expected']:,.0f}: its ids may be shuffled, or the model does not work.",
         "look at the list of a user you know; check the table that maps the model's ids, and that "
         "train and ground truth are not swapped",
     )
@@ -168,8 +173,8 @@ def _foreign_ids(details: Details) -> Texts:
     such = f", such as {example!r}" if example is not None else ""
     where = "in no other list and not in the training set" if kind == "item" else "unknown"
     return (
-        f"Nearly all {kind}s of the lists are {where}{such}: these ids seem to be those of another "
-        "system.",
+        f"Nearly all {kind}s of {join_names(details['models'])} are {where}{such}: its ids seem to "
+        "be those of another system.",
         "translate its ids to those of the ground truth",
     )
 
