@@ -265,7 +265,7 @@ class Decision(BaseResult):
     outcome: Outcome
     models: tuple[ModelDecision, ...]
     unmatched: UnmatchedModels | None = field(default=None, metadata=OMIT_IF_NONE)
-    doubts: tuple[DataWarning, ...] = ()
+    doubts: tuple[DataWarning, ...] = field(default=(), metadata=OMIT_IF_NONE)
 
     @cached_property
     def lines(self) -> tuple[str, ...]:

@@ -122,6 +122,9 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 
 
+OF_SEVERAL = {"below_popular", "no_better_than_chance", "one_list"}  # they need other lists
+
+
 @pytest.mark.parametrize("kind", CASES)
 def test_evaluate_warns_as_compare_does(kind: str) -> None:
     recs, truth, options = CASES[kind]
@@ -131,7 +134,8 @@ def test_evaluate_warns_as_compare_does(kind: str) -> None:
     evaluated = cc.evaluate(recs, truth, **options)
 
     assert kind in {each.code for each in compared.warnings}
-    assert evaluated.warnings == compared.warnings
+    of_one_model = [each for each in compared.warnings if each.code not in OF_SEVERAL]
+    assert [*evaluated.warnings] == of_one_model
 
 
 # Other facts of the data of a case, with causes of their own.
@@ -192,15 +196,20 @@ def test_a_split_within_users_is_one_warning_with_the_line_to_acknowledge_it(
     train, truth = _split(last)
     lists = {u: [f"i{(u + n) % 50}" for n in range(12, 30)] for u in USERS}
     options: dict[str, Any] = {"metrics": ["nDCG@10"], "baseline": "a", "train": train, **TIMES}
-    (warning,) = cc.compare({"a": lists}, truth, **options).serious
+    warning, *hitless = _serious(cc.compare({"a": lists}, truth, **options))
     setting = warning.fix.split("`")[1].replace("…", "users differ by session")
     accepted = eval(f"dict({setting})")
     acknowledged = cc.compare({"a": lists}, truth, **options, **accepted)
 
     assert warning.code == "split_not_by_time"
     assert all(each in warning.sentence.replace("\N{NO-BREAK SPACE}", " ") for each in words)
-    assert acknowledged.serious == ()
+    assert _serious(acknowledged) == hitless
     assert acknowledged.warnings[-1].is_acknowledged
+
+
+def _serious(comparison: cc.Comparison) -> list[DataWarning]:
+    """Return the serious warnings, that on the split first."""
+    return sorted(comparison.serious, key=lambda each: each.code != "split_not_by_time")
 
 
 RATED = {u: {f"i{(u + n) % 30}": 1 + (u + n) % 5 for n in range(5)} for u in USERS}
