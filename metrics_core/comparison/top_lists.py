@@ -49,7 +49,7 @@ def top_list(result: ModelResult, k: int | None, as_text: Sequence[str] = ()) ->
         lists = lists.filter(pl.col("rank") <= k)
     lists = lists.select("user", "item", position=pl.col("rank").cast(pl.Int64))
     rows = lists.with_columns(pl.col(as_text).cast(pl.String))
-    if not result.quality["duplicates"]["rows"]:
+    if not result.quality.get("duplicates", {}).get("rows"):
         return rows
     rows = rows.drop_nulls("item").unique(["user", "item"], keep="first", maintain_order=True)
     return rows.with_columns(position=pl.int_range(1, pl.len() + 1).over("user"))

@@ -167,7 +167,7 @@ def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
         return
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
     files = NamedFiles.of_params(params.model_dump(include={"models", "data"}))
-    optional = params.model_fields_set
+    optional = params.model_fields_set - ({"checks"} if params.has_values else set())
     rendered = load_yaml(dvc_yaml(files, optional=optional, values=params.has_values), "")
     for stage, key, section in (
         ("log", "deps", "`models`"),

@@ -35,8 +35,8 @@ def test_the_table_is_well_formed_whatever_the_names(name: str) -> None:
     commands = set(re.findall(r"\\([a-zA-Z]+)", text))
     assert commands <= {
         "usepackage", "begin", "centering", "caption", "label", "toprule", "midrule", "bottomrule",
-        "end", "textbf", "uparrow", "downarrow", "dagger", "textbackslash", "textasciitilde",
-        "textasciicircum", "textless", "textgreater", "textbar", "textquotedbl",
+        "end", "textbf", "textit", "uparrow", "downarrow", "dagger", "textbackslash",
+        "textasciitilde", "textasciicircum", "textless", "textgreater", "textbar", "textquotedbl",
     }  # fmt: skip
 
 

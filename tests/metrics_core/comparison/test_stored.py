@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from concord.metrics_core.errors import InputError
+from concord.metrics_core.results.behaviour import BehaviourCheck, BehaviourExample
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Acknowledgement, Unit
+from concord.metrics_core.results.comparison_parts import Acknowledgement, TieRange, Unit
 from concord.metrics_core.results.gate import UnmatchedModels
 from concord.metrics_core.results.stored import (
     SCHEMA,
@@ -182,6 +183,7 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
         _assert_described(to_content(of_requests()), schema, schema["$defs"], visited)
         _assert_described(to_content(with_unmatched_models()), schema, schema["$defs"], visited)
         _assert_described(to_content(with_acknowledged()), schema, schema["$defs"], visited)
+        _assert_described(to_content(with_list_parts()), schema, schema["$defs"], visited)
         assert visited == set(schema["$defs"])  # every part occurs in one of both samples
     assert schema["properties"]["schema"] == {"const": SCHEMA}
     assert "schema" in schema["required"]
@@ -231,6 +233,14 @@ def with_unmatched_models() -> Comparison:
     comparison = from_content(sample.gated())
     unmatched = UnmatchedModels(("bpr",), ("slim",), "models.slim.was: bpr", ("ignore",))
     return replace(comparison, gate=replace(defined(comparison.gate), unmatched=unmatched))
+
+
+def with_list_parts() -> Comparison:
+    """Return a comparison with equal scores and a failed check."""
+    ties = TieRange("als", "nDCG@10", average=0.3, low=0.1, high=0.5, n_users=4)
+    example = BehaviourExample("u1", "i1", 3)
+    check = BehaviourCheck("adult", "never", "als", 10, n_failed=1, examples=(example,))
+    return replace(from_content(sample.two_models()), ties=(ties,), checks=(check,))
 
 
 def with_acknowledged() -> Comparison:

@@ -20,6 +20,7 @@ from concord.metrics_core.evaluation.partition import (
     count_users,
     judged_at,
 )
+from concord.metrics_core.evaluation.sanity_counts import PERFECT_TOP, hits_at
 from concord.metrics_core.evaluation.summary import summarise_catalogue
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import expand, parse
@@ -107,7 +108,8 @@ def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
 def test_fractions_of_judged_items_add_up_over_partitions() -> None:
     """With averaged ties, a third of an item is in the top k of each of these users."""
     task = Task([parse("P@5")], cc.preset("standard", ties="average"))
-    values = pl.DataFrame({KNOWN: True, LISTED: 9, RELEVANT: 1, judged_at(5): [1 / 3] * 6})
+    counts = {KNOWN: True, LISTED: 9, RELEVANT: 1, hits_at(5): 0, PERFECT_TOP: -1}
+    values = pl.DataFrame({**counts, judged_at(5): [1 / 3] * 6})
     whole = count_users(values, task)
 
     assert whole["judged@5"] / JUDGED_UNITS == pytest.approx(2, rel=1e-5)
