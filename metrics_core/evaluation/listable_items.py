@@ -4,7 +4,7 @@ A block has a fixed number of rows, so that no result depends on an engine or it
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -101,8 +101,6 @@ class ListableItems:
         The pinned conventions.
     holds_unknown : bool
         True if lists may hold items that the catalogue lacks.
-    depth : int or None
-        Lowest rank that a label reads; None if one reads whole lists.
     repeats : bool or None
         True if lists of popular items repeat items of train, as the ground truth does; None until
         the first block is read.
@@ -111,7 +109,6 @@ class ListableItems:
     data: EvaluationData
     conventions: Conventions
     holds_unknown: bool
-    depth: int | None
     repeats: bool | None = None
 
     @property
@@ -172,25 +169,29 @@ class ListableItems:
 
     def _block(self, frame: pl.DataFrame, users: pl.Series | None = None) -> TruthBlock:
         users = frame["user"].unique(maintain_order=True) if users is None else users
-        number = frame["user"].rle_id().cast(pl.Int64).to_numpy()
-        table = self.table.with_columns(is_listable=pl.lit(value=True))
-        items = frame.select("item").join(table, on="item", how="left", maintain_order="left")
-        owners, position = self._owners(users), items["position"].fill_null(0).to_numpy()
+        table = self.table.with_columns(listable=pl.lit(value=True))
+        rows = frame.with_columns(number=pl.col("user").rle_id().cast(pl.Int64))
+        rows = rows.join(table, on="item", how="left", maintain_order="left").with_columns(
+            pl.col("position").fill_null(0), pl.col("listable").fill_null(value=not self.is_known)
+        )
+        # The input's order of rows has no effect.
+        order = [each for each in ("number", "grade", "place", "listable") if each in rows.columns]
+        rows = rows.sort(order, descending=[each == "grade" for each in order], maintain_order=True)
+        number, position = rows["number"].to_numpy(), rows["position"].to_numpy()
+        owners = self._owners(users)
         excluded = self._of_users(owners, self._excluded(owners))
         n_excluded = np.bincount(excluded["number"].to_numpy(), minlength=len(users))
         rank, n_taken = self._popular_ranks(owners, number, position, excluded)
-        is_listable = items["is_listable"].fill_null(value=not self.is_known).to_numpy()
-        block = TruthBlock(
+        return TruthBlock(
             users=users,
             n_items=self.table.height - n_excluded if self.is_known else 0 * n_excluded,
             n_popular=self.n_popular - n_taken,
             user=number,
-            grade=frame["grade"].to_numpy(),
-            listable=is_listable,
+            grade=rows["grade"].to_numpy(),
+            listable=rows["listable"].to_numpy(),
             popular_rank=rank,
-            place=frame["place"].to_numpy() if "place" in frame.columns else None,
+            place=rows["place"].to_numpy() if "place" in order else None,
         )
-        return _sorted(block)
 
     def _popular_ranks(
         self, owners: pl.Series, number: Ints, position: Ints, excluded: pl.DataFrame
@@ -200,35 +201,21 @@ class ListableItems:
         Also return (n_users,) the number of taken items: the user's own in train, unless lists
         repeat them, and excluded ones.
         """
-        taken = [excluded.drop_nulls("position")]
-        if self.data.train is not None:
-            own = self._of_users(owners, self._train).drop_nulls("position")
-            if self.repeats is None:
-                rows = pl.DataFrame({"number": number, "position": position})
-                of_sample = pl.col("number") < SAMPLE
-                rows, pairs = rows.filter(of_sample), own.filter(of_sample)
-                n_repeated = rows.join(pairs, on=["number", "position"], how="semi").height
-                self.repeats = n_repeated > REPEATS * rows.height
-            taken += [] if self.repeats else [own]
-        pairs = pl.concat(taken)
-        if not excluded.is_empty():
-            pairs = pairs.unique()
-        user, place = (pairs[name].to_numpy() for name in ("number", "position"))
-        n_taken = np.bincount(user, minlength=len(owners))
-        reached = position > 0
-        if self.depth is not None:
-            reached &= position <= self.depth + n_taken[number]
-        lowest = np.zeros(len(owners), dtype=np.int64)
-        np.maximum.at(lowest, number[reached], position[reached])
-        is_above = place <= lowest[user]
         radix = self.n_popular + 1
-        keys = np.sort(user[is_above] * radix + place[is_above])
-        found = np.searchsorted(keys, number * radix + position)
-        is_taken = np.append(keys, -1)[found] == number * radix + position
-        rank = position - (found - np.searchsorted(keys, number * radix))
-        if self.depth is not None:
-            reached &= rank <= self.depth
-        return np.where(reached & ~is_taken, rank, 0), n_taken
+        rows, taken = number * radix + position, _keys(excluded, radix)
+        if self.data.train is not None:
+            own = _keys(self._of_users(owners, self._train), radix)
+            if self.repeats is None:
+                sample = rows[number < SAMPLE]
+                is_repeated = np.isin(sample, own[own < SAMPLE * radix])
+                self.repeats = bool(is_repeated.sum() > REPEATS * len(sample))
+            taken = taken if self.repeats else np.concatenate([taken, own])
+        taken = np.unique(taken)
+        n_above = np.searchsorted(taken, rows)
+        is_taken = np.append(taken, -1)[n_above] == rows
+        rank = position - (n_above - np.searchsorted(taken, number * radix))
+        n_taken = np.bincount(taken // radix, minlength=len(owners))
+        return np.where((position > 0) & ~is_taken, rank, 0), n_taken
 
     def _of_users(self, owners: pl.Series, pairs: pl.LazyFrame) -> pl.DataFrame:
         """Return number of the user and position of each pair (user, item) of a listable item."""
@@ -276,15 +263,7 @@ class ListableItems:
         return {name: each.pop() if len(each) == 1 else pl.String for name, each in kinds.items()}
 
 
-def _sorted(block: TruthBlock) -> TruthBlock:
-    """Return the rows by user, best grade first; the input's order of rows has no effect."""
-    place = [] if block.place is None else [block.place]
-    order = np.lexsort([block.listable, *place, -block.grade, block.user])
-    return replace(
-        block,
-        user=block.user[order],
-        grade=block.grade[order],
-        listable=block.listable[order],
-        popular_rank=block.popular_rank[order],
-        place=None if block.place is None else block.place[order],
-    )
+def _keys(pairs: pl.DataFrame, radix: int) -> Ints:
+    """Return number of the user and position as one integer, of items in train."""
+    known = pairs.drop_nulls("position")
+    return known["number"].to_numpy() * radix + known["position"].to_numpy()

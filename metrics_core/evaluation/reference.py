@@ -13,7 +13,6 @@ from concord.metrics_core.evaluation.listable_items import ListableItems, TruthB
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.reference_lists import (
     Columns,
-    Labels,
     best_columns,
     conventions_of_full_rankings,
     distinct_users,
@@ -70,7 +69,7 @@ def compute_references(
     }
     if data.folds or conventions.propensity is not None or not own:
         return None
-    items = ListableItems(data, conventions, lists_unknown_items, _depth(own))
+    items = ListableItems(data, conventions, lists_unknown_items)
     pool = conventions.candidates
     missing: dict[Kind, str] = {}
     if not items.is_known and pool is None:
@@ -118,15 +117,6 @@ def compute_references(
         repeats=bool(items.repeats),
         missing=missing,
     )
-
-
-def _depth(labels: Labels) -> int | None:
-    """Return the lowest rank that a label reads; None if one reads whole lists."""
-    depths = [
-        label.depth(own) if own.truth_visible == "all" and not label.judged_only else None
-        for label, own in labels.items()
-    ]
-    return None if None in depths else max(depth or 0 for depth in depths)
 
 
 @dataclass
