@@ -16,7 +16,13 @@ from concord.metrics_core.conventions.data_conventions import ExcludedPairs
 from concord.metrics_core.data.tables import Table, scan, schema_of
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.model_result import EvaluationData
-from concord.metrics_core.metrics.judged import Bools, Floats, Ints, Judged
+from concord.metrics_core.metrics.judged import (
+    Bools,
+    Floats,
+    Ints,
+    Judged,
+    differs_from_previous,
+)
 
 ROWS_PER_BLOCK = 1 << 22
 NO_ROWS: Ints = np.array([], dtype=np.int64)
@@ -210,7 +216,8 @@ class ListableItems:
                 is_repeated = np.isin(sample, own[own < SAMPLE * radix])
                 self.repeats = bool(is_repeated.sum() > REPEATS * len(sample))
             taken = taken if self.repeats else np.concatenate([taken, own])
-        taken = np.unique(taken)
+        taken = np.sort(taken)
+        taken = taken[differs_from_previous(taken)]
         n_above = np.searchsorted(taken, rows)
         is_taken = np.append(taken, -1)[n_above] == rows
         rank = position - (n_above - np.searchsorted(taken, number * radix))
