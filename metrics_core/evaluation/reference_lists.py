@@ -5,18 +5,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.evaluation.listable_items import NO_ROWS, TruthBlock
 from concord.metrics_core.evaluation.score import CASES_OF_USERS, Column, label_problem, score
-from concord.metrics_core.metrics.discounting import gains
-from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
+from concord.metrics_core.metrics.judged import Ints, Judged, position_in_user
 from concord.metrics_core.metrics.label import Label, is_pooled
 
 N_DRAWS = 20
 Labels = Mapping[Label, Conventions]  # with their own conventions
 Columns = dict[Label, Column]
-_MAX_GRADES = 64  # more make nearly every user a kind of its own
 _OF_SAMPLES = ("AUC", "Judged")  # they say nothing of lists without a relevant item
 
 
@@ -75,18 +74,15 @@ def distinct_users(block: TruthBlock) -> tuple[TruthBlock, Ints]:
     Users of a kind have as many items of each grade, listable or not, and as many items to list: in
     random and in best possible lists they have the same values.
     """
-    grades, code = np.unique(block.grade, return_inverse=True)
-    if block.place is not None or len(grades) > _MAX_GRADES:
-        return block, np.arange(block.n_users)
-    width = 2 * len(grades)
-    cell = block.user * width + 2 * code + block.listable
-    counts = np.bincount(cell, minlength=block.n_users * width)
-    kind = np.unique(block.n_items, return_inverse=True)[1]
-    for n in counts.reshape(block.n_users, width).T:
-        kind = np.unique(kind * (n.max(initial=0) + 1) + n, return_inverse=True)[1]
-    first = np.unique(kind, return_index=True)[1]
-    is_first = np.isin(np.arange(block.n_users), first)
-    return block.select(is_first), (np.cumsum(is_first) - 1)[first][kind]
+    numbers = np.arange(block.n_users)
+    if block.place is not None:
+        return block, numbers
+    rows = pl.DataFrame({"user": block.user, "grade": block.grade, "listable": block.listable})
+    digests = rows.group_by("user").agg(digest=pl.struct("grade", "listable").hash().sum())
+    users = pl.DataFrame({"user": numbers, "n_items": block.n_items})
+    users = users.join(digests, on="user", how="left", maintain_order="left")
+    first = users.select(pl.col("user").min().over("n_items", "digest"))["user"].to_numpy()
+    return block.select(first == numbers), (np.cumsum(first == numbers) - 1)[first]
 
 
 def random_columns(block: TruthBlock, labels: Labels) -> Columns:
@@ -175,57 +171,41 @@ def popular_columns(block: TruthBlock, labels: Labels) -> Columns:
 def best_columns(block: TruthBlock, labels: Labels) -> Columns:
     """Return the highest values that lists can reach; left out if no such list is known.
 
-    The best items come first. If a metric divides by the length of the list, it may end after the
-    relevant items.
+    The best items come first. A list may end after the relevant items, which is better if a metric
+    divides by its length.
     """
     columns: Columns = {}
-    by_grade = _best_lists(block, block.grade)
+    lists = _best_lists(block)
     for label, own in labels.items():
-        if not _has_best_lists(block, label, own):
-            continue
-        is_mapped = isinstance(label.metric.arguments(own).get("gain"), Mapping)
-        lists = _best_lists(block, _gained(block, own)) if is_mapped else by_grade
-        (columns[label],) = score(lists, [label], own)
-        if _divides_by_length(label, own):
-            (short,) = score(_relevant_only(lists, own), [label], own)
-            best = np.fmax(columns[label].values, short.values)
-            columns[label] = replace(short, values=best)
+        if _has_best_lists(block, label, own):
+            whole, short = (score(x, [label], own)[0] for x in (lists, _relevant_only(lists, own)))
+            columns[label] = replace(short, values=np.fmax(whole.values, short.values))
     return columns
 
 
 def _has_best_lists(block: TruthBlock, label: Label, conventions: Conventions) -> bool:
     """True if the best items first, in a list of all or of the relevant items, are the best list.
 
-    The mean over fewer hits can be higher, and so can values that ignore what the list lacks.
+    A map may give a lower gain to a higher grade. The mean over fewer hits can be higher, and so
+    can values that ignore what the list lacks.
     """
     own = label.metric.arguments(conventions)
+    gain = own.get("gain")
+    by_grade = [y for _, y in sorted(gain["map"].items())] if isinstance(gain, Mapping) else []
     by_hits = own.get("ap_denominator") in {"hits", "min_len_relevant"}
     return (
         conventions.truth_visible == "all"
+        and by_grade == sorted(by_grade)
         and not (by_hits and own["ap_sum_over"] == "all_ranks")
         and not (own.get("ideal") == "truth_at_min_k_len" and not block.listable.all())
     )
 
 
-def _divides_by_length(label: Label, conventions: Conventions) -> bool:
-    own = label.metric.arguments(conventions)
-    divisors = {own.get("precision_denominator"), own.get("ap_denominator")}
-    return bool(divisors & {"len", "min_len_relevant"})
-
-
-def _best_lists(block: TruthBlock, worth: Floats) -> Judged:
-    rows = np.flatnonzero(block.listable)
-    rows = rows[np.lexsort((-worth[rows], block.user[rows]))]
+def _best_lists(block: TruthBlock) -> Judged:
+    rows = np.flatnonzero(block.listable)  # by user, best grade first
     n_rows = np.bincount(block.user[rows], minlength=block.n_users)
     n_listed = np.where(block.n_items > 0, block.n_items, n_rows + 1)
     return block.judge(rows, position_in_user(block.user[rows], block.n_users), n_listed)
-
-
-def _gained(block: TruthBlock, own: Conventions) -> Floats:
-    """Return (n_rows,) gains by a map, which may be lower for a higher grade."""
-    relevant, worth = block.grade >= lowest_relevant(own), np.full(len(block.grade), -1.0)
-    worth[relevant] = gains(block.grade[relevant], own.gain, own.relevance_threshold)
-    return worth
 
 
 def _relevant_only(lists: Judged, own: Conventions) -> Judged:
