@@ -11,7 +11,7 @@ from benchmarks.tabulated import generator, markdown_table, rate
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import SUSPICIOUS
 
-RUNS = 100
+RUNS = 40
 _MODEL, _BASELINE = "model-a", "popularity"
 Make = Callable[[np.random.Generator], World]
 

@@ -51,9 +51,11 @@ def render_sections(comparison: Comparison, sections: Mapping[str, Callable[[int
 
 def answer_part(comparison: Comparison, decision: Decision | None, changes: str = "") -> str:
     """Return the decision of the gate and the answer; without a gate first the changes."""
-    title, result = cell(comparison.title), sentence(answer(comparison))
+    suspicion = summary.suspicion(comparison)
+    title, result = cell(comparison.title), sentence(suspicion or answer(comparison))
+    if decision is not None and suspicion:
+        result = ""  # the gate says it
     if decision is None:
-        result = f"{sentence(summary.suspicion(comparison))} {result}".strip()
         lines = [f"**{sentence(changes)}**", result] if changes else [f"**{result}**"]
         return paragraphs(f"## {title}", *lines)
     icon = _ICONS.get(decision.outcome if decision.models else "", UNDECIDED_ICON)

@@ -117,7 +117,8 @@ def _unmet(
 ) -> Iterator[tuple[str, str]]:
     if column not in schema_of(table):
         fix = suggest(column, schema_of(table))
-        fix += "; `columns` can name another one as `group`" if name == "items" else ""
+        if name == "items":
+            fix += f"; if the file has it, name it: `columns: {{group: {column}}}`"
         yield f"{name} have no column {column!r}", fix
         return
     cells = _cells(table, column)

@@ -24,6 +24,7 @@ from concord.metrics_core.comparison.segmentation import Segmentation, segment_p
 from concord.metrics_core.comparison.warnings.acknowledge import Acknowledgements
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.errors import (
     Location,
     Problem,
@@ -168,6 +169,7 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
             *self._primary_problems(primary),
             *effect_problems(self.min_effect, self._by_name, primary, self.settings),
             *baseline_problems(self.baseline, models),
+            *self._acknowledge_problems(models),
             *self._tried_problems(len(models) - 1),
             *replicate_problems(self.replicates, lists, paired=paired),
             *fold_problems(folds, models, self.replicates, paired=paired),
@@ -191,6 +193,13 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
                 yield Problem("primary", problem, "name a metric that has a value for each user")
             if primary.count(label) > 1:
                 yield Problem("primary", f"names {label} more than once", "name each label once")
+
+    def _acknowledge_problems(self, models: Collection[str]) -> Iterator[Problem]:
+        for code, entry in self.acknowledge.items():
+            for model in entry.models:
+                if models and model not in models:
+                    problem = f"{model!r} is not among the models"
+                    yield Problem(("acknowledge", code, "models"), problem, suggest(model, models))
 
     def _tried_problems(self, n_models: int) -> Iterator[Problem]:
         if type(self.tried) is int and 1 <= self.tried < n_models:

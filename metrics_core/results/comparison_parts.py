@@ -538,11 +538,14 @@ class Acknowledgement:
         The largest extent that is accepted: a share such as `25%`, or a count; None for any.
     is_exceeded : bool
         True if the extent of the warning exceeds `up_to`: the warning counts again.
+    models : tuple of str
+        The models for which it is accepted; empty for all.
     """
 
     reason: str
     up_to: str | None
     is_exceeded: bool
+    models: tuple[str, ...] = field(default=(), metadata=OMIT_IF_NONE)
 
 
 # Codes of notices whose cause, mostly a setting, changes the values of all models by more than

@@ -26,8 +26,10 @@ def run(arguments: argparse.Namespace) -> int:
     comparison = load_comparison(params)
     result = decide_gate(params, comparison, arguments.revision)
     warn_if_stale(params)
-    if n_warnings := len(comparison.prominent):
-        LOG.warning("%s about these results: see the report", format_count(n_warnings, "warning"))
+    if prominent := comparison.prominent:
+        codes = ", ".join(dict.fromkeys(each.code for each in prominent))
+        count = format_count(len(prominent), "warning")
+        LOG.warning("%s about these results (%s): see the report", count, codes)
     if arguments.json:
         print_json(result)
     else:

@@ -426,10 +426,12 @@ class Acknowledge(Section):
     """Why a warning is accepted.
 
     `up_to`: the largest extent that is accepted, a share such as 25% or a count.
+    `models`: the models for which it is accepted; needed if a gate would be suspicious.
     """
 
     reason: SkipValidation[str]
     up_to: SkipValidation[str | int | None] = None
+    models: SkipValidation[list[str] | None] = None
 
 
 class Report(Section):

@@ -33,6 +33,7 @@ from concord.reports.text.gate_cells import (
 from concord.reports.text.groups import NEARLY_ALL
 from concord.reports.text.warnings import acknowledgement_text
 
+_MAX_DOUBTS = 2
 _MAX_GUARDRAILS = 3  # in one sentence
 _MIN_WHOLE = 10  # times as many users, without decimals
 _MAX_TIMES = 1000  # times as many users: more are out of reach
@@ -69,7 +70,7 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
     ]
     failed = [check for model in of_outcome for check in model.failed_checks or ()]
     if outcome == "suspicious":
-        yield " ".join(_doubt(each) for each in decision.doubts if each.is_suspicious)
+        yield _doubts([each for each in decision.doubts if each.is_suspicious])
     elif outcome == "pass":
         yield _closest(of_outcome, confidence)
     elif failed:
@@ -84,10 +85,16 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
     yield f"{findings}{accepted} Checked: {_check_counts(models)}."
 
 
-def _doubt(warning: DataWarning) -> str:
-    """Return the sentence, with the revision whose results it is about."""
-    revision = warning.details.get("revision")
-    return f"At {revision}: {warning.sentence}" if revision else warning.sentence
+def _doubts(warnings: Sequence[DataWarning]) -> str:
+    """Return the first sentences, with the revision whose results they are about."""
+    texts = [
+        f"At {revision}: {each.sentence}"
+        if (revision := each.details.get("revision"))
+        else each.sentence
+        for each in warnings[:_MAX_DOUBTS]
+    ]
+    n_more = len(warnings) - len(texts)
+    return " ".join([*texts, *([f"{n_more} more in the report."] if n_more else [])])
 
 
 def _what_to_check(decision: Decision) -> str:
@@ -97,8 +104,11 @@ def _what_to_check(decision: Decision) -> str:
     if not fixes:
         return ""
     text = "; ".join(fixes)
-    codes = " and ".join(dict.fromkeys(f"`{each.code}`" for each in doubts))
-    return f"{text[:1].upper()}{text[1:]}. If it is intended, acknowledge {codes} with a reason."
+    codes = join_names([*dict.fromkeys(f"`{each.code}`" for each in doubts)])
+    return (
+        f"{text[:1].upper()}{text[1:]}. If it is intended, acknowledge {codes} with a reason and "
+        "the names of the models."
+    )
 
 
 def _accepted(warning: DataWarning) -> str:

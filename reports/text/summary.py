@@ -30,9 +30,14 @@ _N_CAUTIONS = 2  # outside of the fold; warnings are never in it
 
 
 def headline(comparison: Comparison) -> str:
-    """Return the decision, in all views the same: the outcome of the gate, then the answer."""
-    outcome = gate.headline(comparison.gate) if comparison.gate else suspicion(comparison)
-    return f"{outcome} {answer(comparison)}".strip()
+    """Return the decision, in all views the same: the outcome of the gate, then the answer.
+
+    There is no answer if a model is suspicious.
+    """
+    if comparison.gate is None:
+        return suspicion(comparison) or answer(comparison)
+    outcome = gate.headline(comparison.gate)
+    return outcome if suspicion(comparison) else f"{outcome} {answer(comparison)}"
 
 
 def suspicion(comparison: Comparison) -> str:

@@ -164,7 +164,18 @@ def _below_popular(details: Details) -> Texts:
     return (
         f"No model beats the most popular items on {details['label']}: {popular}, and the best "
         f"model has {mean}.",
-        "tune the models, or compare with the most popular items as a baseline",
+        "tune the models; the most popular items need none",
+    )
+
+
+def _far_below_popular(details: Details) -> Texts:
+    models, (mean, popular) = details["models"], (details[name] for name in ("mean", "popular"))
+    least = "" if len(models) == 1 else "as little as "
+    return (
+        f"{join_names(models)} {verb(len(models), 'has', 'have')} {details['label']} "
+        f"{least}{mean:.3g}, less than half of what the most popular items have, {popular:.3g}: "
+        "ids may be shuffled, or the model does not work.",
+        "look at the list of a user you know, and check the table that maps the model's ids",
     )
 
 
@@ -640,6 +651,7 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "direction_unclear": _direction_unclear,
     "duplicates_counted": _duplicates_counted,
     "empty_truth": _empty_truth,
+    "far_below_popular": _far_below_popular,
     "few_judged": _few_judged,
     "few_lists": _few_lists,
     "foreign_ids": _foreign_ids,

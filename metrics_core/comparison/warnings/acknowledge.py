@@ -8,14 +8,18 @@ from concord.metrics_core.comparison.min_effect import PERCENT
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.errors import Problem, raise_problems, refuse
-from concord.metrics_core.results.comparison_parts import Acknowledgement, DataWarning
+from concord.metrics_core.results.comparison_parts import (
+    SUSPICIOUS,
+    Acknowledgement,
+    DataWarning,
+)
 from concord.metrics_core.stats.floating_point import difference
 
 Details = Mapping[str, Any]
 Acknowledgements = Mapping[str, Acknowledgement]  # by the code of the warning
 
 _EXAMPLE = "{'truth_in_train': {'reason': 'repeat purchases are wanted', 'up_to': '25%'}}"
-_KEYS = {"reason", "up_to"}
+_KEYS = {"reason", "up_to", "models"}
 
 
 def _share(details: Details) -> float:
@@ -57,6 +61,7 @@ _WITHOUT_EXTENT = {
     "below_popular",
     "dcg_disagrees",
     "direction_unclear",
+    "far_below_popular",
     "few_judged",
     "foreign_ids",
     "fractions_irrelevant",
@@ -117,6 +122,7 @@ def parse_acknowledgements(
             entry["reason"].strip(),
             None if entry.get("up_to") is None else str(entry["up_to"]),
             is_exceeded=False,
+            models=tuple(entry.get("models") or ()),
         )
         for code, entry in value.items()
     }
@@ -140,6 +146,13 @@ def _problems(code: Any, entry: Any, codes: Collection[str]) -> Iterator[Problem
         problem = f"is {format_value(reason)}" if "reason" in entry else "is missing"
         fix = "write on one line why the warning is accepted"
         yield Problem((*location, "reason"), problem, fix)
+    models = entry.get("models")
+    names = models if isinstance(models, list | tuple) else []
+    is_valid = bool(names) and all(isinstance(name, str) for name in names)
+    if (models is not None or code in SUSPICIOUS) and not is_valid:
+        problem = "is missing" if models is None else f"is {format_value(models)}"
+        fix = "name the models for which it is accepted, such as [als]"
+        yield Problem((*location, "models"), problem, fix)
     if up_to is not None and (fix := _extent_fix(code, up_to)):
         yield Problem((*location, "up_to"), f"is {format_value(up_to)}", fix)
 
@@ -160,10 +173,17 @@ def acknowledge_warnings(
 ) -> list[DataWarning]:
     """Return the warnings with their acknowledgements, those that are acknowledged last."""
     marked = [
-        _acknowledge(each, acknowledgements[each.code]) if each.code in acknowledgements else each
+        _acknowledge(each, entry)
+        if (entry := acknowledgements.get(each.code)) and _is_about(each, entry.models)
+        else each
         for each in warnings
     ]
     return sorted(marked, key=lambda warning: warning.is_acknowledged)
+
+
+def _is_about(warning: DataWarning, models: Collection[str]) -> bool:
+    """True if the warning is about these models only; any warning without models."""
+    return not models or (bool(warning.models) and {*warning.models} <= {*models})
 
 
 def _acknowledge(warning: DataWarning, acknowledgement: Acknowledgement) -> DataWarning:

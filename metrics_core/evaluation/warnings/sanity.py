@@ -170,14 +170,24 @@ def _near_chance(chance: float, best: float) -> float:
 def _below_popular(
     config: EvaluationConfig, models: Models, references: References | None
 ) -> Iterator[DataWarning]:
-    """Yield a warning if no model has a better mean than the most popular items."""
+    """Yield a warning if no model has a better mean than the most popular items.
+
+    Else one on the models with less than half of this mean.
+    """
     label = str(config.primary_labels[0])
-    reference = references and references.of(label)
-    means = [mean for each in models.values() if (mean := each.mean(label)) is not None]
+    reference = references.of(label) if references else None
     popular = reference.most_popular if reference else None
-    if popular is not None and means and max(means) <= popular + _TINY:
-        details = {"label": label, "mean": max(means), "popular": popular}
+    means = {m: mean for m, each in models.items() if (mean := each.mean(label)) is not None}
+    if popular is None or not means:
+        return
+    details = {"label": label, "popular": popular}
+    low = tuple(model for model, mean in means.items() if 2 * mean < popular)
+    if max(means.values()) <= popular + _TINY:
+        details = {**details, "mean": max(means.values())}
         yield DataWarning("below_popular", "serious", (), details)
+    elif low:
+        details = {**details, "mean": min(means.values())}
+        yield DataWarning("far_below_popular", "serious", low, details)
 
 
 def _foreign_ids(

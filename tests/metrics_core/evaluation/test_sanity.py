@@ -148,11 +148,52 @@ def test_an_acknowledged_warning_lets_the_gate_decide(
 ) -> None:
     world = accidents.holds_truth(honest, "model-a", 1.0, rng)
     reason = "model-a is an oracle"
-    comparison = _compare(world, acknowledge={"holds_truth": {"reason": reason}})
+    entry = {"reason": reason, "models": ["model-a"]}
+    comparison = _compare(world, acknowledge={"holds_truth": entry})
 
     assert comparison.gate is not None
     assert comparison.gate.outcome == "pass"
     assert f"Accepted (model-a, holds_truth): {reason}." in comparison.gate.lines[2]
+
+
+def test_an_acknowledgement_of_one_model_holds_for_no_other(
+    honest: World, rng: np.random.Generator
+) -> None:
+    world = accidents.holds_truth(honest, "model-a", 1.0, rng)
+    world = accidents.holds_truth(world, "model-b", 1.0, rng)
+    entry = {"reason": "model-a is an oracle", "models": ["model-a"]}
+    comparison = _compare(world, acknowledge={"holds_truth": entry})
+
+    assert comparison.gate is not None
+    assert [each.outcome for each in comparison.gate.models] == ["pass", "suspicious"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({"reason": "on purpose"}, "acknowledge.holds_truth.models: is missing"),
+        ({"reason": "on purpose", "models": "model-a"}, "models: is 'model-a'"),
+        ({"reason": "on purpose", "models": ["model-c"]}, "'model-c' is not among the models"),
+    ],
+)
+def test_an_acknowledgement_of_suspicion_names_its_models(
+    honest: World, entry: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(cc.InputError, match=problem):
+        _compare(honest, acknowledge={"holds_truth": entry})
+
+
+def test_ids_shuffled_among_popular_items_have_a_serious_warning(
+    honest: World, rng: np.random.Generator
+) -> None:
+    """Popular items take the places of popular items, so that hits are above chance."""
+    lists = honest.models["popularity"]
+    ids = lists["item"].unique(maintain_order=True)
+    items = pl.col("item").replace_strict(ids, ids.gather(rng.permutation(len(ids))))
+    models = {**honest.models, "popularity": lists.with_columns(items)}
+    comparison = _compare(replace(honest, models=models))
+
+    assert ("far_below_popular", ("popularity",)) in _codes(comparison)
 
 
 def test_a_single_evaluation_of_the_ground_truth_is_warned_of(honest: World) -> None:
