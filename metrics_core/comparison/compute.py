@@ -1,6 +1,6 @@
 """Compute a Comparison from the results of models, with its conventions and provenance."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,6 +59,7 @@ from concord.metrics_core.results.comparison_parts import (
     PinnedConvention,
     PinnedConventions,
     Provenance,
+    TieRange,
     Unit,
     most_serious_first,
 )
@@ -120,6 +121,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     ]
     evaluated = evaluation_warnings(config, lists, data, overlap)
     evaluated = _without(evaluated, "no_common_item", doubts, "foreign_ids")
+    evaluated = [*_of_models(inputs, comparison.ties, evaluated)]
     overlaps, list_warnings = compare_lists(inputs)
     checks = evaluate_checks(inputs)
     all_warnings = [
@@ -129,6 +131,8 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         *list_warnings,
         *replicate_warnings,
     ]
+    checked = checked_codes(config, lists, data)
+    checked += checked_sanity(config, models, data, inputs.references)
     warnings = acknowledge_warnings(most_serious_first(all_warnings), config.acknowledge)
     decision = decide_against_baseline(inputs, comparison.pairs)
     if decision is not None:
@@ -141,7 +145,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         overlaps=tuple(overlaps),
         checks=tuple(checks),
         warnings=tuple(warnings),
-        checked=(*checked_codes(config, lists, data), *checked_sanity(models, inputs.references)),
+        checked=tuple(checked),
         quality=collect_quality(lists, data),
         gate=decision,
         conventions=collect_conventions(config),
@@ -151,6 +155,20 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         unit=_unit(config, data),
         words=data.words,
     )
+
+
+def _of_models(
+    inputs: ComparisonInput, ties: Sequence[TieRange], warnings: Sequence[DataWarning]
+) -> Iterator[DataWarning]:
+    """Yield the warnings, those on constant scores by model and if the order changes a value."""
+    ordered = {each.model for each in ties}
+    for warning in warnings:
+        if warning.code != "constant_scores":
+            yield warning
+        elif ordered & {*warning.models}:
+            (name,) = warning.models
+            models = {m for m, each in inputs.models.items() if m == name or name in each.trainings}
+            yield replace(warning, models=tuple(models))
 
 
 def _without(

@@ -216,14 +216,14 @@ def validity(
         full_lists: number of users with a list; of these, users with the longest length, with
         relevant items, and with all relevant items in the list, as with sampled candidates; if
         there are any, those of at least two items with `constant` scores, and all `of_several`.
-        perfect_tops: users who count in `perfect_tops`, and those whose list is perfect.
+        perfect_tops: number of users by their kind in `perfect_tops`.
         by_cutoff: by k, the number `shown` of recommendations, of these relevant (`hits`),
         `in_train` and `future`; `tied` as in `ListIssues`.
     """
     return {
         "users": f"{lists.users:016x}",
         "full_lists": _full_list_counts(lists.kinds) | _constant_counts(lists.kinds, issues),
-        "perfect_tops": {"users": counts["tops@counted"], "perfect": counts["tops@perfect"]},
+        "perfect_tops": [counts[f"tops@{kind}"] for kind in range(4)],
         "by_cutoff": {
             str(k): {
                 "shown": _count_listed(lists.kinds, k) - _up_to(k, issues.missing),

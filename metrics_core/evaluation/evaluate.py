@@ -215,7 +215,7 @@ def evaluate(
     overlap = dataset.data.train_overlap(of_requests=config.of_requests)
     warnings = [
         *none_relevant_warnings(config, dataset.data),
-        *list_sanity_warnings({"recs": model}, dataset.data, None, overlap),
+        *list_sanity_warnings(config, {"recs": model}, dataset.data, None, overlap),
         *evaluation_warnings(config, {"recs": model}, dataset.data, overlap),
     ]
     summaries = {

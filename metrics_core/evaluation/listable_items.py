@@ -227,7 +227,7 @@ class ListableItems:
     def _of_users(self, owners: pl.Series, pairs: pl.LazyFrame) -> pl.DataFrame:
         """Return number of the user and position of each pair (user, item) of a listable item."""
         numbered = pl.DataFrame({"user": owners, "number": np.arange(len(owners))}).lazy()
-        located = pairs.join(self.table.lazy(), on="item").join(numbered, on="user")
+        located = pairs.join(numbered, on="user").join(self.table.lazy(), on="item")
         return located.select("number", "position").collect()
 
     def _owners(self, users: pl.Series) -> pl.Series:

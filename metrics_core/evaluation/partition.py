@@ -268,7 +268,7 @@ def score_partition(
         pl.Series(N_HITS, np.bincount(relevant.hit_user, minlength=judged.n_users)),
         *(pl.Series(judged_at(k), replace(judged, weights=None).count(k)) for k in task.cutoffs),
         *(pl.Series(hits_at(k), count_hits(relevant, k)) for k in task.cutoffs),
-        pl.Series(PERFECT_TOP, perfect_tops(relevant)),
+        pl.Series(PERFECT_TOP, perfect_tops(judged, relevant)),
         *_weights(relevant, task.conventions),
         *(
             pl.Series(name, judged.relevant(least, "all").relevant_weight.astype(np.float64))
@@ -399,8 +399,7 @@ def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
         "without_list": (known & (listed == 0)).sum(),
         "without_relevant": (known & (relevant == 0)).sum(),
         "only_in_lists": (~known & (listed > 0)).sum(),
-        "tops@counted": (values[PERFECT_TOP] >= 0).sum(),
-        "tops@perfect": (values[PERFECT_TOP] == 1).sum(),
+        **{f"tops@{kind}": (values[PERFECT_TOP] == kind).sum() for kind in range(4)},
     }
     for k in task.cutoffs:
         counts[f"shorter_than@{k}"] = (known & (listed > 0) & (listed < k)).sum()

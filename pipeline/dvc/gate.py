@@ -127,21 +127,21 @@ def _list_notes(comparison: Comparison, decision: Decision) -> Iterator[str]:
 
 def _doubts_at(previous: RevisionResults) -> tuple[list[DataWarning], list[str]]:
     """Return the warnings of a revision by current names, and a note if they are unknown."""
+    unknown = f"it is unknown whether the results of {previous.name} are suspicious"
     try:
         comparison = comparison_at(previous.name)
     except InputError:
-        comparison = None
-    if comparison is None or not SUSPICIOUS & {*comparison.checked}:
-        return [], [f"it is unknown whether the results of {previous.name} are suspicious"]
+        return [], [unknown]
     current = {was: name for name, was in previous.former_names.items()}
-    return [
+    warnings = [
         replace(
             each,
             models=tuple(current.get(name, name) for name in each.models),
             details={**each.details, "revision": previous.name},
         )
         for each in comparison.warnings
-    ], []
+    ]
+    return warnings, [] if SUSPICIOUS & {*comparison.checked} else [unknown]
 
 
 def _example(config: ComparisonConfig) -> str:

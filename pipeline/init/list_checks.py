@@ -30,16 +30,15 @@ class _NoValues:
 def list_warnings(params: Params) -> list[DataWarning]:
     """Return the warnings on valid files that need no metric; lists of replicates are models."""
     config, data, references = params.comparison_config, evaluation_data(params), compute(params)
-    k = references.hits[-1].k if references else max(config.ks, default=None)
-    label = next((each for each in config.labels if each.k == k), config.labels[0])
-    task = build_task([label], params.resolved_conventions, {})
+    labels = {each.k: each for each in config.labels}  # one of each cutoff, whose hits are counted
+    task = build_task([*labels.values()], params.resolved_conventions, {})
     models = {model: _count(params, model, task) for model in params.models}
     replicates = config.replicates.get(config.baseline, {1: config.baseline})
     config = replace(config, baseline=next(iter(replicates.values())))
     overlap = data.train_overlap(of_requests=config.of_requests)
     _, notices = compare_lists(ComparisonInput(config, models, data))
     return [
-        *list_sanity_warnings(models, data, references, overlap),
+        *list_sanity_warnings(config, models, data, references, overlap),
         *constant_score_warnings(config, models),
         *notices,
     ]

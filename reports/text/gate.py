@@ -100,11 +100,13 @@ def _doubts(warnings: Sequence[DataWarning]) -> str:
 def _what_to_check(decision: Decision) -> str:
     """Return the remedies of the warnings that make a decision suspicious; empty if none does."""
     doubts = [each for each in decision.doubts if each.is_suspicious]
-    fixes = dict.fromkeys(each.fix for each in doubts)
-    if not fixes:
+    if not doubts:
         return ""
-    text = "; ".join(fixes)
-    codes = join_names([*dict.fromkeys(f"`{each.code}`" for each in doubts)])
+    current = [each for each in doubts if not each.details.get("revision")]
+    if not current:
+        return f"Compare with other results than those at {decision.reference}."
+    text = "; ".join(dict.fromkeys(each.fix for each in current))
+    codes = join_names([*dict.fromkeys(f"`{each.code}`" for each in current)])
     return (
         f"{text[:1].upper()}{text[1:]}. If it is intended, acknowledge {codes} with a reason and "
         "the names of the models."

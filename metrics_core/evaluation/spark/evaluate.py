@@ -315,7 +315,7 @@ class SparkInputs:
         overlap = data.train_overlap(of_requests=config.of_requests)
         return (
             *none_relevant_warnings(config, data),
-            *list_sanity_warnings({"recs": result}, data, None, overlap),
+            *list_sanity_warnings(config, {"recs": result}, data, None, overlap),
             *evaluation_warnings(config, {"recs": result}, data, overlap),
         )
 

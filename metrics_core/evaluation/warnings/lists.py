@@ -102,6 +102,7 @@ def checked_codes(config: EvaluationConfig, models: Models, data: EvaluationData
         "split_not_by_time": all(counts.get("future") is not None for counts in at_k),
         "truth_in_train": data.train is not None,
         "user_sets_differ": len(results) > 1,
+        "constant_scores": any(result.quality.get("order") == "score" for result in results),
         "ties_at_cutoff": config.main_cutoff is not None
         and any(result.quality.get("order") == "score" for result in results),
     }

@@ -14,13 +14,13 @@ from concord.metrics_core.evaluation.diagnostics import TrainOverlap
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.evaluation.warnings.data import MIN_USERS
 from concord.metrics_core.results.comparison_parts import DataWarning
-from concord.metrics_core.results.reference import References
+from concord.metrics_core.results.reference import ReferenceHits, References
 
 _MOST = 0.5  # of the users have a perfect top, or are missing
 _MORE_PERFECT = 0.1  # of the users, than with any other model
 _NEAR_CHANCE = 0.05  # of the way from chance to the best possible number of hits
 _NEAR_CEILING, _FAR_BELOW = 0.95, 0.5  # of the best possible mean
-_MIN_GAP = 0.3  # of the best possible mean, between the best model and the next
+_DENSE = 0.2  # of the largest possible number of hits is what chance brings
 _FOREIGN = 0.01  # share of known ids, below which lists come from elsewhere
 _MIN_ITEMS = 10  # distinct items of lists
 _TINY = 1e-9
@@ -35,21 +35,25 @@ def sanity_warnings(
 ) -> list[DataWarning]:
     """Return the warnings on means that no honest evaluation gives."""
     return [
-        *list_sanity_warnings(models, data, references, overlap, str(config.primary_labels[0])),
-        *_near_ceiling(config, models, references),
+        *list_sanity_warnings(
+            config, models, data, references, overlap, label=str(config.primary_labels[0])
+        ),
+        *_near_ceiling(config, models, data, references),
         *_below_popular(config, models, references),
     ]
 
 
 def list_sanity_warnings(
+    config: EvaluationConfig,
     models: Models,
     data: EvaluationData,
     references: References | None,
     overlap: TrainOverlap | None,
+    *,
     label: str | None = None,
 ) -> list[DataWarning]:
     """Return those that need only the lists, and no mean but that of `label` if it is given."""
-    tops = _perfect_shares(models)
+    tops = _perfect_shares(config, models, data, references)
     return [
         *_holds_truth(tops),
         *_more_perfect(tops),
@@ -59,35 +63,48 @@ def list_sanity_warnings(
     ]
 
 
-def checked_sanity(models: Models, references: References | None) -> list[str]:
-    """Return the codes of `SUSPICIOUS` that all models were checked for."""
-    lists = [each for result in models.values() for each in result.replicate_results]
-    hits = references.hits if references else ()
+def checked_sanity(
+    config: EvaluationConfig, models: Models, data: EvaluationData, references: References | None
+) -> list[str]:
+    """Return the codes of these warnings that all models were checked for."""
     is_checked = {
-        "holds_truth": all(_n_tops(each) >= MIN_USERS for each in lists),
-        "no_better_than_chance": any(each.chance is not None for each in hits),
+        "holds_truth": [*_perfect_shares(config, models, data, references)] == [*models],
+        "no_better_than_chance": _telling_hits(references) is not None,
+        "foreign_ids": True,
     }
     return [code for code, checked in is_checked.items() if checked]
 
 
-def _n_tops(result: ModelResult) -> int:
-    return int(result.summary.get("validity", {}).get("perfect_tops", {}).get("users", 0))
-
-
-def _perfect_shares(models: Models) -> dict[str, tuple[float, int]]:
+def _perfect_shares(
+    config: EvaluationConfig, models: Models, data: EvaluationData, references: References | None
+) -> dict[str, tuple[float, int]]:
     """Return the largest share of users with a perfect top over replicates, and their number.
 
-    Models for which few users can have one are left out.
+    Models for which few users can have one are left out, and all if chance brings many of the
+    relevant items. If some judged items are not relevant, lists of judged items only, such as those
+    of rating prediction, do not count.
     """
-    shares = {
-        model: [
-            (result.summary["validity"]["perfect_tops"]["perfect"] / n, n)
-            for result in each.replicate_results
-            if (n := _n_tops(result)) >= MIN_USERS
-        ]
-        for model, each in models.items()
-    }
-    return {model: max(each) for model, each in shares.items() if each}
+    hits = references.hits[0] if references and references.hits else None
+    if hits and hits.chance is not None and hits.chance > _DENSE * hits.best_possible:
+        return {}
+    threshold, grades = config.conventions.relevance_threshold, data.truth_quality.get("grades")
+    is_graded = threshold is not None and (
+        grades is None or any(float(grade) < threshold for grade in grades)
+    )
+    shares: dict[str, tuple[float, int]] = {}
+    for model, each in models.items():
+        for result in each.replicate_results:
+            other, perfect, other_judged, perfect_judged = _tops(result)
+            if not is_graded:
+                other, perfect = other + other_judged, perfect + perfect_judged
+            if (n_users := other + perfect) >= MIN_USERS:
+                shares[model] = max(shares.get(model, (0.0, 0)), (perfect / n_users, n_users))
+    return shares
+
+
+def _tops(result: ModelResult) -> list[int]:
+    """Return the number of users by their kind in `perfect_tops`."""
+    return list(result.summary.get("validity", {}).get("perfect_tops", [0] * 4))
 
 
 def _holds_truth(tops: Mapping[str, tuple[float, int]]) -> Iterator[DataWarning]:
@@ -110,7 +127,7 @@ def _more_perfect(tops: Mapping[str, tuple[float, int]]) -> Iterator[DataWarning
 
 
 def _near_ceiling(
-    config: EvaluationConfig, models: Models, references: References | None
+    config: EvaluationConfig, models: Models, data: EvaluationData, references: References | None
 ) -> Iterator[DataWarning]:
     """Yield a warning if one model is near the best possible mean and all others far below.
 
@@ -119,7 +136,8 @@ def _near_ceiling(
     label = config.primary_labels[0]
     reference = references and references.of(str(label))
     ceiling = (reference and reference.best_possible) or label.metric.high
-    if _perfect_shares(models) or len(models) < 2 or not label.metric.higher_is_better:  # noqa: PLR2004
+    tops = _perfect_shares(config, models, data, references)
+    if tops or len(models) < 2 or not label.metric.higher_is_better:  # noqa: PLR2004
         return
     means = {m: mean for m, each in models.items() if (mean := each.mean(str(label))) is not None}
     if len(means) < 2 or not math.isfinite(ceiling):  # noqa: PLR2004
@@ -135,13 +153,12 @@ def _chance(
 ) -> Iterator[DataWarning]:
     """Yield a warning for each model whose lists hold no more relevant items than chance brings.
 
-    At the largest cutoff, with an upper limit of the number of hits, if it were a Poisson number:
-    (√(n + 1) + 1)², which is 4 for no hit. It must be at most twice the number that chance brings,
-    and near it among few candidates, where chance already brings many. The same must hold of the
-    mean of `label`, if it is given and has a chance.
+    An upper limit of the number of hits, if it were a Poisson number, must be near the number that
+    chance brings, at the cutoff where this tells most. The mean of `label` must be near its own
+    chance, if it is given and has one.
     """
     reference = references.of(label) if references and label else None
-    hits = references.hits[-1] if references and references.hits else None
+    hits = _telling_hits(references)
     if hits is None or hits.chance is None:
         return
     for model, result in models.items():
@@ -151,8 +168,7 @@ def _chance(
                 continue
             length = counts["shown"] / max(hits.k * n_users, 1)  # short lists bring fewer
             expected = hits.chance * min(length, 1.0)
-            at_most = (math.sqrt(counts["hits"] + 1) + 1) ** 2
-            is_near = at_most <= _near_chance(expected, hits.best_possible)
+            is_near = _upper_limit(counts["hits"]) <= _near_chance(expected, hits.best_possible)
             if reference and reference.chance is not None and reference.best_possible is not None:
                 most = _near_chance(reference.chance, reference.best_possible)
                 is_near &= (lists.mean(reference.label) or 0.0) <= most
@@ -160,6 +176,22 @@ def _chance(
                 details = {"k": hits.k, "hits": counts["hits"], "expected": expected}
                 yield DataWarning("no_better_than_chance", "serious", (model,), details)
                 break
+
+
+def _telling_hits(references: References | None) -> ReferenceHits | None:
+    """Return the hits at the cutoff where lists in random order are found most surely."""
+    margins = {
+        each: _near_chance(each.chance, each.best_possible) / _upper_limit(each.chance)
+        for each in (references.hits if references else ())
+        if each.chance is not None
+    }
+    best = max(margins, key=margins.__getitem__, default=None)
+    return best if best is not None and margins[best] >= 1 else None
+
+
+def _upper_limit(n: float) -> float:
+    """Return an upper limit of a Poisson number of which n was observed; 4 if n is 0."""
+    return (math.sqrt(n + 1) + 1) ** 2
 
 
 def _near_chance(chance: float, best: float) -> float:

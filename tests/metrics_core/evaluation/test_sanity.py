@@ -60,7 +60,8 @@ def rng() -> np.random.Generator:
         ("abxcy", "abc", 0),  # x is at rank 3
         ("abxyz", "ab", -1),  # fewer than 3 relevant items
         ("abc", "abcd", -1),  # 3 ranks, fewer than the 4 relevant items and than 10
-        ("abcdefghij", "abcdefghijklm", 1),  # 10 ranks, all relevant
+        ("abcdefghij", "abcdefghijklm", 3),  # 10 ranks, all relevant, so all judged
+        ("abcdefghij", "abcdefghijklmnopqrstuvwxyz", -1),  # fewer than half as many as relevant
         ("abcdefghix", "abcdefghijklm", 0),
         ("", "abc", -1),
     ],
@@ -154,6 +155,66 @@ def test_an_acknowledged_warning_lets_the_gate_decide(
     assert comparison.gate is not None
     assert comparison.gate.outcome == "pass"
     assert f"Accepted (model-a, holds_truth): {reason}." in comparison.gate.lines[2]
+
+
+def test_rated_items_in_any_order_are_no_leak(rng: np.random.Generator) -> None:
+    """Rating prediction ranks the items that a user rated, most of which are relevant."""
+    rated = {f"u{n}": [f"i{i}" for i in rng.permutation(200)[:5]] for n in range(200)}
+    truth = {u: {i: int(rng.random() < 0.85) for i in items} for u, items in rated.items()}
+    models = {
+        name: {u: rng.permutation(items).tolist() for u, items in rated.items()}
+        for name in ("a", "b")
+    }
+    comparison = cc.compare(models, truth, metrics=["nDCG@5"], baseline="a", panel=False)
+
+    assert not _suspicious(comparison)
+
+
+def test_a_dense_catalogue_is_no_leak(rng: np.random.Generator) -> None:
+    items = [f"i{n}" for n in range(12)]
+    truth = {f"u{n}": rng.permutation(items)[:10].tolist() for n in range(100)}
+    good = {u: [*wanted, *({*items} - {*wanted})] for u, wanted in truth.items()}
+    other = {u: rng.permutation(items).tolist() for u in truth}
+    comparison = cc.compare(
+        {"good": good, "other": other},
+        truth,
+        metrics=["nDCG@5"],
+        baseline="other",
+        items=pl.DataFrame({"item": items}),
+    )
+
+    assert "holds_truth" not in _suspicious(comparison)
+
+
+def test_one_score_for_lists_whose_values_no_order_changes_is_no_accident() -> None:
+    """At the length of the lists, recall does not depend on the order."""
+    lists = {f"u{n}": dict.fromkeys((f"i{(n + i) % 20}" for i in range(6)), 1.0) for n in range(40)}
+    truth = {user: [*items][:2] for user, items in lists.items()}
+    models = {"a": lists, "b": lists}
+    same = cc.compare(models, truth, metrics=["R@6"], baseline="a", panel=False)
+    ordered = cc.compare(models, truth, metrics=["nDCG@6"], baseline="a", panel=False)
+
+    assert not _suspicious(same)
+    assert _suspicious(ordered) == {"constant_scores"}
+
+
+@pytest.mark.parametrize("more", ["R@20", "R@50", "R@100"])
+def test_chance_is_judged_where_it_tells_most(rng: np.random.Generator, more: str) -> None:
+    """At a cutoff near the size of the catalogue any list holds all relevant items."""
+    items = [f"i{n}" for n in range(100)]
+    truth = {f"u{n}": rng.permutation(items)[:3].tolist() for n in range(200)}
+    lists = {name: {user: rng.permutation(items).tolist() for user in truth} for name in ("a", "b")}
+    comparison = cc.compare(
+        lists,
+        truth,
+        metrics=["nDCG@10", more],
+        primary=["nDCG@10"],
+        baseline="a",
+        items=pl.DataFrame({"item": items}),
+        panel=False,
+    )
+
+    assert _suspicious(comparison) == {"no_better_than_chance"}
 
 
 def test_an_acknowledgement_of_one_model_holds_for_no_other(
