@@ -10,7 +10,12 @@ import polars as pl
 from concord.metrics_core.comparison.behaviour_rules import Check, Conditions
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.top_lists import mixed_ids, shared_items, top_list
+from concord.metrics_core.comparison.top_lists import (
+    choose_users,
+    mixed_ids,
+    shared_items,
+    top_list,
+)
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.data.tables import Table, read_frame, schema_of
@@ -49,7 +54,9 @@ def evaluate_checks(inputs: ComparisonInput) -> list[BehaviourCheck]:
                 results.append(_never(empty, about, items))
             elif model != check.reference:
                 other = top_list(inputs.models[check.reference], k, as_text)
-                shared = shared_items(top.collect(), other.collect())
+                is_chosen, _ = choose_users(other)
+                lists = (each.filter(is_chosen).collect() for each in (top, other))
+                shared = shared_items(*lists)
                 results.append(_overlap(empty, check, *shared))
     return results
 

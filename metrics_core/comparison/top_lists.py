@@ -83,10 +83,7 @@ def compare_lists(inputs: ComparisonInput) -> tuple[list[Overlap], list[DataWarn
     baseline, k = inputs.config.baseline, max(inputs.config.ks, default=None)
     as_text = mixed_ids(inputs.models)
     tops = {model: top_list(result, k, as_text) for model, result in inputs.models.items()}
-    listed = tops[baseline].select(pl.col("user").unique()).collect()["user"]
-    listed = listed.gather(listed.cast(pl.String).arg_sort())
-    chosen = listed.gather_every(-(-max(len(listed), 1) // MAX_USERS))
-    of_chosen = pl.col("user").is_in(chosen.implode())
+    of_chosen, n_listed = choose_users(tops[baseline])
     reference, digests, overlaps = tops[baseline].filter(of_chosen).collect(), {}, []
     for model, lists in tops.items():
         top = reference if model == baseline else lists.filter(of_chosen).collect()
@@ -95,9 +92,17 @@ def compare_lists(inputs: ComparisonInput) -> tuple[list[Overlap], list[DataWarn
             users, shared = shared_items(top, reference)
             rbo, same = rank_biased_overlap(shared, P), users["same"].to_numpy()
             means = _mean(jaccard(shared)), _mean(rbo), _mean(same)
-            overlaps.append(Overlap(model, k, *means, n_users=len(users), n_listed=len(listed)))
+            overlaps.append(Overlap(model, k, *means, n_users=len(users), n_listed=n_listed))
     shares = {each.model: each.same or 0.0 for each in overlaps}
     return overlaps, [*_list_warnings(inputs, digests, shares)]
+
+
+def choose_users(lists: pl.LazyFrame) -> tuple[pl.Expr, int]:
+    """Return where the user is one of at most `MAX_USERS`, and the number of all users."""
+    listed = lists.select(pl.col("user").unique()).collect()["user"]
+    listed = listed.gather(listed.cast(pl.String).arg_sort())
+    chosen = listed.gather_every(-(-max(len(listed), 1) // MAX_USERS))
+    return pl.col("user").is_in(chosen.implode()), len(listed)
 
 
 def _mean(values: Floats) -> float | None:

@@ -71,7 +71,7 @@ class BehaviourCheck:
     k : int or None
         Only the first k items of each list are checked; None for whole lists.
     n_users : int
-        Users whose lists were checked.
+        Users whose lists were checked; of `overlap`, of at most 10,000 users of the other model.
     n_listed : int
         Users with a list of the model.
     n_failed : int

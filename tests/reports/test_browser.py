@@ -22,9 +22,10 @@ PHONE, DESK = 390, 1440
 PAPER = 720  # A4 without margins, at 96 pixels an inch
 TIP = "document.querySelector('.tip').textContent"
 CHART = "document.querySelector('#answer .wide .chart')"
-MODELS = "[...document.querySelectorAll('.board tbody th')].map(h => h.firstChild.data.trim())"
+BODY = ".board tbody:first-of-type"  # references are below
+MODELS = f"[...document.querySelectorAll('{BODY} th')].map(h => h.firstChild.data.trim())"
 VISIBLE_MODELS = (
-    "[...document.querySelectorAll('.board tbody tr')].filter(r => r.offsetHeight).map(r => "
+    f"[...document.querySelectorAll('{BODY} tr')].filter(r => r.offsetHeight).map(r => "
     "r.dataset.model)"
 )
 CHART_MARKS = """

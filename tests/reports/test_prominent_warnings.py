@@ -86,7 +86,7 @@ def test_the_gate_counts_the_warnings_that_views_show(
     monkeypatch.setattr(LOG, "warning", lambda text, *values: logged.append(text % values))
 
     assert gate.run(Namespace(revision=None, json=False)) == 0
-    assert logged == ["1 warning about these results: see the report"]
+    assert logged == ["1 warning about these results (low_threshold): see the report"]
 
 
 @pytest.mark.parametrize("view", ["card", "text", "report.md", "comment", "concord leaderboard"])

@@ -197,6 +197,7 @@ OPTIONAL = {
     *("order_decides", "ties", "verdict_averaged"),  # of equal scores that ids order
 }
 OPTIONAL_OF = {
+    "Acknowledgement": {"models"},
     "Gap": {"ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted"},  # where compared
     "Segmentation": {"shares"},  # of items
     # of undecided ones, of success metrics, against a revision
