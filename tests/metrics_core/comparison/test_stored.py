@@ -198,6 +198,8 @@ OPTIONAL = {
 }
 OPTIONAL_OF = {
     "Acknowledgement": {"models"},
+    "BehaviourCheck": {"at_least", "n_places", "reference", "share"},  # of one of the kinds
+    "BehaviourExample": {"item", "rank", "share"},
     "Gap": {"ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted"},  # where compared
     "Segmentation": {"shares"},  # of items
     # of undecided ones, of success metrics, against a revision
