@@ -48,7 +48,17 @@ def evaluate_checks(inputs: ComparisonInput) -> list[BehaviourCheck]:
         for model, result in inputs.models.items():
             top = top_list(result, k, as_text)
             n_listed = top.select(pl.col("user").n_unique()).collect().item()
-            empty = BehaviourCheck(name, check.kind, model, k, n_listed=n_listed)
+            empty = BehaviourCheck(
+                name,
+                check.kind,
+                model,
+                k,
+                passed=False,
+                n_users=0,
+                n_listed=n_listed,
+                n_failed=0,
+                examples=(),
+            )
             if check.kind == "never":
                 about = top if users is None else top.filter(_is_one_of("user", users, config))
                 results.append(_never(empty, about, items))

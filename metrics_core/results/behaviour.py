@@ -90,12 +90,12 @@ class BehaviourCheck:
     kind: Literal["never", "overlap"]
     model: str
     k: int | None
-    passed: bool = False
-    n_users: int = 0
-    n_listed: int = 0
-    n_failed: int = 0
+    passed: bool
+    n_users: int
+    n_listed: int
+    n_failed: int
+    examples: tuple[BehaviourExample, ...]
     n_places: int | None = field(default=None, metadata=OMIT_IF_NONE)
     reference: str | None = field(default=None, metadata=OMIT_IF_NONE)
     at_least: float | None = field(default=None, metadata=OMIT_IF_NONE)
     share: float | None = field(default=None, metadata=OMIT_IF_NONE)
-    examples: tuple[BehaviourExample, ...] = ()
