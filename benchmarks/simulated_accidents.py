@@ -36,9 +36,9 @@ ACCIDENTS: dict[str, Make] = {
     "ids of another system": lambda rng: accidents.foreign_ids(world(rng), _MODEL),
     "constant scores": lambda rng: accidents.constant_scores(world(rng), _MODEL),
     "train and ground truth swapped": lambda rng: accidents.swapped(world(rng)),
-    "a third of the lists hold the truth": lambda rng: _leak(rng, 1 / 3),
-    "a fifth of the lists hold the truth": lambda rng: _leak(rng, 0.2),
-    "leave-one-out, all hold the truth": lambda rng: accidents.holds_truth(
+    "a third of the lists hold the ground truth": lambda rng: _leak(rng, 1 / 3),
+    "a fifth of the lists hold the ground truth": lambda rng: _leak(rng, 0.2),
+    "leave-one-out, all hold the ground truth": lambda rng: accidents.holds_truth(
         accidents.leave_one_out(rng), _MODEL, 1.0, rng
     ),
     "leave-one-out, ids shuffled": lambda rng: accidents.shuffled_items(
@@ -46,7 +46,9 @@ ACCIDENTS: dict[str, Make] = {
     ),
     "lists of other users": lambda rng: accidents.shuffled_users(world(rng), _MODEL, rng),
     "candidates are judged items only": lambda rng: accidents.only_judged(world(rng), _MODEL),
-    "popularity counted on the truth": lambda rng: accidents.popular_on_test(world(rng), _MODEL),
+    "popularity counted on the ground truth": lambda rng: accidents.popular_on_test(
+        world(rng), _MODEL
+    ),
 }
 
 
