@@ -11,7 +11,7 @@ from concord.metrics_core.results.text_format import PERCENT
 from concord.testing import assert_passes_gate
 
 USERS = range(40)
-TRUTH = {user: ["a", "b", "c"] for user in USERS}
+TRUTH = {user: ["a", "b", "c", "d"] for user in USERS}  # more than a list holds
 GOOD = {user: ["a", "b", "c"] for user in USERS}
 BAD = {user: ["a", "x", "b"] if user % 2 else ["x", "y", "a"] for user in USERS}
 MIXED = {user: ["a", "x", "y"] if user % 2 else ["a", "b", "c"] for user in USERS}

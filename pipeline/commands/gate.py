@@ -2,7 +2,7 @@
 
 import argparse
 
-HELP = "check the release gate: 0 pass, 1 worse, 3 undecided, 4 suspicious"
+HELP = "check the release gate; the exit code is the decision"
 REVISION = "commit, branch or tag to compare with, such as HEAD~1 (default: the baseline)"
 EXIT_CODES = {"pass": 0, "worse": 1, "undecided": 3, "suspicious": 4}
 

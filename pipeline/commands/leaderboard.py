@@ -1,6 +1,7 @@
 """`concord leaderboard`: means, differences to the baseline and verdicts."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,9 @@ def short_leaderboard(comparison: "Comparison") -> "list[Block]":
 
     labels, n_models = comparison.primary[: MAX_LINES // 3], len(comparison.models)
     blocks: list[Block] = [leaderboard(comparison, label) for label in labels]
+    if len(terminal_lines(blocks)) > MAX_LINES:  # models first
+        comparison = replace(comparison, references=None)
+        blocks = [leaderboard(comparison, label) for label in labels]
     while len(terminal_lines(blocks)) > MAX_LINES and n_models > MIN_MODELS:
         n_models = min(n_models, MAX_LINES) - 1
         blocks = [leaderboard(comparison, label, n_models) for label in labels]

@@ -338,11 +338,11 @@ def test_shown_comparison_includes_serious_warnings() -> None:
         {"near": MODELS["near"], "strange": unrelated}, TRUTH, **{**ARGUMENTS, "baseline": "near"}
     )
 
-    warning = "Warning (strange): No recommended item occurs in the ground truth, for any user: "
+    warning = "Warning: Nearly all items of strange are in no other list and not in the training"
     assert any(line.startswith(warning) for line in repr(comparison).splitlines())
-    assert "<li><b>Warning:</b> No recommended item occurs" in comparison._repr_html_()
+    assert "<li><b>Warning:</b> Nearly all items of strange" in comparison._repr_html_()
     fingerprint = comparison.conventions.fingerprint
     assert repr(comparison).startswith(
         f"2 models on nDCG@5; the baseline is near, conventions standard {fingerprint}\n"
-        "No model beats near on nDCG@5: strange is worse."
+        "Suspicious: strange.\n"
     )

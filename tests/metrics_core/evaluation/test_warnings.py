@@ -49,7 +49,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "constant_scores": (
         rows(LISTS, score=1.0),
         TRUTH,
-        {"conventions": cc.preset("standard", ties="average")},
+        {"conventions": "standard"},
     ),
     "sampled_candidates": (
         {u: [*TRUTH[u], *[f"n{u}-{n}" for n in range(10)]] for u in USERS},
@@ -122,7 +122,12 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 
 
-OF_SEVERAL = {"below_popular", "no_better_than_chance", "one_list"}  # they need other lists
+OF_SEVERAL = {
+    "below_popular",
+    "no_better_than_chance",
+    "one_list",
+    "tie_range",
+}  # they need other lists
 
 
 @pytest.mark.parametrize("kind", CASES)

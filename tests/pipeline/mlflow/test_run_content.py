@@ -20,6 +20,8 @@ from concord.pipeline.running.outputs import write_json, write_text
 from tests.pipeline.mlflow.log_project import MEANS, params_of, write_project
 from tests.pipeline.refusals import refusal_of
 
+ALL = {"n_items": None, "repeats": False, "missing": {}}
+
 
 def fingerprints_by_model(root: Path) -> dict[str, str]:
     result = evaluation_runs(params_of(root))
@@ -49,7 +51,7 @@ def test_known_references_of_primary_metrics_are_points_of_the_comparison(projec
     comparison = json.loads(file.read_text())
     names, means = ("label", "chance", "most_popular", "best_possible"), (0.01, None, 0.9)
     values = [dict(zip(names, (x, *means), strict=True)) for x in ("nDCG@5", "nDCG@10")]
-    write_json(file, comparison | {"references": {"values": values, "hits": []}})
+    write_json(file, comparison | {"references": {"values": values, "hits": [], **ALL}})
     points = evaluation_runs(params_of(project)).comparison.points
 
     assert [point for point in points if point.key.startswith("reference/")] == [

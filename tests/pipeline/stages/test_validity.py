@@ -424,6 +424,7 @@ def test_only_completed_checks_are_listed(tmp_path: Path) -> None:
         "split_not_by_time",
         "truth_in_train",
         "user_sets_differ",
+        "constant_scores",
         "ties_at_cutoff",
     ]
     assert "split_not_by_time" not in checked(with_train, pop=ranked, als={})
