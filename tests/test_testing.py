@@ -36,7 +36,7 @@ def compared(
 
 
 LOSS = compared(BAD, GOOD, {"guardrails": {"P@3": "2%"}})
-GAIN = compared(GOOD, BAD, {"guardrails": {"P@3": "2%"}})
+GAIN = compared(GOOD, MIXED, {"guardrails": {"P@3": "2%"}})
 OPEN = compared(MIXED, ALSO_MIXED, {"guardrails": {"P@3": "2%"}})
 
 

@@ -122,12 +122,13 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 
 
+# They need other lists.
 OF_SEVERAL = {
     "below_popular",
     "no_better_than_chance",
     "one_list",
     "tie_range",
-}  # they need other lists
+}
 
 
 @pytest.mark.parametrize("kind", CASES)
