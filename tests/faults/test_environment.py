@@ -19,7 +19,7 @@ MINIMAL_ENVIRONMENT = {
     "COLUMNS": "8",
     "TERM": "dumb",
 }
-DVC_STAGES = ("load-truth", "load", "evaluate", "compare", "report")  # all but MLflow
+DVC_STAGES = ("load-truth", "load", "evaluate", "reference", "compare", "report")  # all but MLflow
 TEN_YEARS = 10 * 365.25 * 86_400
 
 

@@ -143,6 +143,7 @@ def test_dvc_alone_evaluates_and_logs_nowhere(installed: Path, tmp_path: Path) -
     assert stages == [
         "load-truth",
         *(f"{stage}@{model}" for stage in ("load", "evaluate") for model in ("one", "two")),
+        "reference",
         "compare",
         "report",
     ]

@@ -112,4 +112,4 @@ def _evaluate(
     project: Path, message: str, loaded: tuple[str, ...], evaluated: tuple[str, ...], *more: str
 ) -> None:
     stages = ["load-truth", *(f"load {m}" for m in loaded), *(f"evaluate {m}" for m in evaluated)]
-    evaluate_and_commit(project, message, *stages, "compare", *more)
+    evaluate_and_commit(project, message, *stages, "reference", "compare", *more)

@@ -190,7 +190,8 @@ def replicate_settings(seeds: int) -> dict[str, Any]:
 
 
 def evaluate_and_tag(project: Path, name: str, *models: str) -> None:
-    stages = [*(f"load {m}" for m in models), *(f"evaluate {m}" for m in models), "compare"]
+    stages = [*(f"load {m}" for m in models), *(f"evaluate {m}" for m in models)]
+    stages += ["reference", "compare"]
     if name == "models":
         stages = ["load-truth", *stages, "report"]
     evaluate_and_commit(project, name, *stages)
