@@ -82,6 +82,7 @@ def compared_as_pinned(project: Path) -> cc.Comparison:
             metrics=labels,
             panel=evaluation["panel"],
             where=_filters(params),
+            checks=params.get("checks"),
             **_options(params),
             **comparison,
         )
@@ -141,7 +142,6 @@ def _options(params: dict[str, Any]) -> dict[str, Any]:
         **{name: entry["path"] for name, entry in background.items() if name != "metrics"},
         "columns": {name: entry["columns"] for name, entry in tables.items() if "columns" in entry},
         "segments": params["segments"],
-        "checks": params.get("checks"),
         "title": params["report"]["title"],
         "unit": params["data"].get("unit", ()),
     }

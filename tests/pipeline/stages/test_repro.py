@@ -140,13 +140,15 @@ def test_another_file_of_one_model_runs_that_model_and_the_shared_stages(project
 def test_cutoffs_and_metrics_evaluate_again_but_do_not_load(quick: Path) -> None:
     ran = stages_run(quick.with_name("said.txt").read_text(encoding="utf-8"))
 
-    assert sorted(ran) == sorted([*(f"evaluate@{model}" for model in MODELS), *SHARED])
+    evaluated = [f"evaluate@{model}" for model in MODELS]
+    assert sorted(ran) == sorted([*evaluated, "reference", *SHARED])
 
 
 def test_a_convention_evaluates_again_but_does_not_load(project: Path) -> None:
     change_params(project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
 
-    assert stages_to_run(project) == {*(f"evaluate@{model}" for model in MODELS), "compare"}
+    evaluated = {f"evaluate@{model}" for model in MODELS}
+    assert stages_to_run(project) == {*evaluated, "reference", "compare"}
 
 
 def test_a_convention_of_ranking_loads_again(project: Path) -> None:
