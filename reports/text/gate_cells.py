@@ -163,7 +163,10 @@ def unchanged_models(decision: Decision) -> list[str]:
     return [
         each.model
         for each in decision.models
-        if decision.against == "revision" and each.reference is None and _is_identical(each)
+        if decision.against == "revision"
+        and each.reference is None
+        and each.outcome != "suspicious"
+        and _is_identical(each)
     ]
 
 
