@@ -67,9 +67,10 @@ def checked_sanity(
     config: EvaluationConfig, models: Models, data: EvaluationData, references: References | None
 ) -> list[str]:
     """Return the codes of these warnings that all models were checked for."""
+    hits = _telling_hits(references)
     is_checked = {
         "holds_truth": [*_perfect_shares(config, models, data, references)] == [*models],
-        "no_better_than_chance": _telling_hits(references) is not None,
+        "no_better_than_chance": hits is not None and _chance_margin(hits) >= 1,
         "foreign_ids": True,
     }
     return [code for code, checked in is_checked.items() if checked]
@@ -131,7 +132,7 @@ def _near_ceiling(
 ) -> Iterator[DataWarning]:
     """Yield a warning if one model is near the best possible mean and all others far below.
 
-    Only if too few users have several relevant items, so that perfect tops say nothing.
+    Only if too few users have several relevant items for their perfect tops to be counted.
     """
     label = config.primary_labels[0]
     reference = references and references.of(str(label))
@@ -153,9 +154,9 @@ def _chance(
 ) -> Iterator[DataWarning]:
     """Yield a warning for each model whose lists hold no more relevant items than chance brings.
 
-    An upper limit of the number of hits, if it were a Poisson number, must be near the number that
-    chance brings, at the cutoff where this tells most. The mean of `label` must be near its own
-    chance, if it is given and has one.
+    An upper limit of the number of hits, if it were a Poisson number, is near the number that chance
+    brings, at the cutoff where such lists are found best. If `label` is given and has a chance, its
+    mean is near this, too.
     """
     reference = references.of(label) if references and label else None
     hits = _telling_hits(references)
@@ -179,14 +180,15 @@ def _chance(
 
 
 def _telling_hits(references: References | None) -> ReferenceHits | None:
-    """Return the hits at the cutoff where lists in random order are found most surely."""
-    margins = {
-        each: _near_chance(each.chance, each.best_possible) / _upper_limit(each.chance)
-        for each in (references.hits if references else ())
-        if each.chance is not None
-    }
-    best = max(margins, key=margins.__getitem__, default=None)
-    return best if best is not None and margins[best] >= 1 else None
+    """Return the hits at the cutoff where lists in random order are found best."""
+    known = [each for each in (references.hits if references else ()) if each.chance is not None]
+    return max(known, key=_chance_margin, default=None)
+
+
+def _chance_margin(hits: ReferenceHits) -> float:
+    """Return the allowed limit over that of lists with as many hits as chance brings."""
+    chance = hits.chance or 0.0
+    return _near_chance(chance, hits.best_possible) / _upper_limit(chance)
 
 
 def _upper_limit(n: float) -> float:
