@@ -154,9 +154,9 @@ def _chance(
 ) -> Iterator[DataWarning]:
     """Yield a warning for each model whose lists hold no more relevant items than chance brings.
 
-    An upper limit of the number of hits, if it were a Poisson number, is near the number that chance
-    brings, at the cutoff where such lists are found best. If `label` is given and has a chance, its
-    mean is near this, too.
+    An upper limit of the number of hits, if it were a Poisson number, is near the number that
+    chance brings, at the cutoff where such lists are found best. If `label` is given and has a
+    chance, its mean is near this, too.
     """
     reference = references.of(label) if references and label else None
     hits = _telling_hits(references)
