@@ -352,10 +352,11 @@ def count_train_overlap(connection: DuckDBPyConnection, *, of_requests: bool) ->
     owner = user_sql("user") if of_requests else "CAST(user AS VARCHAR)"
     connection.execute(_OWNED_TRUTH.format(owner=owner))
     rows, users = only_row(connection, _IN_TRAIN)
-    n_rows = [only_row(connection, f"SELECT count(*) FROM {x}")[0] for x in ("truth", "train")]
+    (truth_rows,) = only_row(connection, "SELECT count(*) FROM truth")
+    (train_rows,) = only_row(connection, "SELECT count(*) FROM train")
     (shared,) = only_row(connection, _SHARED)
     shares_items = bool(shared) or only_row(connection, _ITEM_SHARE)[0] >= SHARED_ITEMS
-    overlap = TrainOverlap(rows, users, *n_rows, bool(shared), shares_items)
+    overlap = TrainOverlap(rows, users, truth_rows, train_rows, bool(shared), shares_items)
     if not all("time" in connection.view(name).columns for name in ("train", "truth")):
         return overlap
     (before,) = only_row(connection, _BEFORE_TRAIN)
