@@ -163,7 +163,7 @@ def test_metrics_beyond_accuracy_with_train_and_items(spark: "SparkSession") -> 
 
 def test_ids_of_another_system(spark: "SparkSession") -> None:
     text = pl.col("item").cast(pl.String)
-    tables = {"recs": TABLES.recs.with_columns(item="sku-" + text)}
+    tables: dict[str, Any] = {"recs": TABLES.recs.with_columns(item="sku-" + text)}
     tables |= {role: getattr(TABLES, role).with_columns(text) for role in ("truth", "train")}
 
     frames: dict[str, Any] = {name: frame(spark, table) for name, table in tables.items()}
