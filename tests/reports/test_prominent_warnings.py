@@ -73,11 +73,13 @@ def test_every_view_shows_the_sentence_and_the_remedy(view: str, rated: Comparis
     assert REMEDY in text
 
 
-def test_the_gate_counts_the_warnings_that_views_show(
-    rated: Comparison, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_the_gate_counts_the_warnings_that_views_show_and_its_decision_does_not(
+    rated: Comparison, monkeypatch: pytest.MonkeyPatch, *, is_shown: bool
 ) -> None:
     logged: list[str] = []
-    decision = SimpleNamespace(lines=(), outcome="pass")
+    doubts = rated.prominent if is_shown else ()
+    decision = SimpleNamespace(lines=(), outcome="pass", doubts=doubts)
     result = SimpleNamespace(decision=decision, notes=())
     monkeypatch.setattr(read, "read_params", lambda: None)
     monkeypatch.setattr("concord.pipeline.dvc.gate.decide_gate", lambda *_: result)
@@ -86,7 +88,8 @@ def test_the_gate_counts_the_warnings_that_views_show(
     monkeypatch.setattr(LOG, "warning", lambda text, *values: logged.append(text % values))
 
     assert gate.run(Namespace(revision=None, json=False)) == 0
-    assert logged == ["1 warning about these results (low_threshold): see the report"]
+    line = "1 warning about these results (low_threshold): see the report"
+    assert logged == ([] if is_shown else [line])
 
 
 @pytest.mark.parametrize("view", ["card", "text", "report.md", "comment", "concord leaderboard"])
