@@ -44,9 +44,6 @@ _LETTER = 7.2  # pixels of a letter of such a text
 _TEXT_ABOVE = 17  # pixels from the marks of a narrow row up to its text
 _MARKS_ABOVE, _MARKS_BELOW = 8, 20  # pixels of a narrow row that have no text, from its marks
 _BASELINE = 24  # pixels of the row of the baseline
-_COLUMNS = 506  # pixels of the columns beside the plot, which have room for
-_DIFFERENCE = 6  # letters of a difference
-_DIGIT = 10  # pixels of a digit of a difference
 _EDGE = 0.2  # of the width, in which a name is not centred
 
 
@@ -89,8 +86,8 @@ def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Mar
     users; above it are the names of references.
     """
     rows = _model_rows(comparison, label)
-    more = _DIGIT * max(0, max(len(row.difference) for row in rows) - _DIFFERENCE)
-    left, right = (0, 4) if narrow else (140, _COLUMNS + 2 * more)
+    more = 10 * max(0, max(len(row.difference) for row in rows) - len("+0.067"))
+    left, right = (0, 4) if narrow else (140, 506 + 2 * more)
     width = plot_width(left, right, narrow=narrow)
     row_height = 46 if narrow else 28 if len(rows) <= _DENSE else 25
     heights = [row_height if row.pair else _BASELINE for row in rows]
@@ -191,14 +188,13 @@ def _draw_marks(chart: Chart, x: Linear, y: float, row: _ModelRow) -> None:
 
 def _draw_heads(chart: Chart, rows: list[_ModelRow], more: int) -> None:
     """Write the heads of the columns that have texts."""
-    right = chart.width + 2 * more
     heads = {56 - more: "mean", 128: "difference"}
     if any(row.best for row in rows):
         heads[394] = "best in"
     if any(row.users for row in rows):
         heads[501] = "users + / −"
     for offset, head in heads.items():
-        chart.text(right + offset, -12, head, 12, "ink-faint", anchor="end")
+        chart.text(chart.width + 2 * more + offset, -12, head, 12, "ink-faint", anchor="end")
 
 
 def _draw_columns(chart: Chart, y: float, row: _ModelRow, more: int) -> None:

@@ -66,8 +66,7 @@ def _finding(check: BehaviourCheck) -> str:
         top = f"the {_top(check.k)} of {check.reference}"
         less = f"{lists} {verb(n, 'keeps', 'keep')} less"
         return f"lists keep {share} of {top} in the mean ({required} required); {less}"
-    n_places = check.n_places or 0
-    places = f", at {n_places:,} places" if n_places > check.n_failed else ""
+    places = f", at {check.n_places:,} places" if (check.n_places or 0) > check.n_failed else ""
     return f"{lists} {verb(n, 'has', 'have')} a forbidden item in the {_top(check.k)}{places}"
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import groupby, zip_longest
+from itertools import groupby, product, zip_longest
 from typing import Any
 from unicodedata import combining, east_asian_width
 
@@ -80,13 +80,8 @@ def to_lines(
 def _table_lines(table: TextTable, width: int, style: Style) -> Iterator[str]:
     """Yield a line per row, or several if a cell is wrapped; a block per row if none fits."""
     rows = [[*map(printable, row)] for row in (table.header, *table.rows)]
-    fitting = (
-        gap
-        for longest in (_length, _longest_word)  # no cell is wrapped, or some are
-        for gap in (_GAP, 1)
-        if _width(rows, gap, longest) <= width
-    )
-    gap = next(fitting, None)
+    layouts = product((_length, _longest_word), (_GAP, 1))  # first without a wrapped cell
+    gap = next((gap for length, gap in layouts if _width(rows, gap, length) <= width), None)
     if gap is None:
         yield from _records(rows, width, style)
         return

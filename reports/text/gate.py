@@ -33,7 +33,6 @@ from concord.reports.text.gate_cells import (
 from concord.reports.text.groups import NEARLY_ALL
 from concord.reports.text.warnings import acknowledgement_text
 
-_MAX_DOUBTS = 2
 _MAX_GUARDRAILS = 3  # in one sentence
 _MIN_WHOLE = 10  # times as many users, without decimals
 _MAX_TIMES = 1000  # times as many users: more are out of reach
@@ -87,15 +86,11 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
 
 
 def _doubts(warnings: Sequence[DataWarning]) -> str:
-    """Return the first sentences, with the revision whose results they are about."""
-    texts = [
-        f"At {revision}: {each.sentence}"
-        if (revision := each.details.get("revision"))
-        else each.sentence
-        for each in warnings[:_MAX_DOUBTS]
-    ]
-    n_more = len(warnings) - len(texts)
-    return " ".join([*texts, *([f"{n_more} more in the report."] if n_more else [])])
+    """Return the sentences, with the revision whose results they are about."""
+    return " ".join(
+        f"At {x.details['revision']}: {x.sentence}" if "revision" in x.details else x.sentence
+        for x in warnings
+    )
 
 
 def _what_to_check(decision: Decision) -> str:
