@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -71,6 +72,22 @@ def test_every_view_shows_the_sentence_and_the_remedy(view: str, rated: Comparis
 
     assert SENTENCE in text
     assert REMEDY in text
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_with_a_gate_has_what_makes_it_suspicious_once(view: str) -> None:
+    compared = cc.compare(MODELS, RATINGS, gate={"guardrails": {"nDCG@10": "2%"}}, **OPTIONS)
+    assert compared.gate is not None
+    details = {"share": 1.0, "n_users": 40}
+    warning = DataWarning("holds_truth", "serious", ("als",), details)
+    decision = replace(compared.gate, outcome="suspicious", doubts=(warning,))
+    comparison = replace(compared, gate=decision, warnings=(warning,))
+    text = VIEWS[view](comparison)
+    if view == "comment":
+        text = render_comment(Comment("", comparison, decision))
+
+    first = text.partition("</header>")[0].partition("### Data quality")[0]
+    assert first.count("with several relevant items, als has") == 1
 
 
 @pytest.mark.parametrize("is_shown", [False, True])
