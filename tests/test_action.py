@@ -267,7 +267,9 @@ def evaluated_pull_request(tmp_path_factory: pytest.TempPathFactory) -> PullRequ
     change_params(project, PARAMS)
     lists = scored_lists(project)
     lists.write_parquet(project / "data/demo/ease.parquet")
-    run_stages(project, "load-truth", *LOADS, "reference", "evaluate ease", "evaluate knn", "compare")
+    run_stages(
+        project, "load-truth", *LOADS, "reference", "evaluate ease", "evaluate knn", "compare"
+    )
     run(project, "dvc", "commit", "-q", "-f", "--with-deps", "compare")
     base = _commit(project, "main")
     worsen_for_active_users(project, lists)

@@ -68,9 +68,10 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
         for g in m.guardrails_that(outcome)
         if not are_waived or not g.is_comparable
     ]
-    failed = [check for model in of_outcome for check in model.failed_checks or ()]
-    if outcome == "suspicious":
-        yield _doubts([each for each in decision.doubts if each.is_suspicious])
+    failed = [check for model in of_outcome for check in model.failed_checks]
+    doubts = [each for each in decision.doubts if each.is_suspicious]
+    if doubts:
+        yield _doubts(doubts)
     elif outcome == "pass":
         yield _closest(of_outcome, confidence)
     elif failed:
@@ -81,7 +82,11 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
         yield _missing_success(of_outcome[0], confidence)
     accepted = "".join(_accepted(each) for each in decision.doubts if each.is_acknowledged)
     others = deciding if failed else deciding[1:]
-    findings = _what_to_check(decision) or _other_findings(outcome, deciding, others, models)
+    findings = (
+        _what_to_check(doubts, reference)
+        if doubts
+        else _other_findings(outcome, deciding, others, models)
+    )
     yield f"{findings}{accepted} Checked: {_check_counts(models)}."
 
 
@@ -97,14 +102,11 @@ def _doubts(warnings: Sequence[DataWarning]) -> str:
     return " ".join([*texts, *([f"{n_more} more in the report."] if n_more else [])])
 
 
-def _what_to_check(decision: Decision) -> str:
-    """Return the remedies of the warnings that make a decision suspicious; empty if none does."""
-    doubts = [each for each in decision.doubts if each.is_suspicious]
-    if not doubts:
-        return ""
+def _what_to_check(doubts: Sequence[DataWarning], reference: str) -> str:
+    """Return the remedies of the warnings that make a decision suspicious."""
     current = [each for each in doubts if not each.details.get("revision")]
     if not current:
-        return f"Compare with other results than those at {decision.reference}."
+        return f"Compare with other results than those at {reference}."
     text = "; ".join(dict.fromkeys(each.fix for each in current))
     codes = join_names([*dict.fromkeys(f"`{each.code}`" for each in current)])
     return (

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from concord.metrics_core.comparison.gate import decide_guardrail, with_doubts, with_undecided
+from concord.metrics_core.comparison.gate import decide_guardrail, with_findings, with_undecided
 from concord.metrics_core.results.comparison_parts import Acknowledgement, DataWarning
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.text_format import PERCENT
@@ -32,7 +32,7 @@ def _warning(*models: str, code: str = "holds_truth", reason: str | None = None)
 
 @pytest.mark.parametrize("outcome", ["pass", "worse", "undecided"])
 def test_suspicion_comes_before_every_other_outcome(outcome: str) -> None:
-    decision = with_doubts(_decision(als=outcome, ease="pass"), [_warning("als")])
+    decision = with_findings(_decision(als=outcome, ease="pass"), [], [_warning("als")])
 
     assert decision.outcome == "suspicious"
     assert [each.outcome for each in decision.models] == ["suspicious", "pass"]
@@ -46,7 +46,7 @@ def test_suspicion_comes_before_every_other_outcome(outcome: str) -> None:
 
 def test_a_suspicious_baseline_makes_every_model_suspicious() -> None:
     warning = _warning("popularity", code="no_better_than_chance")
-    decision = with_doubts(_decision(als="pass", ease="worse"), [warning])
+    decision = with_findings(_decision(als="pass", ease="worse"), [], [warning])
 
     assert {each.outcome for each in decision.models} == {"suspicious"}
     assert gate.headline(decision) == "Gate suspicious: popularity."
@@ -63,7 +63,7 @@ def test_a_suspicious_baseline_makes_every_model_suspicious() -> None:
 def test_other_models_other_warnings_and_acknowledged_ones_change_no_outcome(
     warning: DataWarning,
 ) -> None:
-    decision = with_doubts(_decision(als="pass", ease="worse"), [warning])
+    decision = with_findings(_decision(als="pass", ease="worse"), [], [warning])
 
     assert decision.outcome == "worse"
     assert [each.outcome for each in decision.models] == ["pass", "worse"]
@@ -71,15 +71,17 @@ def test_other_models_other_warnings_and_acknowledged_ones_change_no_outcome(
 
 def test_the_reason_of_an_acknowledged_warning_is_shown() -> None:
     warning = _warning("als", reason="als is an oracle that we show on purpose")
-    decision = with_doubts(_decision(als="pass"), [warning])
+    decision = with_findings(_decision(als="pass"), [], [warning])
 
     accepted = "Accepted (als, holds_truth): als is an oracle that we show on purpose."
     assert accepted in decision.lines[2]
 
 
 def test_undecided_guardrails_that_pass_do_not_waive_suspicion() -> None:
-    decision = with_doubts(_decision(als="undecided"), [_warning("als")])
+    decision = with_findings(_decision(als="undecided"), [], [_warning("als")])
 
     assert with_undecided(decision, undecided_passes=True).outcome == "suspicious"
-    waived = with_undecided(with_doubts(_decision(als="undecided"), []), undecided_passes=True)
+    waived = with_undecided(
+        with_findings(_decision(als="undecided"), [], []), undecided_passes=True
+    )
     assert waived.outcome == "pass"
