@@ -75,16 +75,16 @@ def retest_ties(inputs: ComparisonInput, tests: Sequence[PairTest]) -> list[Pair
 def settle_verdicts(
     inputs: ComparisonInput, pairs: Sequence[Difference], averaged: Iterable[Difference]
 ) -> list[Difference]:
-    """Return the differences; `undecided` where averaged ties lead to another verdict.
+    """Return the differences; `undecided_by_order` where averaged ties lead to another verdict.
 
     Only primary labels of models with ties; other words differ by the level of their family alone.
     """
     by_names = {(each.label, each.a, each.b): each.verdict for each in averaged}
     tied = {label: tied_models(inputs, label) for label in inputs.config.primary}
     return [
-        replace(pair, verdict="undecided", verdict_averaged=verdict)
+        replace(pair, verdict="undecided_by_order")
         if {pair.a, pair.b} & {*tied.get(pair.label, ())}
-        and (verdict := by_names.get((pair.label, pair.a, pair.b), pair.verdict)) != pair.verdict
+        and by_names.get((pair.label, pair.a, pair.b), pair.verdict) != pair.verdict
         else pair
         for pair in pairs
     ]

@@ -31,6 +31,7 @@ from concord.reports.text.gate_cells import (
     unchanged_models,
 )
 from concord.reports.text.groups import NEARLY_ALL
+from concord.reports.text.verdict_styles import ORDER_DECIDES
 from concord.reports.text.warnings import acknowledgement_text
 
 _MAX_DOUBTS = 2
@@ -222,7 +223,7 @@ def _success(model: str, success: Success, confidence: float) -> str:
         text = f"{text}; these {format_count(success.n_users, 'user')} can show {size}"
     if success.n_unlisted is not None:
         return f"{text}, as {missing_lists(success)}"
-    text = f"{text}, but {numbers.ORDER_DECIDES}" if success.order_decides else text
+    text = f"{text}, but {ORDER_DECIDES}" if success.order_decides else text
     return f"{text}, but {missing_values(success)}" if success.n_lost else text
 
 
@@ -325,7 +326,7 @@ def reasons(guardrail: Guardrail) -> Iterator[str]:
 def _reason(guardrail: Guardrail) -> str:
     outcome, margin = guardrail.outcome, guardrail.margin
     if guardrail.order_decides:
-        return numbers.ORDER_DECIDES
+        return ORDER_DECIDES
     if guardrail.identical:
         return "every user has the same value with both"
     if missing := _missing_users(guardrail, outcome):

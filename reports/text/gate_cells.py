@@ -22,6 +22,7 @@ from concord.metrics_core.results.text_format import (
 )
 from concord.reports.text import numbers
 from concord.reports.text.behaviour import failure
+from concord.reports.text.verdict_styles import ORDER_DECIDES
 
 _OUTCOMES: Mapping[Outcome, str] = {"pass": "passed", "worse": "failed"}  # others are words
 _WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
@@ -56,10 +57,9 @@ def head(decision: Decision) -> str:
     """Return the outcome in words; `no decision` if there is no model to decide on."""
     if not decision.models:
         return "no decision"
-    is_waived = decision.outcome == "pass" and decision.waived
-    return _OUTCOMES.get(decision.outcome, decision.outcome) + (
-        ", though undecided" if is_waived else ""
-    )
+    word = _OUTCOMES.get(decision.outcome, decision.outcome)
+    is_waived = decision.outcome == "pass" and bool(decision.waived)
+    return f"{word}{', though undecided' * is_waived}"
 
 
 def first_line(decision: Decision) -> str:
@@ -133,7 +133,7 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
 def _success_reason(success: Success) -> str:
     low, high = success.gain_low, success.gain_high
     if success.order_decides:
-        return numbers.ORDER_DECIDES
+        return ORDER_DECIDES
     if low is None or high is None:
         return "no test" if success.p_adjusted is None else "there is no interval"
     if low > 0 or high < 0:

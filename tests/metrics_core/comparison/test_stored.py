@@ -194,7 +194,7 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
 OPTIONAL = {
     *("unit", "words", "tried", "references", "doubts", "failed_checks"),
     *("n_requests", "n_unlisted", "n_without_list", "n_with_both"),
-    *("order_decides", "ties", "verdict_averaged"),  # of equal scores that ids order
+    *("order_decides", "ties"),  # of equal scores that ids order
 }
 OPTIONAL_OF = {
     "Acknowledgement": {"models"},
