@@ -1,6 +1,6 @@
 """Compute a Comparison from the results of models, with its conventions and provenance."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,12 +21,7 @@ from concord.metrics_core.comparison.leaderboard import (
 from concord.metrics_core.comparison.panel import compute_panels
 from concord.metrics_core.comparison.replicates import compute_replicates
 from concord.metrics_core.comparison.segments import compute_segments
-from concord.metrics_core.comparison.ties import (
-    compute_tie_ranges,
-    retest_ties,
-    settle_verdicts,
-    tie_warnings,
-)
+from concord.metrics_core.comparison.ties import compute_tie_ranges, settle_ties, tie_warnings
 from concord.metrics_core.comparison.top_lists import compare_lists
 from concord.metrics_core.comparison.user_values import value_warnings
 from concord.metrics_core.comparison.warnings.acknowledge import acknowledge_warnings
@@ -119,15 +114,15 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         *sanity_warnings(config, models, data, inputs.references, overlap),
         *tie_warnings(inputs, comparison.ties),
     ]
-    evaluated = evaluation_warnings(config, lists, data, overlap)
-    evaluated = _without(evaluated, "no_common_item", doubts, "foreign_ids")
-    evaluated = [*_of_models(inputs, comparison.ties, evaluated)]
+    evaluated = _of_models(
+        inputs, comparison.ties, evaluation_warnings(config, lists, data, overlap)
+    )
     overlaps, list_warnings = compare_lists(inputs)
     checks = evaluate_checks(inputs)
     all_warnings = [
         *doubts,
         *sampling_warnings(config, models, data),
-        *_without(evaluated, "ties_at_cutoff", doubts, "tie_range"),
+        *_without_weaker(evaluated, doubts),
         *list_warnings,
         *replicate_warnings,
     ]
@@ -158,7 +153,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
 
 
 def _of_models(
-    inputs: ComparisonInput, ties: Sequence[TieRange], warnings: Sequence[DataWarning]
+    inputs: ComparisonInput, ties: Sequence[TieRange], warnings: Iterable[DataWarning]
 ) -> Iterator[DataWarning]:
     """Yield the warnings, those on constant scores by model and if the order changes a value."""
     ordered = {each.model for each in ties}
@@ -171,21 +166,25 @@ def _of_models(
             yield replace(warning, models=tuple(models))
 
 
-def _without(
-    warnings: Sequence[DataWarning], code: str, doubts: Sequence[DataWarning], stronger: str
-) -> list[DataWarning]:
-    """Return the warnings without those of a code for models that a stronger doubt names."""
-    named = {model for each in doubts if each.code == stronger for model in each.models}
-    return [each for each in warnings if each.code != code or {*each.models} - named]
+_STRONGER = {"no_common_item": "foreign_ids", "ties_at_cutoff": "tie_range"}
+
+
+def _without_weaker(
+    warnings: Iterable[DataWarning], doubts: Sequence[DataWarning]
+) -> Iterator[DataWarning]:
+    """Yield the warnings, unless a stronger doubt says the same of all their models."""
+    named = {(each.code, model) for each in doubts for model in each.models}
+    for each in warnings:
+        stronger = _STRONGER.get(each.code)
+        if stronger is None or not all((stronger, model) in named for model in each.models):
+            yield each
 
 
 def compare_user_values(inputs: ComparisonInput) -> Comparison:
     """Return the parts of a comparison that need only values per user."""
     config, tests, n_models = inputs.config, compare_pairs(inputs), len(inputs.models)
     pairs = decide_differences(config, tests, reference=config.baseline, n_models=n_models)
-    if averaged := retest_ties(inputs, tests):
-        others = decide_differences(config, averaged, reference=config.baseline, n_models=n_models)
-        pairs = settle_verdicts(inputs, pairs, others)
+    pairs = settle_ties(inputs, tests, pairs)
     return Comparison(
         title=config.title,
         baseline=config.baseline,

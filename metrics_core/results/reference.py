@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from concord.metrics_core.results.base import FiniteNumbers
 
 Kind = Literal["chance", "most_popular", "best_possible"]
+NAMES: Mapping[Kind, str] = {kind: kind.replace("_", " ") for kind in get_args(Kind)}
 
 
 @dataclass(frozen=True)

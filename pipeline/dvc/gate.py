@@ -49,7 +49,8 @@ from concord.pipeline.dvc.changes import (
 )
 from concord.pipeline.dvc.revision import RevisionResults, comparison_at, load_revision
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
+from concord.pipeline.stages.evaluation_data import evaluation_data
+from concord.pipeline.stages.evaluations import read_evaluations
 from concord.reports.text.behaviour import changed_lists, failure
 
 _SIDE_DATA = ("train", "items")  # read by metrics beyond accuracy

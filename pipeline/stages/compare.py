@@ -22,9 +22,9 @@ from concord.pipeline.running.outputs import (
     write_parquet,
     write_text,
 )
+from concord.pipeline.stages.evaluation_data import evaluation_data
 from concord.pipeline.stages.evaluations import (
     cases_for_report,
-    evaluation_data,
     read_evaluations,
     stored_references,
 )
