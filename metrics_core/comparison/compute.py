@@ -114,15 +114,13 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         *sanity_warnings(config, models, data, inputs.references, overlap),
         *tie_warnings(inputs, comparison.ties),
     ]
-    evaluated = _of_models(
-        inputs, comparison.ties, evaluation_warnings(config, lists, data, overlap)
-    )
+    evaluated = evaluation_warnings(config, lists, data, overlap)
     overlaps, list_warnings = compare_lists(inputs)
     checks = evaluate_checks(inputs)
     all_warnings = [
         *doubts,
         *sampling_warnings(config, models, data),
-        *_without_weaker(evaluated, doubts),
+        *_settled(inputs, comparison.ties, doubts, evaluated),
         *list_warnings,
         *replicate_warnings,
     ]
@@ -152,32 +150,31 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     )
 
 
-def _of_models(
-    inputs: ComparisonInput, ties: Sequence[TieRange], warnings: Iterable[DataWarning]
-) -> Iterator[DataWarning]:
-    """Yield the warnings, those on constant scores by model and if the order changes a value."""
-    ordered = {each.model for each in ties}
-    for warning in warnings:
-        if warning.code != "constant_scores":
-            yield warning
-        elif ordered & {*warning.models}:
-            (name,) = warning.models
-            models = {m for m, each in inputs.models.items() if m == name or name in each.trainings}
-            yield replace(warning, models=tuple(models))
-
-
 _STRONGER = {"no_common_item": "foreign_ids", "ties_at_cutoff": "tie_range"}
 
 
-def _without_weaker(
-    warnings: Iterable[DataWarning], doubts: Sequence[DataWarning]
+def _settled(
+    inputs: ComparisonInput,
+    ties: Sequence[TieRange],
+    doubts: Sequence[DataWarning],
+    warnings: Iterable[DataWarning],
 ) -> Iterator[DataWarning]:
-    """Yield the warnings, unless a stronger doubt says the same of all their models."""
+    """Yield the warnings that hold in a comparison.
+
+    One is left out if a stronger doubt says the same of all its models. Constant scores count if
+    their order changes a value, and are named by model.
+    """
     named = {(each.code, model) for each in doubts for model in each.models}
-    for each in warnings:
-        stronger = _STRONGER.get(each.code)
-        if stronger is None or not all((stronger, model) in named for model in each.models):
-            yield each
+    ordered = {each.model for each in ties}
+    for warning in warnings:
+        names, stronger = {*warning.models}, _STRONGER.get(warning.code)
+        if warning.code == "constant_scores" and names & ordered:
+            models = (m for m, x in inputs.models.items() if names & {m, *x.trainings})
+            yield replace(warning, models=tuple(models))
+        elif warning.code != "constant_scores" and not (
+            stronger and all((stronger, name) in named for name in names)
+        ):
+            yield warning
 
 
 def compare_user_values(inputs: ComparisonInput) -> Comparison:
