@@ -9,7 +9,7 @@ from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import numbers, panel, quality, replicates, segments, summary
-from concord.reports.text.answer import answer, answer_numbers
+from concord.reports.text.answer import answer_numbers
 from concord.reports.text.behaviour import changed_lists, check_sentences
 from concord.reports.text.comparison import leaderboard, legend
 from concord.reports.text.display_words import display_words
@@ -48,17 +48,16 @@ def render_sections(comparison: Comparison, sections: Mapping[str, Callable[[int
 
 def answer_part(comparison: Comparison, decision: Decision | None, changes: str = "") -> str:
     """Return the decision of the gate and the answer; without a gate first the changes."""
-    suspicion = summary.suspicion(comparison)
-    title, result = cell(comparison.title), sentence(suspicion or answer(comparison))
-    if decision is not None and suspicion:
-        result = ""  # the gate says it
+    title = cell(comparison.title)
     if decision is None:
+        result = sentence(summary.trusted_answer(comparison))
         lines = [f"**{sentence(changes)}**", result] if changes else [f"**{result}**"]
         return paragraphs(f"## {title}", *lines)
     icon = _ICONS.get(decision.outcome if decision.models else "", UNDECIDED_ICON)
     first, *others = map(sentence, (gate.first_line(decision), *decision.lines[1:]))
     head = f"## {icon} Gate: {gate.head(decision)}"
-    return paragraphs(head, f"**{title}. {first}**", *others, result)
+    rest = sentence(summary.rest_of_answer(comparison))
+    return paragraphs(head, f"**{title}. {first}**", *others, rest)
 
 
 def warnings_part(comparison: Comparison, stale: str | None, max_rows: int) -> str:

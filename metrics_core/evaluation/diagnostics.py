@@ -314,8 +314,8 @@ class TrainOverlap:
     ----------
     rows, users : int
         Number of rows whose user has the item in train, and of their users.
-    truth_rows : int
-        Number of rows of the ground truth.
+    truth_rows, train_rows : int
+        Number of rows of the ground truth, and of train.
     shares_users : bool
         True if train has any user of the ground truth.
     shares_items : bool
@@ -330,6 +330,7 @@ class TrainOverlap:
     rows: int
     users: int
     truth_rows: int
+    train_rows: int
     shares_users: bool
     shares_items: bool = True
     users_before_train: int = 0
@@ -341,6 +342,7 @@ class TrainOverlap:
             self.rows + other.rows,
             self.users + other.users,
             self.truth_rows + other.truth_rows,
+            self.train_rows + other.train_rows,
             self.shares_users or other.shares_users,
         )
 
@@ -351,9 +353,10 @@ def count_train_overlap(connection: DuckDBPyConnection, *, of_requests: bool) ->
     connection.execute(_OWNED_TRUTH.format(owner=owner))
     rows, users = only_row(connection, _IN_TRAIN)
     (truth_rows,) = only_row(connection, "SELECT count(*) FROM truth")
+    (train_rows,) = only_row(connection, "SELECT count(*) FROM train")
     (shared,) = only_row(connection, _SHARED)
     shares_items = bool(shared) or only_row(connection, _ITEM_SHARE)[0] >= SHARED_ITEMS
-    overlap = TrainOverlap(rows, users, truth_rows, bool(shared), shares_items)
+    overlap = TrainOverlap(rows, users, truth_rows, train_rows, bool(shared), shares_items)
     if not all("time" in connection.view(name).columns for name in ("train", "truth")):
         return overlap
     (before,) = only_row(connection, _BEFORE_TRAIN)

@@ -160,6 +160,17 @@ class EvaluationData(SideData):
             create_view(connection, "known", table)
             return int(only_row(connection, "SELECT count(DISTINCT item) FROM known")[0])
 
+    def known_share(self, evaluated: ModelResult, others: Sequence[Table]) -> tuple[float, str]:
+        """Return the share of items of the lists that other tables have, and the first item.
+
+        Other tables are train, items, and `others`.
+        """
+        tables = [table for table in (*others, self.train, self.items) if table is not None]
+        known, lists = pl.concat(map(_item_ids, tables)), _item_ids(evaluated.lists)
+        items = lists.drop_nulls().unique().collect()
+        n_known = items.lazy().join(known, on="item", how="semi").collect().height
+        return n_known / items.height, str(items["item"].min())
+
     def train_overlap(self, *, of_requests: bool) -> TrainOverlap | None:
         """Return the overlap of train and all ground truths; None without a train."""
         if self.train is None:
@@ -172,6 +183,10 @@ class EvaluationData(SideData):
             union = " UNION ALL BY NAME ".join(f"FROM truth_{n}" for n in range(len(truths)))
             connection.execute(f"CREATE VIEW truth AS {union}")
             return count_train_overlap(connection, of_requests=of_requests)
+
+
+def _item_ids(table: Table) -> pl.LazyFrame:
+    return scan(table).select(pl.col("item").cast(pl.String))
 
 
 Models = Mapping[str, ModelResult]

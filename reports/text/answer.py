@@ -63,10 +63,7 @@ def answer(comparison: Comparison) -> str:
     labels = [label for label in comparison.primary if comparison.leaders(label)]
     if not labels:
         return f"No model has a mean of {join_names(comparison.primary, 'or')}."
-    notes = [*_without_mean(comparison, [m for m in comparison.ranked if m not in without])]
-    if without:
-        verb = is_or_are(without)
-        notes.append(f"{_names(without)} {verb} not comparable, as too many users have no {item}")
+    notes = left_out(comparison)
     better = {
         model: on
         for model in comparison.compared_models
@@ -77,6 +74,16 @@ def answer(comparison: Comparison) -> str:
     else:
         start, clauses = _no_better_model(comparison, labels, is_open=bool(notes))
     return f"{start}{'; '.join([*clauses, *notes])}{_on_common_users(comparison)}."
+
+
+def left_out(comparison: Comparison) -> list[str]:
+    """Return which models have no mean, and which are not comparable."""
+    without = _without_lists(comparison)
+    notes = [*_without_mean(comparison, [m for m in comparison.ranked if m not in without])]
+    if without:
+        verb, item = is_or_are(without), "list" if comparison.has_lists else "value"
+        notes.append(f"{_names(without)} {verb} not comparable, as too many users have no {item}")
+    return notes
 
 
 def _on_common_users(comparison: Comparison) -> str:

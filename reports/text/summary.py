@@ -9,7 +9,7 @@ from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import numbers, replicates
-from concord.reports.text.answer import answer
+from concord.reports.text.answer import answer, left_out
 from concord.reports.text.groups import compared_cells, group_phrase, warning_sentence
 from concord.reports.text.numbers import (
     PERCENT,
@@ -30,14 +30,22 @@ _N_CAUTIONS = 2  # outside of the fold; warnings are never in it
 
 
 def headline(comparison: Comparison) -> str:
-    """Return the decision, in all views the same: the outcome of the gate, then the answer.
-
-    There is no answer if a model is suspicious.
-    """
+    """Return the decision, in all views the same: the outcome of the gate, then the answer."""
     if comparison.gate is None:
-        return suspicion(comparison) or answer(comparison)
-    outcome = gate.headline(comparison.gate)
-    return outcome if suspicion(comparison) else f"{outcome} {answer(comparison)}"
+        return trusted_answer(comparison)
+    return f"{gate.headline(comparison.gate)} {rest_of_answer(comparison)}".rstrip()
+
+
+def trusted_answer(comparison: Comparison) -> str:
+    """Return the answer; which models are suspicious, and which left out, if any is suspicious."""
+    return f"{suspicion(comparison)} {rest_of_answer(comparison)}".strip()
+
+
+def rest_of_answer(comparison: Comparison) -> str:
+    """Return the answer; only which models are left out if any is suspicious."""
+    if not suspicion(comparison):
+        return answer(comparison)
+    return " ".join(f"{each}." for each in left_out(comparison))
 
 
 def suspicion(comparison: Comparison) -> str:

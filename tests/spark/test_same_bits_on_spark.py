@@ -161,6 +161,18 @@ def test_metrics_beyond_accuracy_with_train_and_items(spark: "SparkSession") -> 
     assert_same(result, on_one_machine(TABLES.recs, TABLES.truth, metrics, STANDARD, **background))
 
 
+def test_ids_of_another_system(spark: "SparkSession") -> None:
+    text = pl.col("item").cast(pl.String)
+    tables: dict[str, Any] = {"recs": TABLES.recs.with_columns(item="sku-" + text)}
+    tables |= {role: getattr(TABLES, role).with_columns(text) for role in ("truth", "train")}
+
+    frames: dict[str, Any] = {name: frame(spark, table) for name, table in tables.items()}
+    result = cc.evaluate(**frames, metrics=["R@5"])
+
+    assert "foreign_ids" in {each.code for each in result.warnings}
+    assert_same(result, cc.evaluate(**tables, metrics=["R@5"]))
+
+
 METRICS = ["nDCG@3", "AP@2", "P@3", "RR"]
 USERS, ITEMS = st.integers(0, 5), st.integers(0, 4)
 ROWS = st.lists(

@@ -167,6 +167,7 @@ class CheckedBucket(Bucket):
                 overlap.rows,
                 overlap.users,
                 overlap.truth_rows,
+                overlap.train_rows,
                 overlap.shares_users,
             )
 

@@ -53,7 +53,7 @@ class Facts:
     issues : dict
         Pairs of rank (or k) and number, by field of `ListIssues`; None if not counted.
     overlap : tuple or None
-        First four fields of `TrainOverlap`.
+        First five fields of `TrainOverlap`.
     lengths : dict
         Pairs of a number of rows and the number of users with so many, by table.
     order : str
@@ -74,7 +74,7 @@ class Facts:
     exposures: dict[str, int] = field(default_factory=dict)
     lists: list[tuple[int, bool, bool, int]] = field(default_factory=list)
     issues: dict[str, list[tuple[int, int]] | None] = field(default_factory=dict)
-    overlap: tuple[int, int, int, bool] | None = None
+    overlap: tuple[int, int, int, int, bool] | None = None
     lengths: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     order: str = ""
     rewritten: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -240,6 +240,15 @@ class SparkData(EvaluationData):
             return len(read_frame(self.items))
         return 0 if self.train is None else self._count_ids("train")
 
+    def known_share(self, evaluated: ModelResult, others: Sequence[Table]) -> tuple[float, str]:
+        """See `EvaluationData`."""
+        listed, train = (
+            pl.DataFrame(self._ids(kind).toArrow()).rename({"id": "item"})
+            for kind in ("item listed", "train")
+        )
+        data = EvaluationData(truth=train, train=train, items=self.items, connect=self.connect)
+        return data.known_share(replace(evaluated, lists=listed), others)
+
     def train_overlap(self, *, of_requests: bool) -> TrainOverlap | None:
         """See `EvaluationData`."""
         overlaps = [TrainOverlap(*each.overlap) for each in self._facts if each.overlap is not None]

@@ -6,9 +6,6 @@ Codes of `SUSPICIOUS` are near certain: a gate that meets one decides nothing.
 import math
 from collections.abc import Iterator, Mapping
 
-import polars as pl
-
-from concord.metrics_core.data.tables import create_view, file_paths, scan
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
@@ -53,10 +50,8 @@ def list_sanity_warnings(
     label: str | None = None,
 ) -> list[DataWarning]:
     """Return those that need only the lists, and no mean but that of `label` if it is given."""
-    tops = _perfect_shares(config, models, data, references)
     return [
-        *_holds_truth(tops),
-        *_more_perfect(tops),
+        *_perfect_tops(_perfect_shares(config, models, data, references)),
         *_chance(models, references, label),
         *_foreign_ids(models, data, overlap),
         *_swapped_split(data, overlap),
@@ -108,23 +103,19 @@ def _tops(result: ModelResult) -> list[int]:
     return list(result.summary.get("validity", {}).get("perfect_tops", [0] * 4))
 
 
-def _holds_truth(tops: Mapping[str, tuple[float, int]]) -> Iterator[DataWarning]:
-    """Yield a warning for each model whose lists start with the whole ground truth."""
+def _perfect_tops(tops: Mapping[str, tuple[float, int]]) -> Iterator[DataWarning]:
+    """Yield a warning for each model whose lists start with the whole ground truth.
+
+    Else one if a model has many more perfect tops than all others: a partial leak.
+    """
     for model, (share, n_users) in tops.items():
+        others = max((each for name, (each, _) in tops.items() if name != model), default=1.0)
+        details = {"share": share, "n_users": n_users}
         if share > _MOST:
-            details = {"share": share, "n_users": n_users}
             yield DataWarning("holds_truth", "serious", (model,), details)
-
-
-def _more_perfect(tops: Mapping[str, tuple[float, int]]) -> Iterator[DataWarning]:
-    """Yield a warning if one model has many more perfect tops than all others: a partial leak."""
-    if len(tops) < 2:  # noqa: PLR2004
-        return
-    (next_best, _), (share, n_users) = sorted(tops.values())[-2:]
-    model = max(tops, key=tops.__getitem__)
-    if next_best + _MORE_PERFECT < share <= _MOST:
-        details = {"share": share, "n_users": n_users, "others": next_best}
-        yield DataWarning("perfect_for_some", "serious", (model,), details)
+        elif share > others + _MORE_PERFECT:
+            details["others"] = others
+            yield DataWarning("perfect_for_some", "serious", (model,), details)
 
 
 def _near_ceiling(
@@ -232,26 +223,15 @@ def _foreign_ids(
     The ids of items are looked for in train and in the lists of other models, those of users in
     the ground truth. Only models with almost no item, or no user, of the ground truth are read.
     """
-    strange = {model for model, result in models.items() if _has_foreign_items(result)}
-    others = [model for model in models if model not in strange]
-    if strange and (others or (overlap is not None and overlap.shares_items)):
-        tables = {m: result.replicate_results[0].lists for m, result in models.items()}
-        known = [tables[model] for model in others]
-        known += [table for table in (data.train, data.items) if table is not None]
-        with data.connect(file_paths([*known, *tables.values()])) as connection:
-            for number, table in enumerate(known):
-                create_view(connection, f"known_{number}", table)
-            ids = " UNION ".join(
-                f"SELECT CAST(item AS VARCHAR) AS item FROM known_{n}" for n in range(len(known))
-            )
-            connection.execute(f"CREATE TEMP TABLE known_items AS {ids}")
-            for model in models:
-                if model in strange:
-                    create_view(connection, "lists", tables[model])
-                    share, first = connection.execute(_KNOWN_SHARE).fetchall()[0]
-                    if share < _FOREIGN:
-                        details = {"kind": "item", "share": share, "example": first}
-                        yield DataWarning("foreign_ids", "serious", (model,), details)
+    lists = {model: result.replicate_results[0] for model, result in models.items()}
+    strange = [model for model, result in models.items() if _has_foreign_items(result)]
+    others = [each.lists for model, each in lists.items() if model not in strange]
+    agree = bool(others) or (overlap is not None and overlap.shares_items)
+    for model in strange if agree else ():
+        share, example = data.known_share(lists[model], others)
+        if share < _FOREIGN:
+            details = {"kind": "item", "share": share, "example": example}
+            yield DataWarning("foreign_ids", "serious", (model,), details)
     missing = {model: _missing_share(result) for model, result in models.items()}
     for model, result in models.items():
         users = result.summary.get("id_match", {}).get("users", {})
@@ -259,12 +239,6 @@ def _foreign_ids(
         if is_strange and min(missing.values()) < _MOST:
             details = {"kind": "user", "share": users["known"] / users["listed"], "example": None}
             yield DataWarning("foreign_ids", "serious", (model,), details)
-
-
-_KNOWN_SHARE = """
-SELECT avg((item IN (SELECT item FROM known_items))::INT), min(item)
-FROM (SELECT DISTINCT CAST(item AS VARCHAR) AS item FROM lists WHERE item IS NOT NULL)
-"""
 
 
 def _has_foreign_items(result: ModelResult) -> bool:
@@ -282,9 +256,8 @@ def _missing_share(result: ModelResult) -> float:
 
 def _swapped_split(data: EvaluationData, overlap: TrainOverlap | None) -> Iterator[DataWarning]:
     """Yield a warning if train has less than half the rows of the ground truth, of its users."""
-    if overlap is None or not overlap.shares_users or data.train is None or data.folds:
+    if overlap is None or not overlap.shares_users or data.folds:
         return
-    rows = scan(data.train).select(pl.len()).collect().item()
-    if 2 * rows < overlap.truth_rows:
-        details = {"rows": rows, "truth_rows": overlap.truth_rows}
+    if 2 * overlap.train_rows < overlap.truth_rows:
+        details = {"rows": overlap.train_rows, "truth_rows": overlap.truth_rows}
         yield DataWarning("swapped_split", "serious", (), details)
