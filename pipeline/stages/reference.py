@@ -24,9 +24,10 @@ def main(params: Params) -> str:
     write_json(reference_file(params), content | {"references": to_plain(references)})
     if references is None:
         return "none: folds have different ground truths, or no metric has references"
-    names = [name for kind, name in NAMES.items() if kind not in references.missing]
-    metrics = format_count(len(references.values), "metric")
-    return f"{', '.join(names)} of {metrics}"
+    means = references.values
+    known = {kind for each in means for kind in NAMES if vars(each)[kind] is not None}
+    names = [name for kind, name in NAMES.items() if kind in known]
+    return f"{', '.join(names)} of {format_count(len(means), 'metric')}"
 
 
 def compute(params: Params) -> References | None:

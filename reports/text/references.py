@@ -47,6 +47,7 @@ def meanings(comparison: Comparison, labels: Iterable[str]) -> str:
 def note(comparison: Comparison, labels: Iterable[str]) -> str:
     """Return what the references of these labels are, and why chance is missing in search."""
     shown, references = meanings(comparison, labels), comparison.references
-    is_search = references is not None and references.missing.get("chance") == "search"
     sentences = [f"References are no models: {shown}."] if shown else []
-    return " ".join([*sentences, *([_SEARCH] if is_search else [])])
+    if references is not None and comparison.words is not None:
+        sentences += [] if any(x.chance is not None for x in references.values) else [_SEARCH]
+    return " ".join(sentences)
