@@ -1,6 +1,6 @@
 """Behaviour checks as their owner declares them: validate and parse."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -46,25 +46,24 @@ def _is_condition(columns: Any) -> bool:
     )
 
 
-# Key -> predicate for a valid value, None if it is missing; what to write instead.
-_RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "items": (
-        lambda columns: bool(columns) and _is_condition(columns),
-        "write columns with a value or a list of values, such as {'group': 'adult'}",
-    ),
-    "users": (
-        lambda columns: columns is None or _is_condition(columns),
-        "write columns with a value or a list of values, or leave it out",
-    ),
-    "with": (lambda name: isinstance(name, str), "name the model whose lists are to be kept"),
-    "at_least": (
-        lambda share: is_number(share) and 0 < share <= 1,
-        "write a share above 0, at most 1, such as 0.7",
-    ),
-    "k": (
-        lambda k: k is None or (type(k) is int and 1 <= k <= MAX_K),
-        "write a whole number above 0",
-    ),
+def _is_valid(key: str, value: Any) -> bool:
+    """True if the value of a key is valid; None if it is missing."""
+    is_valid = {
+        "items": bool(value) and _is_condition(value),
+        "users": value is None or _is_condition(value),
+        "with": isinstance(value, str),
+        "at_least": is_number(value) and 0 < value <= 1,
+        "k": value is None or (type(value) is int and 1 <= value <= MAX_K),
+    }
+    return is_valid[key]
+
+
+_FIXES = {
+    "items": "write columns with a value or a list of values, such as {'group': 'adult'}",
+    "users": "write columns with a value or a list of values, or leave it out",
+    "with": "name the model whose lists are to be kept",
+    "at_least": "write a share above 0, at most 1, such as 0.7",
+    "k": "write a whole number above 0",
 }
 _KEYS = {"never": ("items", "users", "k"), "overlap": ("with", "at_least", "k")}
 _EXAMPLES = (
@@ -106,10 +105,9 @@ def _problems(name: str, entry: Any) -> Iterator[Problem]:
         problem = f"{format_value(key)} is not a key of `{kind}`"
         yield Problem(location, problem, suggest(str(key), _KEYS[kind]))
     for key in _KEYS[kind]:
-        is_valid, fix = _RULES[key]
-        if not is_valid(rule.get(key)):
+        if not _is_valid(key, rule.get(key)):
             problem = f"is {format_value(rule[key])}" if key in rule else "is missing"
-            yield Problem((*location, key), problem, fix)
+            yield Problem((*location, key), problem, _FIXES[key])
 
 
 def check_problems(

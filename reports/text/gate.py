@@ -19,6 +19,7 @@ from concord.metrics_core.results.text_format import (
     all_or_names,
     is_or_are,
     join_names,
+    verb,
 )
 from concord.reports.text import numbers
 from concord.reports.text.behaviour import failures
@@ -173,22 +174,17 @@ def _groups(decision: Decision) -> str:
 
 
 def _outcomes(models: Sequence[ModelDecision]) -> str:
-    words = {
-        "suspicious": ("is suspicious", "are suspicious"),
-        "worse": ("is worse", "are worse"),
-        "undecided": ("is undecided", "are undecided"),
-        "pass": ("passes", "pass"),
-    }
     groups = []
-    for outcome, (word, word_of_several) in words.items():
+    for outcome in ("suspicious", "worse", "undecided", "pass"):
         names = [
             each.model + (f" (new, against {each.reference})" if each.reference else "")
             for each in models
             if each.outcome == outcome
         ]
         if names:
-            does = word if len(names) == 1 else word_of_several
-            groups.append(f"{all_or_names(names, len(models))} {does}")
+            passes = verb(len(names), "passes", "pass")
+            is_what = passes if outcome == "pass" else f"{is_or_are(names)} {outcome}"
+            groups.append(f"{all_or_names(names, len(models))} {is_what}")
     return "; ".join(groups)
 
 

@@ -48,6 +48,7 @@ def note(comparison: Comparison, labels: Iterable[str]) -> str:
     """Return what the references of these labels are, and why chance is missing in search."""
     shown, references = meanings(comparison, labels), comparison.references
     sentences = [f"References are no models: {shown}."] if shown else []
-    if references is not None and comparison.words is not None:
-        sentences += [] if any(x.chance is not None for x in references.values) else [_SEARCH]
+    values = references.values if references and comparison.words else ()
+    if values and all(each.chance is None for each in values):
+        sentences.append(_SEARCH)
     return " ".join(sentences)
