@@ -1,7 +1,6 @@
 """Behaviour checks: conditions of the owner that the lists of each model must meet."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +17,6 @@ from concord.metrics_core.data.tables import Table, read_frame, schema_of
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import Problem, SettingNames, raise_problems
 from concord.metrics_core.results.behaviour import BehaviourCheck, BehaviourExample
-from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.stats.floating_point import difference, differences, exact_mean
 
 MAX_EXAMPLES = 5
@@ -147,8 +145,3 @@ def _spellings(value: Any) -> list[str]:
     if isinstance(value, bool):
         return [*texts, texts[0].lower(), texts[0].upper()]
     return texts if isinstance(value, str) else [f"{value:g}", *texts, str(float(value))]
-
-
-def without_examples(comparison: Comparison) -> Comparison:
-    """Return the comparison without example users of checks."""
-    return replace(comparison, checks=tuple(replace(x, examples=()) for x in comparison.checks))
