@@ -66,12 +66,12 @@ def shared_items(a: pl.DataFrame, b: pl.DataFrame) -> tuple[pl.Series, SharedIte
     users = users.with_columns(number=pl.int_range(pl.len()))
     rows = a.join(b, on=["user", "item"]).join(users, on="user")
     rows = rows.select("number", depth=pl.max_horizontal("position", "position_right"))
-    columns = rows.sort("number", "depth")
+    rows = rows.sort("number", "depth")
     return users["user"].cast(pl.String), SharedItems(
         length_a=users["n"].to_numpy(),
         length_b=users["n_right"].to_numpy(),
-        user=columns["number"].to_numpy(),
-        depth=columns["depth"].to_numpy(),
+        user=rows["number"].to_numpy(),
+        depth=rows["depth"].to_numpy(),
     )
 
 
@@ -94,7 +94,6 @@ def compare_lists(inputs: ComparisonInput) -> tuple[list[Overlap], list[DataWarn
         jaccards, rbos = (exact_mean(each) if shared.n_users else None for each in values)
         same = _share_of_same(digests[model], digests[baseline])
         overlaps.append(Overlap(model, k, jaccards, rbos, same, n_users=shared.n_users))
-    digests = {model: digests[model] for model in inputs.models}
     return overlaps, [*_list_warnings(inputs.models, digests, k)]
 
 
@@ -119,13 +118,14 @@ def _list_warnings(
 
     Copies of one file have a warning of their own.
     """
-    for model, lists in digests.items():
-        n_users, counts = lists.count(), lists.drop_nulls().value_counts()["count"].to_list()
+    for model in models:
+        lists = digests[model].drop_nulls()
+        n_users, counts = len(lists), lists.value_counts()["count"].to_list()
         if n_users >= _MIN_USERS and max(counts) >= _ONE_LIST_SHARE * n_users:
             details = {"share": max(counts) / n_users, "n_users": n_users, "k": k}
             yield DataWarning("one_list", "notice", (model,), details)
     files = {model: result.quality.get("sha256") for model, result in models.items()}
-    for a, b in combinations(digests, 2):
+    for a, b in combinations(models, 2):
         share = _share_of_same(digests[a], digests[b]) or 0.0
         if share >= _SAME_SHARE and (files[a] is None or files[a] != files[b]):
             yield DataWarning("same_lists", "notice", (a, b), {"share": share, "k": k})
