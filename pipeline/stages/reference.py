@@ -32,8 +32,7 @@ def main(params: Params) -> str:
 
 def compute(params: Params) -> References | None:
     """Return the references of the loaded tables; None if there are none."""
-    exclude = read_conventions(params).exclude
-    conventions = replace(params.resolved_conventions, exclude=exclude)
+    conventions = replace(params.resolved_conventions, exclude=read_conventions(params).exclude)
     lists_unknown_items = params.input.unknown_items == "keep"
     try:
         return compute_references(

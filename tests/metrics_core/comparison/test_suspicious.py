@@ -40,7 +40,7 @@ def test_suspicion_comes_before_every_other_outcome(outcome: str) -> None:
     first, reason, remedy = decision.lines
     assert first == "suspicious, against popularity: als is suspicious; ease passes."
     assert reason.startswith(f"For 98{PERCENT} of 284 users with several relevant items, als has")
-    assert remedy.startswith("Check that the model was trained without the rows of the ground")
+    assert remedy.startswith("Check that it was trained without the ground truth")
     assert "acknowledge `holds_truth` with a reason and the names of the models." in remedy
 
 
