@@ -49,6 +49,7 @@ _SIZE = "for the difference to"  # links "no interval" to the other model
 
 ORDER_DECIDES = "the order of equal scores decides"
 
+# Each has a word and a mark of its own, but for the two ways of being undecided.
 VERDICTS: Mapping[str, VerdictStyle] = {
     "better": VerdictStyle("better", "than", "better", _UP, _RELEVANT, filled=True),
     "better_below_threshold": VerdictStyle(f"better{_PERHAPS_LESS}", "than", "better", _UP, _SMALL),
