@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, TypeVar
 
 from concord.metrics_core.errors import refuse
 
@@ -166,6 +166,17 @@ def _raise_not_finite(number: str) -> NoReturn:
 
 SIDE_TABLES = ("train", "items", "users", "metrics")  # other inputs than lists and truth
 NO_FOLD = ""  # fold name if there is one ground truth for all recommendations
+T = TypeVar("T")
+
+
+def sort_by_number(items: Mapping[str, T]) -> dict[str, T]:
+    """Return the items in the order of their numbers: integers by size, before other texts."""
+
+    def key(number: str) -> tuple[bool, int, str]:
+        is_integer = number.isascii() and number.isdecimal()
+        return not is_integer, int(number) if is_integer else 0, number
+
+    return {number: items[number] for number in sorted(items, key=key)}
 
 
 def content_ids(quality: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,11 +30,8 @@ from concord.reports.text.tables import users_text
 from concord.reports.text.verdict_styles import phrase
 
 UNDECIDED_ICON = "⚪"
-_ICONS = {
-    "pass": "✅",
-    "worse": "❌",
-    "suspicious": "🔎",
-}  # outcome of the gate; others are undecided
+# Outcome of the gate; others are undecided.
+_ICONS = {"pass": "✅", "worse": "❌", "suspicious": "🔎"}
 
 
 def render_markdown(comparison: Comparison) -> str:

@@ -1,7 +1,7 @@
 """Behaviour checks: conditions of the owner that the lists of each model must meet."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,20 +10,13 @@ import polars as pl
 from concord.metrics_core.comparison.behaviour_rules import Check, Conditions
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.top_lists import (
-    choose_users,
-    mixed_ids,
-    shared_items,
-    top_list,
-)
+from concord.metrics_core.comparison.top_lists import choose_users, shared_items, top_lists
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.data.tables import Table, read_frame, schema_of
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import Problem, SettingNames, raise_problems
-from concord.metrics_core.evaluation.list_overlap import SharedItems
 from concord.metrics_core.results.behaviour import BehaviourCheck, BehaviourExample
-from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.stats.floating_point import difference, differences, exact_mean
 
 MAX_EXAMPLES = 5
@@ -41,78 +34,62 @@ def evaluate_checks(inputs: ComparisonInput) -> list[BehaviourCheck]:
     config, data = inputs.config, inputs.data
     tables = {"items": data.items, "users": data.users}
     raise_problems(condition_problems(config.checks, tables, config.settings))
-    results, as_text = [], mixed_ids(inputs.models)
+    results = []
     for name, check in config.checks.items():
         k = check.k or max(config.ks, default=None)
         items, users = _select(data.items, check.items), _select(data.users, check.users)
-        for model, result in inputs.models.items():
-            top = top_list(result, k, as_text)
-            n_listed = top.select(pl.col("user").n_unique()).collect().item()
-            empty = BehaviourCheck(
-                name,
-                check.kind,
-                model,
-                k,
-                passed=False,
-                n_users=0,
-                n_listed=n_listed,
-                n_failed=0,
-                examples=(),
-            )
+        tops = top_lists(inputs.models, k)
+        for model, top in tops.items():
+            result = partial(BehaviourCheck, name, check.kind, model, k)
             if check.kind == "never":
-                about = top if users is None else top.filter(_is_one_of("user", users, config))
-                results.append(_never(empty, about, items))
+                about = top if users is None else top.filter(_is_of(users, config))
+                results.append(_never(result, about, items))
             elif model != check.reference:
-                other = top_list(inputs.models[check.reference], k, as_text)
-                is_chosen, _ = choose_users(other)
-                lists = (each.filter(is_chosen).collect() for each in (top, other))
-                shared = shared_items(*lists)
-                results.append(_overlap(empty, check, *shared))
+                results.append(_overlap(result, check, top, tops[check.reference]))
     return results
 
 
-def _is_one_of(column: str, ids: pl.Series, config: ComparisonConfig) -> pl.Expr:
-    """Return True where the id, or the user of the request, is one of these."""
-    text = pl.col(column).cast(pl.String)
+def _is_of(users: pl.Series, config: ComparisonConfig) -> pl.Expr:
+    """Return True where the user, or that of the request, is one of these."""
+    user = pl.col("user").cast(pl.String)
     if config.of_requests:
-        text = text.map_batches(users_of_units, return_dtype=pl.String)
-    return text.is_in(ids.implode())
+        user = user.map_batches(users_of_units, return_dtype=pl.String)
+    return user.is_in(users.implode())
 
 
-def _never(result: BehaviourCheck, top: pl.LazyFrame, items: pl.Series | None) -> BehaviourCheck:
+def _never(
+    result: Callable[..., BehaviourCheck], top: pl.LazyFrame, items: pl.Series | None
+) -> BehaviourCheck:
     assert items is not None, "refused before"
     ids = pl.col("user", "item").cast(pl.String)
     places = top.with_columns(ids).filter(pl.col("item").is_in(items.implode())).collect()
-    places = places.sort("user", "position")
-    first = places.select("user", "item", "position").head(MAX_EXAMPLES)
-    return replace(
-        result,
+    places = places.sort("user", "position").select("user", "item", "position")
+    return result(
         passed=places.is_empty(),
         n_users=top.select(pl.col("user").n_unique()).collect().item(),
         n_failed=places["user"].n_unique(),
         n_places=len(places),
-        examples=tuple(BehaviourExample(*row) for row in first.rows()),
+        examples=tuple(BehaviourExample(*row) for row in places.head(MAX_EXAMPLES).rows()),
     )
 
 
 def _overlap(
-    result: BehaviourCheck, check: Check, users: pl.DataFrame, lists: SharedItems
+    result: Callable[..., BehaviourCheck], check: Check, top: pl.LazyFrame, other: pl.LazyFrame
 ) -> BehaviourCheck:
+    is_chosen = choose_users(other)
+    users, lists = shared_items(*(each.filter(is_chosen).collect() for each in (top, other)))
     kept = np.bincount(lists.user, minlength=len(users)) / lists.length_b
     share = exact_mean(kept) if len(kept) else None
     n_failed = int((differences(kept, np.full(len(kept), check.at_least)) < 0).sum())
-    worst = np.argsort(kept, kind="stable")[: min(MAX_EXAMPLES, n_failed)]
-    return replace(
-        result,
+    worst = np.argsort(kept, kind="stable")[: min(MAX_EXAMPLES, n_failed)].tolist()
+    return result(
         passed=share is not None and difference(share, check.at_least) >= 0,
         n_users=len(users),
         n_failed=n_failed,
         reference=check.reference,
         at_least=check.at_least,
         share=share,
-        examples=tuple(
-            BehaviourExample(users["user"][n], share=float(kept[n])) for n in worst.tolist()
-        ),
+        examples=tuple(BehaviourExample(users[n], share=float(kept[n])) for n in worst),
     )
 
 
@@ -120,30 +97,26 @@ def condition_problems(
     checks: Mapping[str, Check], tables: Mapping[str, Table | None], settings: SettingNames
 ) -> Iterator[Problem]:
     """Yield conditions on a column or a value that no row of the table has."""
-    given = {name: table for name, table in tables.items() if table is not None}
-    for name, check in checks.items():
-        for table, data in given.items():
-            for column, values in getattr(check, table).items():
-                location = settings.location("checks", name, "never", table, column)
-                for problem, fix in _unmet(table, data, column, values):
-                    yield Problem(location, problem, fix)
-
-
-def _unmet(
-    name: str, table: Table, column: str, values: Sequence[Any]
-) -> Iterator[tuple[str, str]]:
-    if column not in schema_of(table):
-        fix = suggest(column, schema_of(table))
-        if name == "items":
-            fix += f"; if the file has it, name it: `columns: {{group: {column}}}`"
-        yield f"{name} have no column {column!r}", fix
-        return
-    cells = _cells(table, column)
-    for value in values:
-        if not cells["cell"].is_in(_spellings(value)).any():
-            known = sorted(cells["cell"].drop_nulls().unique())[:_MAX_KNOWN]
-            problem = f"no row of {name} has the value {format_value(value)}"
-            yield f"{problem}, so the check could never fail", suggest(str(value), known)
+    conditions = (
+        (settings.location("checks", name, "never", table, column), table, data, column, values)
+        for name, check in checks.items()
+        for table, data in tables.items()
+        if data is not None
+        for column, values in getattr(check, table).items()
+    )
+    for location, table, data, column, values in conditions:
+        if column not in schema_of(data):
+            fix = suggest(column, schema_of(data))
+            if table == "items":
+                fix += f"; if the file has it, name it: `columns: {{group: {column}}}`"
+            yield Problem(location, f"{table} have no column {column!r}", fix)
+            continue
+        cells = _cells(data, column)["cell"].drop_nulls().unique().sort()
+        for value in values:
+            if not cells.is_in(_spellings(value)).any():
+                problem = f"no row of {table} has the value {format_value(value)}"
+                fix = suggest(str(value), cells.head(_MAX_KNOWN))
+                yield Problem(location, f"{problem}, so the check could never fail", fix)
 
 
 def _select(table: Table | None, columns: Conditions) -> pl.Series | None:
@@ -172,8 +145,3 @@ def _spellings(value: Any) -> list[str]:
     if isinstance(value, bool):
         return [*texts, texts[0].lower(), texts[0].upper()]
     return texts if isinstance(value, str) else [f"{value:g}", *texts, str(float(value))]
-
-
-def without_examples(comparison: Comparison) -> Comparison:
-    """Return the comparison without example users of checks."""
-    return replace(comparison, checks=tuple(replace(x, examples=()) for x in comparison.checks))

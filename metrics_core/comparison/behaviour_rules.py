@@ -1,6 +1,6 @@
 """Behaviour checks as their owner declares them: validate and parse."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -46,22 +46,26 @@ def _is_condition(columns: Any) -> bool:
     )
 
 
-# Key -> predicate for a valid value, and what to write instead of an invalid one.
-_RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "items": (
-        lambda columns: bool(columns) and _is_condition(columns),
-        "write columns with a value or a list of values, such as {'group': 'adult'}",
-    ),
-    "users": (_is_condition, "write columns with a value or a list of values, or leave it out"),
-    "with": (lambda name: isinstance(name, str), "name the model whose lists are to be kept"),
-    "at_least": (
-        lambda share: is_number(share) and 0 < share <= 1,
-        "write a share above 0, at most 1, such as 0.7",
-    ),
-    "k": (lambda k: type(k) is int and 1 <= k <= MAX_K, "write a whole number above 0"),
+def _is_valid(key: str, value: Any) -> bool:
+    """True if the value of a key is valid; None if it is missing."""
+    is_valid = {
+        "items": bool(value) and _is_condition(value),
+        "users": value is None or _is_condition(value),
+        "with": isinstance(value, str),
+        "at_least": is_number(value) and 0 < value <= 1,
+        "k": value is None or (type(value) is int and 1 <= value <= MAX_K),
+    }
+    return is_valid[key]
+
+
+_FIXES = {
+    "items": "write columns with a value or a list of values, such as {'group': 'adult'}",
+    "users": "write columns with a value or a list of values, or leave it out",
+    "with": "name the model whose lists are to be kept",
+    "at_least": "write a share above 0, at most 1, such as 0.7",
+    "k": "write a whole number above 0",
 }
-_REQUIRED = {"never": {"items"}, "overlap": {"with", "at_least"}}
-_OPTIONAL = {"never": {"users", "k"}, "overlap": {"k"}}
+_KEYS = {"never": ("items", "users", "k"), "overlap": ("with", "at_least", "k")}
 _EXAMPLES = (
     "{'never': {'items': {'group': 'adult'}, 'users': {'age_group': 'minor'}}} or "
     "{'overlap': {'with': 'production', 'at_least': 0.7}}"
@@ -78,7 +82,7 @@ def parse_checks(value: Any) -> dict[str, Check]:
     """
     if not isinstance(value, Mapping):
         raise refuse("checks", f"is {format_value(value)}", "write a dict of names and checks")
-    raise_problems(problem for name in value for problem in _shape_problems(name, value[name]))
+    raise_problems(problem for name in value for problem in _problems(str(name), value[name]))
     return {str(name): _parse(*entry.items()) for name, entry in value.items()}
 
 
@@ -91,21 +95,19 @@ def _parse(entry: tuple[Any, Mapping[str, Any]]) -> Check:
     return Check(kind, rule.get("k"), items, users, rule.get("with", ""), rule.get("at_least", 0.0))
 
 
-def _shape_problems(name: Any, entry: Any) -> Iterator[Problem]:
+def _problems(name: str, entry: Any) -> Iterator[Problem]:
     kind = next(iter(entry)) if isinstance(entry, Mapping) and len(entry) == 1 else None
-    if kind not in _REQUIRED or not isinstance(entry[kind], Mapping):
-        yield Problem(("checks", str(name)), f"is {format_value(entry)}", f"write {_EXAMPLES}")
+    if kind not in _KEYS or not isinstance(entry[kind], Mapping):
+        yield Problem(("checks", name), f"is {format_value(entry)}", f"write {_EXAMPLES}")
         return
-    location, rule = ("checks", str(name), kind), entry[kind]
-    known = _REQUIRED[kind] | _OPTIONAL[kind]
-    for key in [key for key in rule if key not in known]:
+    location, rule = ("checks", name, kind), entry[kind]
+    for key in [key for key in rule if key not in _KEYS[kind]]:
         problem = f"{format_value(key)} is not a key of `{kind}`"
-        yield Problem(location, problem, suggest(str(key), known))
-    for key in (key for key in _RULES if key in known):
-        (is_valid, fix), value = _RULES[key], rule.get(key)
-        if (value is not None or key in _REQUIRED[kind]) and not is_valid(value):
-            problem = f"is {format_value(value)}" if key in rule else "is missing"
-            yield Problem((*location, key), problem, fix)
+        yield Problem(location, problem, suggest(str(key), _KEYS[kind]))
+    for key in _KEYS[kind]:
+        if not _is_valid(key, rule.get(key)):
+            problem = f"is {format_value(rule[key])}" if key in rule else "is missing"
+            yield Problem((*location, key), problem, _FIXES[key])
 
 
 def check_problems(

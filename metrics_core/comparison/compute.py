@@ -1,6 +1,6 @@
 """Compute a Comparison from the results of models, with its conventions and provenance."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +8,7 @@ from concord.metrics_core.comparison.behaviour import evaluate_checks
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import compare_pairs
 from concord.metrics_core.comparison.families import decide_differences, find_winners
-from concord.metrics_core.comparison.gate import with_doubts, with_failed_checks
+from concord.metrics_core.comparison.gate import with_findings
 from concord.metrics_core.comparison.gate_inputs import decide_against_baseline
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import (
@@ -21,12 +21,7 @@ from concord.metrics_core.comparison.leaderboard import (
 from concord.metrics_core.comparison.panel import compute_panels
 from concord.metrics_core.comparison.replicates import compute_replicates
 from concord.metrics_core.comparison.segments import compute_segments
-from concord.metrics_core.comparison.ties import (
-    compute_tie_ranges,
-    retest_ties,
-    settle_verdicts,
-    tie_warnings,
-)
+from concord.metrics_core.comparison.ties import compute_tie_ranges, settle_ties, tie_warnings
 from concord.metrics_core.comparison.top_lists import compare_lists
 from concord.metrics_core.comparison.user_values import value_warnings
 from concord.metrics_core.comparison.warnings.acknowledge import acknowledge_warnings
@@ -120,14 +115,12 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         *tie_warnings(inputs, comparison.ties),
     ]
     evaluated = evaluation_warnings(config, lists, data, overlap)
-    evaluated = _without(evaluated, "no_common_item", doubts, "foreign_ids")
-    evaluated = [*_of_models(inputs, comparison.ties, evaluated)]
     overlaps, list_warnings = compare_lists(inputs)
     checks = evaluate_checks(inputs)
     all_warnings = [
         *doubts,
         *sampling_warnings(config, models, data),
-        *_without(evaluated, "ties_at_cutoff", doubts, "tie_range"),
+        *_settled(inputs, comparison.ties, doubts, evaluated),
         *list_warnings,
         *replicate_warnings,
     ]
@@ -136,7 +129,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     warnings = acknowledge_warnings(most_serious_first(all_warnings), config.acknowledge)
     decision = decide_against_baseline(inputs, comparison.pairs)
     if decision is not None:
-        decision = with_doubts(with_failed_checks(decision, checks), warnings)
+        decision = with_findings(decision, checks, warnings)
     return replace(
         comparison,
         panel=tuple(compute_panels(inputs, comparison.pairs)),
@@ -157,35 +150,38 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     )
 
 
-def _of_models(
-    inputs: ComparisonInput, ties: Sequence[TieRange], warnings: Sequence[DataWarning]
+_STRONGER = {"no_common_item": "foreign_ids", "ties_at_cutoff": "tie_range"}
+
+
+def _settled(
+    inputs: ComparisonInput,
+    ties: Sequence[TieRange],
+    doubts: Sequence[DataWarning],
+    warnings: Iterable[DataWarning],
 ) -> Iterator[DataWarning]:
-    """Yield the warnings, those on constant scores by model and if the order changes a value."""
+    """Yield the warnings that hold in a comparison.
+
+    One is left out if a stronger doubt says the same of all its models. Constant scores count if
+    their order changes a value, and are named by model.
+    """
+    named = {(each.code, model) for each in doubts for model in each.models}
     ordered = {each.model for each in ties}
     for warning in warnings:
-        if warning.code != "constant_scores":
-            yield warning
-        elif ordered & {*warning.models}:
-            (name,) = warning.models
-            models = {m for m, each in inputs.models.items() if m == name or name in each.trainings}
+        names, stronger = {*warning.models}, _STRONGER.get(warning.code)
+        if warning.code == "constant_scores" and names & ordered:
+            models = (m for m, x in inputs.models.items() if names & {m, *x.trainings})
             yield replace(warning, models=tuple(models))
-
-
-def _without(
-    warnings: Sequence[DataWarning], code: str, doubts: Sequence[DataWarning], stronger: str
-) -> list[DataWarning]:
-    """Return the warnings without those of a code for models that a stronger doubt names."""
-    named = {model for each in doubts if each.code == stronger for model in each.models}
-    return [each for each in warnings if each.code != code or {*each.models} - named]
+        elif warning.code != "constant_scores" and not (
+            stronger and all((stronger, name) in named for name in names)
+        ):
+            yield warning
 
 
 def compare_user_values(inputs: ComparisonInput) -> Comparison:
     """Return the parts of a comparison that need only values per user."""
     config, tests, n_models = inputs.config, compare_pairs(inputs), len(inputs.models)
     pairs = decide_differences(config, tests, reference=config.baseline, n_models=n_models)
-    if averaged := retest_ties(inputs, tests):
-        others = decide_differences(config, averaged, reference=config.baseline, n_models=n_models)
-        pairs = settle_verdicts(inputs, pairs, others)
+    pairs = settle_ties(inputs, tests, pairs)
     return Comparison(
         title=config.title,
         baseline=config.baseline,

@@ -224,43 +224,39 @@ def with_undecided(decision: Decision, *, undecided_passes: bool) -> Decision:
         confidence=decision.confidence,
         undecided_passes=undecided_passes,
     )
-    failed = [check for each in decision.models for check in each.failed_checks or ()]
-    return with_doubts(with_failed_checks(decided, failed), decision.doubts)
+    failed = [check for each in decision.models for check in each.failed_checks]
+    return with_findings(decided, failed, decision.doubts)
 
 
-def with_failed_checks(decision: Decision, checks: Sequence[BehaviourCheck]) -> Decision:
-    """Return the decision in which the models that fail a check are worse."""
-    models = []
-    for each in decision.models:
-        failed = [replace(x, examples=()) for x in checks if x.model == each.model and not x.passed]
-        worse = replace(each, outcome="worse", failed_checks=tuple(failed))
-        models.append(worse if failed else each)
-    outcome = _worst([decision.outcome, *(each.outcome for each in models)])
-    return replace(decision, outcome=outcome, models=tuple(models))
+def with_findings(
+    decision: Decision, checks: Iterable[BehaviourCheck], warnings: Iterable[DataWarning]
+) -> Decision:
+    """Return the decision with what the lists of its models show.
 
-
-def with_doubts(decision: Decision, warnings: Iterable[DataWarning]) -> Decision:
-    """Return the decision with the warnings that make it suspicious, and those acknowledged.
-
-    A warning about a model that the gate does not decide on, and that is not the baseline of a
-    decided model, does not count. One about the baseline, or about all models, counts for all.
+    A model that fails a check is worse. A model is suspicious if a near certain accident concerns
+    it or its baseline, or all models. Acknowledged warnings are kept, too; those about models that
+    the gate neither decides on nor compares with are left out.
     """
-    references = {each.reference or decision.reference for each in decision.models}
-    names = {each.model for each in decision.models} | references
-    doubts = [
+    references = {each.model: each.reference or decision.reference for each in decision.models}
+    names = {*references, *references.values()}
+    doubts = tuple(
         each
         for each in warnings
         if each.code in SUSPICIOUS and (not each.models or names & {*each.models})
-    ]
-    suspected = [{*each.models} or names for each in doubts if each.is_suspicious]
-    models = tuple(
-        replace(each, outcome="suspicious")
-        if any({each.model, each.reference or decision.reference} & of for of in suspected)
-        else each
-        for each in decision.models
     )
+    suspected = {name for each in doubts if each.is_suspicious for name in each.models or names}
+    failed: dict[str, list[BehaviourCheck]] = {}
+    for check in checks:
+        if not check.passed:
+            failed.setdefault(check.model, []).append(replace(check, examples=()))
+    models = []
+    for each in decision.models:
+        outcome: Outcome = "worse" if each.model in failed else each.outcome
+        outcome = "suspicious" if {each.model, references[each.model]} & suspected else outcome
+        failed_checks = tuple(failed.get(each.model, ()))
+        models.append(replace(each, outcome=outcome, failed_checks=failed_checks))
     outcome = _worst([decision.outcome, *(each.outcome for each in models)])
-    return replace(decision, outcome=outcome, models=models, doubts=tuple(doubts))
+    return replace(decision, outcome=outcome, models=tuple(models), doubts=doubts)
 
 
 def join_decisions(decision: Decision, new: Decision) -> Decision:
@@ -293,7 +289,7 @@ def decide_guardrail(
     The outcome is `pass` if the lower end of the interval of the gain is above -margin, or if no
     user's value or list differs. It is `worse` if the upper end is below -margin.
     Otherwise it is `undecided`, also if it would pass but a user has a value with the reference
-    alone, and if the order of equal scores decides.
+    alone.
 
     Parameters
     ----------
@@ -328,8 +324,6 @@ def decide_success(measured: Sequence[MeasuredDifference]) -> list[Success]:
 
 
 def _guardrail_outcome(measured: MeasuredDifference, margin: float | None) -> Outcome:
-    if measured.order_decides:
-        return "undecided"
     if measured.identical:
         return "pass"
     if measured.n_unlisted is not None:

@@ -17,7 +17,6 @@ from concord.metrics_core.comparison.segment_groups import (
     group_users,
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity
-from concord.metrics_core.comparison.ties import with_averaged_ties
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
 from concord.metrics_core.results.gate import (
@@ -99,10 +98,9 @@ def measure_gate_metrics(
     The order of equal scores decides where averaged ties lead to another outcome.
     """
     results = _measure(inputs, gate, models, pairs)
-    averaged = with_averaged_ties(inputs, gate.labels)
-    if averaged is None:
+    if inputs.averaged is None:
         return results
-    others = _measure(averaged, gate, models, pairs)
+    others = _measure(inputs.averaged, gate, models, pairs)
     return {model: _settled(results[model], others[model]) for model in models}
 
 

@@ -1,7 +1,7 @@
 """Inputs of a comparison: configuration, evaluated models, and the data behind them."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,19 @@ from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth, 
 from concord.metrics_core.data.arguments import check_columns
 from concord.metrics_core.data.filters import check_where
 from concord.metrics_core.data.policies import parse_policies
-from concord.metrics_core.data.tables import Table, create_view, file_paths, read_column
+from concord.metrics_core.data.tables import (
+    Table,
+    create_view,
+    file_paths,
+    read_column,
+    scan,
+    schema_of,
+)
 from concord.metrics_core.evaluation.dataset import NO_PANELS, TableLoader, load_dataset
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.evaluation.panel import Panel
+from concord.metrics_core.evaluation.score import MEAN_WEIGHT
+from concord.metrics_core.evaluation.ties import AVERAGE, tie_column
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.judged import Bools
 from concord.metrics_core.results.reference import References
@@ -48,6 +57,30 @@ def _count_unlisted(model: ModelResult) -> tuple[int, int]:
         listed.setdefault(fold, {})[fingerprint, n_listed] = n_listed
     total = sum(n_users.values())
     return total - sum(min(n, sum(listed[fold].values())) for fold, n in n_users.items()), total
+
+
+def tied_models(models: Models, label: str) -> set[str]:
+    """Return the models whose value of a label is another under `ties: average`."""
+    return {
+        model
+        for model, result in models.items()
+        for each in result.replicate_results
+        if each.summary.get("ties", {}).get(label, {}).get(AVERAGE) is not None
+    }
+
+
+def _averaged(result: ModelResult, labels: Set[str]) -> ModelResult:
+    """Return the result with the values of these labels, and no others, averaged."""
+    trainings = {name: _averaged(each, labels) for name, each in result.trainings.items()}
+    known, values = schema_of(result.values), result.values
+    columns = [
+        pl.coalesce(tie, name).alias(name) if (tie := tie_column(AVERAGE, name)) in known else name
+        for name in known
+        if name == "user" or name in labels or name.startswith(MEAN_WEIGHT)
+    ]
+    if not all(isinstance(column, str) for column in columns):
+        values = scan(values).select(columns).collect()
+    return replace(result, values=values, trainings=trainings)
 
 
 @dataclass(frozen=True)
@@ -88,6 +121,15 @@ class ComparisonInput:
             for m, result in self.models.items()
         }
         return align(values, self.on_label_read, self.config.conventions.unit_mean)
+
+    @cached_property
+    def averaged(self) -> "ComparisonInput | None":
+        """The inputs with labels of verdicts under `ties: average`; None if no value differs."""
+        labels = {*self.config.primary, *(self.config.gate.labels if self.config.gate else ())}
+        if not any(tied_models(self.models, label) for label in labels):
+            return None
+        models = {model: _averaged(result, labels) for model, result in self.models.items()}
+        return replace(self, models=models)
 
     @cached_property
     def without_list(self) -> dict[str, Bools]:

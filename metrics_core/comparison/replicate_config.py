@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.errors import Problem, format_count, raise_problems, refuse
-from concord.metrics_core.files import NO_FOLD
+from concord.metrics_core.files import NO_FOLD, sort_by_number
 from concord.metrics_core.results.text_format import join_names
 
 T = TypeVar("T")
@@ -41,16 +41,6 @@ def model_names(lists: Iterable[str], replicates: ReplicateNames) -> list[str]:
     """Return the compared models; a model with replicates has the position of its first list."""
     model_of = {name: model for model, names in replicates.items() for name in names.values()}
     return list(dict.fromkeys(model_of.get(name, name) for name in lists))
-
-
-def sort_by_number(items: Mapping[str, T]) -> dict[str, T]:
-    """Return the items in the order of their numbers: integers by size, before other texts."""
-
-    def key(number: str) -> tuple[bool, int, str]:
-        is_integer = number.isascii() and number.isdecimal()
-        return not is_integer, int(number) if is_integer else 0, number
-
-    return {number: items[number] for number in sorted(items, key=key)}
 
 
 def replicate_problems(

@@ -244,8 +244,8 @@ class _Measured:
         if not math.isnan(low):
             effect, upwards = or_nan(pair.min_effect), self.higher_is_better
             verdict = interval_verdict(low, high, min_effect=effect, higher_is_better=upwards)
-        if pair.verdict_averaged is not None:  # the order of equal scores decides
-            verdict = "undecided"
+        if pair.verdict == "undecided_by_order":
+            verdict = pair.verdict
         is_comparable = pair.verdict != "not_comparable"
         return ReplicatedDifference(
             label=pair.label,

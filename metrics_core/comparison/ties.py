@@ -1,18 +1,14 @@
 """What the order of equal scores decides: ranges of means, and the words under averaged ties."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import polars as pl
-
 from concord.metrics_core.comparison.differences import compare_pairs
-from concord.metrics_core.comparison.families import PairTest
-from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.families import PairTest, decide_differences
+from concord.metrics_core.comparison.inputs import ComparisonInput, tied_models
 from concord.metrics_core.comparison.min_effect import to_absolute
-from concord.metrics_core.data.tables import scan, schema_of
-from concord.metrics_core.evaluation.model_result import ModelResult, results_by_list
-from concord.metrics_core.evaluation.ties import AVERAGE, tie_column
+from concord.metrics_core.evaluation.model_result import results_by_list
 from concord.metrics_core.results.comparison_parts import (
     DataWarning,
     Difference,
@@ -33,60 +29,32 @@ def compute_tie_ranges(inputs: ComparisonInput) -> list[TieRange]:
     ]
 
 
-def tied_models(inputs: ComparisonInput, label: str) -> list[str]:
-    """Return the models whose value of a label is another under `ties: average`."""
-    return [
-        model
-        for model, result in inputs.models.items()
-        for each in result.replicate_results
-        if each.summary.get("ties", {}).get(label, {}).get(AVERAGE) is not None
-    ]
-
-
-def with_averaged_ties(inputs: ComparisonInput, labels: Collection[str]) -> ComparisonInput | None:
-    """Return the inputs with labels under `ties: average`; None if no value differs."""
-    if not any(tied_models(inputs, label) for label in labels):
-        return None
-    models = {model: _averaged(result, labels) for model, result in inputs.models.items()}
-    return replace(inputs, models=models)
-
-
-def _averaged(result: ModelResult, labels: Iterable[str]) -> ModelResult:
-    trainings = {name: _averaged(each, labels) for name, each in result.trainings.items()}
-    known = schema_of(result.values)
-    columns = {label: tie_column(AVERAGE, label) for label in labels}
-    averaged = [pl.coalesce(c, label).alias(label) for label, c in columns.items() if c in known]
-    values = scan(result.values).with_columns(averaged).collect() if averaged else result.values
-    return replace(result, values=values, trainings=trainings)
-
-
-def retest_ties(inputs: ComparisonInput, tests: Sequence[PairTest]) -> list[PairTest]:
-    """Return the tests, those of primary labels under `ties: average`; empty if none changes."""
-    config = inputs.config
-    labels = [label for label in config.primary_labels if tied_models(inputs, str(label))]
-    averaged = with_averaged_ties(inputs, config.primary)
-    if averaged is None:
-        return []
-    again = compare_pairs(replace(averaged, config=replace(config, labels=labels)))
-    by_names = {(each.label, each.a, each.b): each for each in again}
-    return [by_names.get((each.label, each.a, each.b), each) for each in tests]
-
-
-def settle_verdicts(
-    inputs: ComparisonInput, pairs: Sequence[Difference], averaged: Iterable[Difference]
+def settle_ties(
+    inputs: ComparisonInput, tests: Sequence[PairTest], pairs: Sequence[Difference]
 ) -> list[Difference]:
-    """Return the differences; `undecided` where averaged ties lead to another verdict.
+    """Return the differences; `undecided_by_order` where averaged ties lead to another verdict.
 
-    Only primary labels of models with ties; other words differ by the level of their family alone.
+    Only primary labels of models with ties; other verdicts differ by the level of their family
+    alone.
     """
-    by_names = {(each.label, each.a, each.b): each.verdict for each in averaged}
-    tied = {label: tied_models(inputs, label) for label in inputs.config.primary}
+    config, averaged = inputs.config, inputs.averaged
+    tied = {label: tied_models(inputs.models, str(label)) for label in config.primary_labels}
+    tied = {label: models for label, models in tied.items() if models}
+    if averaged is None or not tied:
+        return [*pairs]
+    again = compare_pairs(replace(averaged, config=replace(config, labels=[*tied])))
+    by_names = {(each.label, each.a, each.b): each for each in again}
+    others = decide_differences(
+        config,
+        [by_names.get((each.label, each.a, each.b), each) for each in tests],
+        reference=config.baseline,
+        n_models=len(inputs.models),
+    )
     return [
-        replace(pair, verdict="undecided", verdict_averaged=verdict)
-        if {pair.a, pair.b} & {*tied.get(pair.label, ())}
-        and (verdict := by_names.get((pair.label, pair.a, pair.b), pair.verdict)) != pair.verdict
+        replace(pair, verdict="undecided_by_order")
+        if pair.verdict != other.verdict and {pair.a, pair.b} & tied.get(test.label, set())
         else pair
-        for pair in pairs
+        for test, pair, other in zip(tests, pairs, others, strict=True)
     ]
 
 

@@ -71,11 +71,7 @@ def compute_references(
         return None
     items = ListableItems(data, conventions, lists_unknown_items)
     pool = conventions.candidates
-    missing: dict[Kind, str] = {}
-    if not items.is_known and pool is None:
-        missing["chance"] = "no_catalogue" if data.words is None else "search"
-    if data.train is None:
-        missing["most_popular"] = "no_train"
+    has_chance = items.is_known or pool is not None
     means, counts = _Means(conventions), []
     for number, block in enumerate(items.blocks()):
         n_items = block.n_items
@@ -90,18 +86,17 @@ def compute_references(
         for lowest, group in group_by_threshold(own).items():
             kinds, kind = distinct_users(with_two_grades(block, lowest))
             means.add("best_possible", best_columns(kinds, group), block, kind)
-            if "chance" not in missing:
+            if has_chance:
                 expected = random_columns(kinds, group)
                 means.add("chance", expected, block, kind)
                 others = {label: each for label, each in others.items() if label not in expected}
         every = np.arange(block.n_users)
-        if "chance" not in missing:
+        if has_chance:
             means.add("chance", drawn_columns(block, others, seed=number), block, every)
-        if "most_popular" not in missing:
+        if data.train is not None:
             means.add("most_popular", popular_columns(block, own), block, every)
         means.n_blocks += 1
     cutoffs = sorted({label.k for label in own if label.k is not None})
-    n_listable = items.table.height if pool is None else pool["catalogue"]
     return References(
         values=tuple(
             Reference(
@@ -112,10 +107,8 @@ def compute_references(
             )
             for label in own
         ),
-        hits=tuple(_hits(k, counts, has_chance="chance" not in missing) for k in cutoffs),
-        n_items=None if "chance" in missing else n_listable,
+        hits=tuple(_hits(k, counts, has_chance=has_chance) for k in cutoffs),
         repeats=bool(items.repeats),
-        missing=missing,
     )
 
 

@@ -26,8 +26,6 @@ class Overlap:
         Share of users whose two top k are the same items in the same order.
     n_users : int
         Users with a list of both, of at most 10,000 users of the baseline.
-    n_listed : int
-        Users with a list of the baseline.
     """
 
     model: str
@@ -36,7 +34,6 @@ class Overlap:
     rbo: float | None
     same: float | None
     n_users: int
-    n_listed: int
 
 
 @dataclass(frozen=True)
@@ -72,8 +69,6 @@ class BehaviourCheck:
         Only the first k items of each list are checked; None for whole lists.
     n_users : int
         Users whose lists were checked; of `overlap`, of at most 10,000 users of the other model.
-    n_listed : int
-        Users with a list of the model.
     n_failed : int
         Users with a forbidden item, or who keep a smaller share than `at_least`.
     n_places : int or None
@@ -92,7 +87,6 @@ class BehaviourCheck:
     k: int | None
     passed: bool
     n_users: int
-    n_listed: int
     n_failed: int
     examples: tuple[BehaviourExample, ...]
     n_places: int | None = field(default=None, metadata=OMIT_IF_NONE)

@@ -22,6 +22,7 @@ Verdict = Literal[
     "equivalent",
     "identical",
     "undecided",
+    "undecided_by_order",
     "too_few_users",
     "no_interval",
     "not_comparable",
@@ -149,10 +150,9 @@ class Difference(FiniteNumbers):
     detectable : float or None
         The smallest true difference that these users show with a probability of 80 %, on primary
         labels.
-    verdict_averaged : str or None
-        The verdict under `ties: average`, on primary labels of accuracy, if the verdict with the
-        ties ordered by id is another one. Then the order of equal scores decides, and `verdict` is
-        `undecided`, whatever the interval.
+    verdict : str
+        `undecided_by_order`, whatever the interval, if `ties: average` leads to another verdict
+        than the pinned order of equal scores; on primary labels of accuracy.
     """
 
     label: str
@@ -184,7 +184,6 @@ class Difference(FiniteNumbers):
     min_effect: float | None
     detectable: float | None
     verdict: Verdict
-    verdict_averaged: Verdict | None = field(default=None, metadata=OMIT_IF_NONE)
 
     @property
     def excludes_zero(self) -> bool:
@@ -192,7 +191,7 @@ class Difference(FiniteNumbers):
 
         False if the order of equal scores decides.
         """
-        if self.verdict_averaged is not None:
+        if self.verdict == "undecided_by_order":
             return False
         if self.ci_low is None or self.ci_high is None:
             return self.verdict in {"better_without_interval", "worse_without_interval"}
@@ -222,8 +221,6 @@ class Difference(FiniteNumbers):
             better=self.worse,
             worse=self.better,
             verdict=MIRROR.get(self.verdict, self.verdict),
-            verdict_averaged=self.verdict_averaged
-            and MIRROR.get(self.verdict_averaged, self.verdict_averaged),
         )
 
 

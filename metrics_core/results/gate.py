@@ -198,8 +198,8 @@ class ModelDecision:
     ----------
     reference : str or None
         The baseline, if this model is compared with it and others with a revision.
-    failed_checks : tuple of BehaviourCheck or None
-        The owner's checks that the model fails, without example users; None if it fails none.
+    failed_checks : tuple of BehaviourCheck
+        The owner's checks that the model fails, without example users.
     """
 
     model: str
@@ -207,7 +207,7 @@ class ModelDecision:
     guardrails: tuple[Guardrail, ...]
     success: tuple[Success, ...]
     reference: str | None = field(default=None, metadata=OMIT_IF_NONE)
-    failed_checks: tuple[BehaviourCheck, ...] | None = field(default=None, metadata=OMIT_IF_NONE)
+    failed_checks: tuple[BehaviourCheck, ...] = field(default=(), metadata=OMIT_IF_NONE)
 
     def guardrails_that(self, outcome: Outcome) -> list[Guardrail]:
         """Return the guardrails with this outcome."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from concord.metrics_core.results.base import FiniteNumbers
 
 Kind = Literal["chance", "most_popular", "best_possible"]
+NAMES: Mapping[Kind, str] = {kind: kind.replace("_", " ") for kind in get_args(Kind)}
 
 
 @dataclass(frozen=True)
@@ -53,23 +54,18 @@ class References:
     Attributes
     ----------
     values : tuple of Reference
-        One per label, in report order.
+        One per label, in report order. Chance needs a catalogue or train, or sampled candidates;
+        the most popular items need train.
     hits : tuple of ReferenceHits
         One per cutoff, ascending.
-    n_items : int or None
-        Number of items that a list could hold; None if unknown.
     repeats : bool
         True if the most popular items include those that a user has in train, because users of the
         ground truth have such items again.
-    missing : dict
-        Reference that is unknown for all labels -> why: `no_catalogue`, `no_train`, `search`.
     """
 
     values: tuple[Reference, ...]
     hits: tuple[ReferenceHits, ...]
-    n_items: int | None
     repeats: bool
-    missing: Mapping[Kind, str]
 
     def of(self, label: str) -> Reference | None:
         """Return the references of a label; None if it has none."""

@@ -97,10 +97,9 @@ def json_schema() -> dict[str, Any]:
 def read_references(path: Path, fix: str = EVALUATE_AGAIN) -> tuple[str, References | None]:
     """Return the fingerprint of the conventions, and the references, of a file; raise likewise."""
     content = load_json(path, fix)
-    references = content["references"]
-    if references is None:
+    if content["references"] is None:
         return content["fingerprint"], None
-    values = {"schema": SCHEMA, **references}
+    values = {"schema": SCHEMA, **content["references"]}
     return content["fingerprint"], _validate(References, values, str(path), fix)
 
 

@@ -35,7 +35,8 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.params.repository import rerun_command
-    from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
+    from concord.pipeline.stages.evaluation_data import evaluation_data
+    from concord.pipeline.stages.evaluations import read_evaluations
     from concord.pipeline.terminal import print_result, refuse_folder, write_output_table
 
     params = read_params(needs_lists=True)

@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import print_text
     from concord.pipeline.running.outputs import escape_formulas, write_text
-    from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
+    from concord.pipeline.stages.evaluation_data import evaluation_data
+    from concord.pipeline.stages.evaluations import read_evaluations
     from concord.pipeline.terminal import evaluated_label, option_names, print_result
 
     out = None if arguments.out is None else Path(arguments.out)

@@ -11,16 +11,8 @@ if TYPE_CHECKING:
     from concord.pipeline.params.model import Params
 
 HELP = "run one stage, as `dvc repro` does"
-STAGES = (
-    "load-truth",
-    "load-background",
-    "load",
-    "evaluate",
-    "reference",
-    "compare",
-    "report",
-    "log",
-)
+_NAMES = "load-truth load-background load evaluate reference compare report log"
+STAGES = tuple(_NAMES.split())
 WITH_ARGUMENT = {  # stages of one table or model
     "load-background": "a file of background",
     "load": "a model",

@@ -36,7 +36,8 @@ from concord.pipeline.dvc.training import (
 )
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.running.messages import LOG
-from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
+from concord.pipeline.stages.evaluation_data import evaluation_data
+from concord.pipeline.stages.evaluations import read_evaluations
 from concord.reports.comment import Comment
 
 _HASH_LENGTH = 12  # displayed characters of a commit or a hash

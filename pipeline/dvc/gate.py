@@ -8,8 +8,7 @@ from concord.metrics_core.comparison.gate import (
     decide,
     decide_guardrail,
     join_decisions,
-    with_doubts,
-    with_failed_checks,
+    with_findings,
     with_unmatched,
 )
 from concord.metrics_core.comparison.gate_inputs import (
@@ -50,7 +49,8 @@ from concord.pipeline.dvc.changes import (
 )
 from concord.pipeline.dvc.revision import RevisionResults, comparison_at, load_revision
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
+from concord.pipeline.stages.evaluation_data import evaluation_data
+from concord.pipeline.stages.evaluations import read_evaluations
 from concord.reports.text.behaviour import changed_lists, failure
 
 _SIDE_DATA = ("train", "items")  # read by metrics beyond accuracy
@@ -100,32 +100,29 @@ def decide_gate(
     config = replace(config, gate=gate)
     inputs = ComparisonInput(config, with_replicates(lists, config), evaluation_data(params))
     if revision is None:
-        decision = with_failed_checks(_against_baseline(inputs, gate), comparison.checks)
-        decision = with_doubts(decision, comparison.warnings)
-        notes = [*_replicate_notes(config, decision), *_list_notes(comparison, decision)]
-        return GateResult(decision, tuple(notes))
-    models = gate.models or tuple(inputs.models)
-    with_lists = _reads_lists(config, gate)
-    with load_revision(revision, params, config, models, with_lists=with_lists) as previous:
-        result = _against_revision(inputs, gate, previous, params.gate.new_models)
-    doubts, notes = _doubts_at(previous)
-    doubts = acknowledge_warnings(doubts, config.acknowledge)
-    decision = with_failed_checks(result.decision, comparison.checks)
-    decision = with_doubts(decision, [*comparison.warnings, *doubts])
-    return GateResult(decision, (*result.notes, *notes, *_list_notes(comparison, decision)))
+        decision, warnings = _against_baseline(inputs, gate), [*comparison.warnings]
+        notes = [*_replicate_notes(config, decision), *filter(None, [changed_lists(comparison)])]
+    else:
+        models = gate.models or tuple(inputs.models)
+        with_lists = _reads_lists(config, gate)
+        with load_revision(revision, params, config, models, with_lists=with_lists) as previous:
+            decision, notes = _against_revision(inputs, gate, previous, params.gate.new_models)
+        of_revision, unknown = _warnings_at(previous)
+        warnings = [*comparison.warnings, *acknowledge_warnings(of_revision, config.acknowledge)]
+        notes += unknown
+    decision = with_findings(decision, comparison.checks, warnings)
+    return GateResult(decision, (*notes, *_other_failures(comparison, decision)))
 
 
-def _list_notes(comparison: Comparison, decision: Decision) -> Iterator[str]:
-    """Yield how lists differ from the baseline's, and failed checks of models not decided on."""
-    if decision.against == "baseline":
-        yield from filter(None, [changed_lists(comparison)])
+def _other_failures(comparison: Comparison, decision: Decision) -> Iterator[str]:
+    """Yield failed checks of models that the gate does not decide on."""
     decided = {each.model for each in decision.models}
     for check in comparison.checks:
         if not (check.passed or check.model in decided):
             yield failure(check)
 
 
-def _doubts_at(previous: RevisionResults) -> tuple[list[DataWarning], list[str]]:
+def _warnings_at(previous: RevisionResults) -> tuple[list[DataWarning], list[str]]:
     """Return the warnings of a revision by current names, and a note if they are unknown."""
     unknown = f"it is unknown whether the results of {previous.name} are suspicious"
     try:
@@ -162,8 +159,8 @@ def _against_baseline(inputs: ComparisonInput, gate: Gate) -> Decision:
 
 def _against_revision(
     inputs: ComparisonInput, gate: Gate, previous: RevisionResults, new_models: str | None
-) -> GateResult:
-    """Decide on models against a revision; `new_models` is the rule for models that it lacks."""
+) -> tuple[Decision, list[str]]:
+    """Return the decision against a revision, and notes; `new_models` is a rule of params.yaml."""
     config, models = inputs.config, gate.models or tuple(inputs.models)
     mismatch = find_mismatch(config, inputs.models, previous)
     raise_problems(_mismatch_problems(gate, mismatch, inputs.models, previous))
@@ -216,7 +213,7 @@ def _against_revision(
     if vanished:
         notes.append(f"removed: {', '.join(vanished)}")
     notes += [*mismatch.notes(), *one_sided_replicates(config, previous)]
-    return GateResult(decision, (*notes, *_replicate_notes(config, decision)))
+    return decision, [*notes, *_replicate_notes(config, decision)]
 
 
 def _first_entry(model: str, replicates: ReplicateNames) -> str:

@@ -15,7 +15,7 @@ from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.paths import ModelFiles
 from concord.pipeline.stages.evaluate import check_model_ids, choose_executor, model_data
-from concord.pipeline.stages.evaluations import evaluation_data
+from concord.pipeline.stages.evaluation_data import evaluation_data
 from concord.pipeline.stages.reference import compute
 
 

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import content_id, load_json
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, or_nan
-from concord.metrics_core.results.reference import Kind
+from concord.metrics_core.results.reference import NAMES
 from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.mlflow.newest import PLACE_TAG, newest_search, shared_view
 from concord.pipeline.mlflow.run_content import (
@@ -230,7 +230,7 @@ def reference_points(comparison: Comparison) -> Iterator[Point]:
     """Yield chance, most popular and best possible of the primary metrics; not all are known."""
     for text in comparison.primary:
         reference = comparison.references and comparison.references.of(text)
-        for kind in get_args(Kind):
+        for kind in NAMES:
             value = or_nan(getattr(reference, kind, None))
             yield Point(f"reference/{kind}/{stem_at_k(parse(text))}", value, 0)
 

@@ -1,9 +1,9 @@
 """Stage `compare`: write comparison.json and its tables."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from concord.metrics_core.comparison.behaviour import without_examples
 from concord.metrics_core.comparison.compute import build_comparison, build_value_comparison
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
@@ -22,9 +22,9 @@ from concord.pipeline.running.outputs import (
     write_parquet,
     write_text,
 )
+from concord.pipeline.stages.evaluation_data import evaluation_data
 from concord.pipeline.stages.evaluations import (
     cases_for_report,
-    evaluation_data,
     read_evaluations,
     stored_references,
 )
@@ -51,7 +51,8 @@ def main(params: Params) -> str:
         else:
             comparison = build_comparison(inputs)
     if params.comparison.cases == []:
-        comparison = without_examples(comparison)
+        checks = tuple(replace(each, examples=()) for each in comparison.checks)
+        comparison = replace(comparison, checks=checks)
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
     cases = cases_for_report(params, config, comparison)

@@ -14,16 +14,10 @@ from concord.metrics_core.analyses.cases.cases import (
 from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.replicate_config import sort_by_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import Problem, raise_problems
-from concord.metrics_core.evaluation.model_result import (
-    EvaluationData,
-    ModelResult,
-    no_lists_data,
-    with_missing_users,
-)
+from concord.metrics_core.evaluation.model_result import ModelResult, with_missing_users
 from concord.metrics_core.files import content_id, content_id_text, load_json
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason
@@ -31,17 +25,11 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.reference import References
 from concord.metrics_core.results.stored import read_references
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.params.paths import (
-    ModelFiles,
-    reference_file,
-    side_data_file,
-    truth_file,
-    truth_quality_file,
-)
+from concord.pipeline.params.paths import ModelFiles, reference_file
 from concord.pipeline.params.repository import rerun_command
-from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.outputs import read_metadata, rerun_fix
+from concord.pipeline.stages.evaluation_data import evaluation_data
 
 
 def read_evaluations(
@@ -101,22 +89,6 @@ def read_evaluations(
         message = "warning: left out: %s, evaluated with %s; run %s"
         LOG.warning(message, names, reason, _evaluate_again(reason))
     return results, config.without(excluded)
-
-
-def evaluation_data(params: Params) -> EvaluationData:
-    """Return the data that all models were evaluated on, as the load stages wrote it."""
-    if params.has_values:
-        return no_lists_data()
-    folds = {fold: truth_file(params, fold) for fold in sort_by_number(params.data.truth.folds)}
-    return EvaluationData(
-        truth=next(iter(folds.values()), truth_file(params)),
-        train=side_data_file(params, "train"),
-        items=side_data_file(params, "items"),
-        users=side_data_file(params, "users"),
-        truth_quality=load_json(truth_quality_file(params), rerun_fix()),
-        connect=read_only_connection,
-        folds=folds,
-    )
 
 
 def stored_references(params: Params) -> References | None:

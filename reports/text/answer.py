@@ -9,10 +9,11 @@ from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.text_format import is_or_are, join_names
 from concord.reports.text import numbers
 from concord.reports.text.tables import beats
-from concord.reports.text.verdict_styles import perhaps_less
+from concord.reports.text.verdict_styles import ORDER_DECIDES, perhaps_less
 
 _MAX_NAMES = 3  # in one clause
 _TOO_FEW = ", as too few users differ"
+_BY_ORDER = f", as {ORDER_DECIDES}"
 _CLOSED = {  # verdict on a model against the baseline -> its words, and a reason
     "worse": ("worse", ""),
     "worse_without_interval": ("worse", ""),
@@ -22,6 +23,7 @@ _CLOSED = {  # verdict on a model against the baseline -> its words, and a reaso
 }
 _OPEN = {
     "undecided": ("undecided", ""),
+    "undecided_by_order": ("undecided", _BY_ORDER),
     "no_interval": ("not tested", ""),
     "too_few_users": ("not testable", _TOO_FEW),
 }
@@ -32,6 +34,7 @@ _TIES = (  # verdicts between tied models -> their words, and a reason; the firs
     ({"no_interval"}, "not tested against each other", ""),
     ({*_LEVEL, "too_few_users"}, "too close to call", _TOO_FEW),
     ({*_LEVEL, "too_few_users", "undecided"}, "too close to call", ""),
+    ({*_LEVEL, *_OPEN} - {"no_interval"}, "too close to call", _BY_ORDER),
     ({*_LEVEL, *_OPEN}, "not shown to differ", ""),
 )
 
@@ -282,20 +285,12 @@ def _tie(
 
     None, too, if not all of their pairs were compared.
     """
-    pairs = [
+    pairs = (
         comparison.difference(a, b, label) for label in labels for a, b in combinations(models, 2)
-    ]
-    verdicts = {"" if pair is None else pair.verdict for pair in pairs}
-    by_order = next(filter(None, (_by_order(pair) for pair in pairs if pair is not None)), "")
-    ties = (
-        (f"are {words}", reason or by_order) for among, words, reason in _TIES if verdicts <= among
     )
+    verdicts = {"" if pair is None else pair.verdict for pair in pairs}
+    ties = ((f"are {words}", reason) for among, words, reason in _TIES if verdicts <= among)
     return next(ties, None)
-
-
-def _by_order(pair: Difference) -> str:
-    """Return a reason if a difference is undecided because of equal scores."""
-    return f", as {numbers.ORDER_DECIDES}" if pair.verdict_averaged is not None else ""
 
 
 def _perhaps_less(comparison: Comparison, model: str, label: str) -> str:
@@ -353,11 +348,10 @@ def _no_better_model(
         states: dict[tuple[str, str], list[str]] = {}
         for label in labels:
             if {model, baseline} <= candidates[label]:
-                pair = pair_of(comparison, model, baseline, label)
-                verdict = pair.verdict
+                verdict = pair_of(comparison, model, baseline, label).verdict
                 is_open |= verdict in _OPEN
                 word, reason = words[verdict]
-                reason += _perhaps_less(comparison, model, label) + _by_order(pair)
+                reason += _perhaps_less(comparison, model, label)
                 states.setdefault((word, reason), []).append(label)
         texts = [
             f"{word}{f' on {join_names(states[word, reason])}' if len(states) > 1 else ''}{reason}"

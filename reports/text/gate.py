@@ -19,6 +19,7 @@ from concord.metrics_core.results.text_format import (
     all_or_names,
     is_or_are,
     join_names,
+    verb,
 )
 from concord.reports.text import numbers
 from concord.reports.text.behaviour import failure
@@ -31,6 +32,7 @@ from concord.reports.text.gate_cells import (
     unchanged_models,
 )
 from concord.reports.text.groups import NEARLY_ALL
+from concord.reports.text.verdict_styles import ORDER_DECIDES
 from concord.reports.text.warnings import acknowledgement_text
 
 _MAX_GUARDRAILS = 3  # in one sentence
@@ -67,11 +69,12 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
         for g in m.guardrails_that(outcome)
         if not are_waived or not g.is_comparable
     ]
-    failed = [check for model in of_outcome for check in model.failed_checks or ()]
+    failed = [check for model in of_outcome for check in model.failed_checks]
     found = [(check.model, f"the check {check.name}") for check in failed]
     found += [(model, metric_text(each)) for model, each in deciding]
-    if outcome == "suspicious":
-        yield _doubts([each for each in decision.doubts if each.is_suspicious])
+    doubts = [each for each in decision.doubts if each.is_suspicious]
+    if doubts:
+        yield _doubts(doubts)
     elif outcome == "pass":
         yield _closest(of_outcome, confidence)
     elif failed:
@@ -81,7 +84,11 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
     else:
         yield _missing_success(of_outcome[0], confidence)
     accepted = "".join(_accepted(each) for each in decision.doubts if each.is_acknowledged)
-    findings = _what_to_check(decision) or _other_findings(outcome, deciding, found[1:], models)
+    findings = (
+        _what_to_check(doubts, reference)
+        if doubts
+        else _other_findings(outcome, deciding, found[1:], models)
+    )
     yield f"{findings}{accepted} Checked: {_check_counts(models)}."
 
 
@@ -93,14 +100,11 @@ def _doubts(warnings: Sequence[DataWarning]) -> str:
     )
 
 
-def _what_to_check(decision: Decision) -> str:
-    """Return the remedies of the warnings that make a decision suspicious; empty if none does."""
-    doubts = [each for each in decision.doubts if each.is_suspicious]
-    if not doubts:
-        return ""
+def _what_to_check(doubts: Sequence[DataWarning], reference: str) -> str:
+    """Return the remedies of the warnings that make a decision suspicious."""
     current = [each for each in doubts if not each.details.get("revision")]
     if not current:
-        return f"Compare with other results than those at {decision.reference}."
+        return f"Compare with other results than those at {reference}."
     text = "; ".join(dict.fromkeys(each.fix for each in current))
     codes = join_names([*dict.fromkeys(f"`{each.code}`" for each in current)])
     return (
@@ -166,22 +170,17 @@ def _groups(decision: Decision) -> str:
 
 
 def _outcomes(models: Sequence[ModelDecision]) -> str:
-    words = {
-        "suspicious": ("is suspicious", "are suspicious"),
-        "worse": ("is worse", "are worse"),
-        "undecided": ("is undecided", "are undecided"),
-        "pass": ("passes", "pass"),
-    }
     groups = []
-    for outcome, (word, word_of_several) in words.items():
+    for outcome in ("suspicious", "worse", "undecided", "pass"):
         names = [
             each.model + (f" (new, against {each.reference})" if each.reference else "")
             for each in models
             if each.outcome == outcome
         ]
         if names:
-            does = word if len(names) == 1 else word_of_several
-            groups.append(f"{all_or_names(names, len(models))} {does}")
+            passes = verb(len(names), "passes", "pass")
+            is_what = passes if outcome == "pass" else f"{is_or_are(names)} {outcome}"
+            groups.append(f"{all_or_names(names, len(models))} {is_what}")
     return "; ".join(groups)
 
 
@@ -216,7 +215,7 @@ def _success(model: str, success: Success, confidence: float) -> str:
         text = f"{text}; these {format_count(success.n_users, 'user')} can show {size}"
     if success.n_unlisted is not None:
         return f"{text}, as {missing_lists(success)}"
-    text = f"{text}, but {numbers.ORDER_DECIDES}" if success.order_decides else text
+    text = f"{text}, but {ORDER_DECIDES}" if success.order_decides else text
     return f"{text}, but {missing_values(success)}" if success.n_lost else text
 
 
@@ -320,7 +319,7 @@ def reasons(guardrail: Guardrail) -> Iterator[str]:
 def _reason(guardrail: Guardrail) -> str:
     outcome, margin = guardrail.outcome, guardrail.margin
     if guardrail.order_decides:
-        return numbers.ORDER_DECIDES
+        return ORDER_DECIDES
     if guardrail.identical:
         return "every user has the same value with both"
     if missing := _missing_users(guardrail, outcome):

@@ -22,20 +22,9 @@ from concord.metrics_core.results.text_format import (
 )
 from concord.reports.text import numbers
 from concord.reports.text.behaviour import failure
+from concord.reports.text.verdict_styles import ORDER_DECIDES
 
-# The verdict whose mark an outcome has.
-GLYPHS: Mapping[Outcome, str] = {
-    "pass": "better",
-    "worse": "worse",
-    "undecided": "undecided",
-    "suspicious": "worse",
-}
-_OUTCOMES: Mapping[Outcome, str] = {
-    "pass": "passed",
-    "worse": "failed",
-    "undecided": "undecided",
-    "suspicious": "suspicious",
-}
+_OUTCOMES: Mapping[Outcome, str] = {"pass": "passed", "worse": "failed"}  # others are words
 _WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
 
 
@@ -51,7 +40,7 @@ def headline(decision: Decision) -> str:
         return f"{title}: {join_names([*dict.fromkeys(doubts)])}."
     models: dict[str, list[str]] = {}
     for model in decision.models:
-        for check in model.failed_checks or ():
+        for check in model.failed_checks:
             models.setdefault(f"the check {check.name}", []).append(model.model)
         for each in model.guardrails_that(outcome):
             models.setdefault(metric_text(each), []).append(model.model)
@@ -68,14 +57,20 @@ def head(decision: Decision) -> str:
     """Return the outcome in words; `no decision` if there is no model to decide on."""
     if not decision.models:
         return "no decision"
-    is_waived = decision.outcome == "pass" and decision.waived
-    return _OUTCOMES[decision.outcome] + (", though undecided" if is_waived else "")
+    word = _OUTCOMES.get(decision.outcome, decision.outcome)
+    is_waived = decision.outcome == "pass" and bool(decision.waived)
+    return f"{word}{', though undecided' * is_waived}"
 
 
 def first_line(decision: Decision) -> str:
     """Return the first sentence of the decision, without the outcome, which is in the heading."""
     text = decision.lines[0].removeprefix(f"{decision.outcome}, ")
     return text[:1].upper() + text[1:]
+
+
+def glyph_of(outcome: Outcome) -> str:
+    """Return the verdict whose mark an outcome has."""
+    return {"pass": "better", "undecided": "undecided"}.get(outcome, "worse")
 
 
 @dataclass(frozen=True)
@@ -120,7 +115,7 @@ def intervals_note(decision: Decision) -> str:
 
 
 def _lines(model: ModelDecision) -> Iterator[Line]:
-    for check in model.failed_checks or ():
+    for check in model.failed_checks:
         reason = failure(check).partition(": ")[2]
         yield Line(model.model, f"check {check.name}", "", "", "", "worse", "worse", reason)
     for each in model.guardrails:
@@ -138,7 +133,7 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
 def _success_reason(success: Success) -> str:
     low, high = success.gain_low, success.gain_high
     if success.order_decides:
-        return numbers.ORDER_DECIDES
+        return ORDER_DECIDES
     if low is None or high is None:
         return "no test" if success.p_adjusted is None else "there is no interval"
     if low > 0 or high < 0:
@@ -172,8 +167,7 @@ def unchanged_models(decision: Decision) -> list[str]:
 
 def _is_identical(model: ModelDecision) -> bool:
     checks = (*model.guardrails, *model.success)
-    is_same = bool(checks) and all(each.identical for each in checks)
-    return is_same and not model.failed_checks
+    return bool(checks) and not model.failed_checks and all(each.identical for each in checks)
 
 
 def metric_text(measured: MeasuredDifference) -> str:

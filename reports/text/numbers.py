@@ -7,6 +7,7 @@ from concord.metrics_core.results.text_format import MINUS as MINUS
 from concord.metrics_core.results.text_format import PERCENT as PERCENT
 from concord.metrics_core.results.text_format import WithInterval
 from concord.metrics_core.results.text_format import interval_decimals as interval_decimals
+from concord.reports.text.verdict_styles import ORDER_DECIDES
 
 if TYPE_CHECKING:
     from concord.metrics_core.conventions.conventions import Conventions
@@ -94,18 +95,15 @@ def interval_name(interval: "Difference | ReplicatedDifference", confidence: flo
     return f"{prefix}{confidence_level(confidence)} interval"
 
 
-ORDER_DECIDES = "the order of equal scores decides"
-
-
 def undecided_note(pair: "Difference", digits: int) -> str:
     """Return `can show 0.009` for an undecided difference of a primary metric, or why it is.
 
     Empty for other verdicts.
     """
+    if pair.verdict == "undecided_by_order":
+        return ORDER_DECIDES
     if pair.verdict != "undecided":
         return ""
-    if pair.verdict_averaged is not None:
-        return ORDER_DECIDES
     if pair.min_effect is None:
         return "min_effect is a share of a mean that may be 0"
     return "" if pair.detectable is None else f"can show {number(pair.detectable, digits)}"

@@ -3,15 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.reference import Kind
+from concord.metrics_core.results.reference import NAMES
 from concord.reports.text import numbers
 
 WORD = "reference"  # in the place of a verdict
-_NAMES: Mapping[Kind, str] = {
-    "chance": "chance",
-    "most_popular": "most popular",
-    "best_possible": "best possible",
-}
 _MEANINGS: Mapping[str, str] = {
     "chance": "random order",
     "most popular": "in train",
@@ -24,7 +19,7 @@ _SEARCH = "Chance is not shown, as it misleads over judged and retrieved items; 
 def known(comparison: Comparison, label: str) -> dict[str, float]:
     """Return name -> mean of each known reference of a label; a best possible 1 not on its own."""
     reference = comparison.references and comparison.references.of(label)
-    values = {name: getattr(reference, kind, None) for kind, name in _NAMES.items()}
+    values = {name: getattr(reference, kind, None) for kind, name in NAMES.items()}
     shown = {name: value for name, value in values.items() if value is not None}
     return {} if shown == {"best possible": 1.0} else shown
 
@@ -38,7 +33,7 @@ def texts(comparison: Comparison, label: str) -> dict[str, str]:
 def names(comparison: Comparison, labels: Iterable[str]) -> list[str]:
     """Return the names of references that are known for one of these labels."""
     shown = {name for label in labels for name in known(comparison, label)}
-    return [name for name in _NAMES.values() if name in shown]
+    return [name for name in NAMES.values() if name in shown]
 
 
 def meanings(comparison: Comparison, labels: Iterable[str]) -> str:
@@ -52,6 +47,8 @@ def meanings(comparison: Comparison, labels: Iterable[str]) -> str:
 def note(comparison: Comparison, labels: Iterable[str]) -> str:
     """Return what the references of these labels are, and why chance is missing in search."""
     shown, references = meanings(comparison, labels), comparison.references
-    is_search = references is not None and references.missing.get("chance") == "search"
     sentences = [f"References are no models: {shown}."] if shown else []
-    return " ".join([*sentences, *([_SEARCH] if is_search else [])])
+    values = references.values if references and comparison.words else ()
+    if values and all(each.chance is None for each in values):
+        sentences.append(_SEARCH)
+    return " ".join(sentences)

@@ -83,9 +83,7 @@ def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
     evidence = f"Over {'users and ' if pair.over_users else ''}replicates, {evidence}"
     if pair.difference == 0:
         return f"neither is ahead. {evidence}"
-    users = comparison.difference(best, rival, pair.label)
-    by_order = users is not None and users.verdict_averaged is not None
-    if by_order or pair.ci_low <= 0 <= pair.ci_high:
+    if pair.verdict == "undecided_by_order" or pair.ci_low <= 0 <= pair.ci_high:
         return f"not significant: {best} may fall behind {rival}. {evidence} {_remedy(pair)}"
     return f"yes: {best} can be expected to stay ahead of {rival}. {evidence}"
 

@@ -80,8 +80,7 @@ def notes(comparison: Comparison) -> list[str]:
         for label in comparison.primary
         for model in comparison.compared_models
     )
-    undecided = [pair for pair in with_baseline if pair and pair.verdict == "undecided"]
-    if any(pair.verdict_averaged is None for pair in undecided):
+    if any(pair is not None and pair.verdict == "undecided" for pair in with_baseline):
         lines.append("How many users would decide: `cc.plan(comparison)`")
     return lines
 

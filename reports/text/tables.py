@@ -20,7 +20,7 @@ MEANINGS: Mapping[Mark, str] = {
 }
 _SIGNIFICANTLY_BETTER = {"better", "better_below_threshold", "better_without_interval"}
 _EQUIVALENT = {"equivalent", "identical"}
-_NOT_SIGNIFICANT = {"undecided", "too_few_users"}
+_NOT_SIGNIFICANT = {"undecided", "undecided_by_order", "too_few_users"}
 
 
 def marks(comparison: Comparison, label: str) -> dict[str, Mark]:
@@ -215,9 +215,9 @@ def resampled_users(comparison: Comparison, label: str) -> str:
 def _is_ahead(comparison: Comparison, model: str, other: str, label: str) -> bool:
     """True if the interval of the difference is on the better side of 0."""
     pair = comparison.difference(model, other, label)
-    if pair is None or pair.verdict_averaged or pair.ci_low is None or pair.ci_high is None:
+    if pair is None or not pair.excludes_zero or pair.ci_low is None:
         return False
-    return pair.ci_low > 0 if comparison.metric(label).higher_is_better else pair.ci_high < 0
+    return (pair.ci_low > 0) == comparison.metric(label).higher_is_better
 
 
 def best_share_text(share: float | None) -> str:

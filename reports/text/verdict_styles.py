@@ -47,6 +47,9 @@ _SMALL = "perhaps by less than the minimum relevant difference"
 _UNSIZED = "significant; its size has no interval"
 _SIZE = "for the difference to"  # links "no interval" to the other model
 
+ORDER_DECIDES = "the order of equal scores decides"
+
+# Each has a word and a mark of its own, but for the two ways of being undecided.
 VERDICTS: Mapping[str, VerdictStyle] = {
     "better": VerdictStyle("better", "than", "better", _UP, _RELEVANT, filled=True),
     "better_below_threshold": VerdictStyle(f"better{_PERHAPS_LESS}", "than", "better", _UP, _SMALL),
@@ -59,6 +62,7 @@ VERDICTS: Mapping[str, VerdictStyle] = {
     "identical": VerdictStyle(
         "identical", "to", "even", _SQUARE, "the same value for every user", filled=True
     ),
+    "undecided_by_order": VerdictStyle("undecided", "against", "open", _CIRCLE, ORDER_DECIDES),
     "undecided": VerdictStyle(
         "undecided", "against", "open", _CIRCLE, "these users do not show which is better"
     ),

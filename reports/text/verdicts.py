@@ -17,7 +17,6 @@ from concord.reports.text.answer import (
 )
 from concord.reports.text.groups import explains, missing_list_sentences
 from concord.reports.text.numbers import (
-    ORDER_DECIDES,
     interval_name,
     min_effect_text,
     number,
@@ -26,7 +25,7 @@ from concord.reports.text.numbers import (
     with_details,
 )
 from concord.reports.text.segments import segment_sentences
-from concord.reports.text.verdict_styles import VERDICTS
+from concord.reports.text.verdict_styles import ORDER_DECIDES
 
 
 def verdict_sentences(comparison: Comparison) -> list[str]:
@@ -123,14 +122,12 @@ def _reason(pair: Difference, comparison: Comparison) -> str:
         "equivalent": f"too small to matter, as the interval lies within ±{threshold}",
         "identical": "every user has the same value with both",
         "no_interval": "not tested, as the mean is pooled over users",
+        "undecided_by_order": f"not decided, as {ORDER_DECIDES}",
     }
     return words.get(pair.verdict, "reversed on the users with values of both")
 
 
 def _undecided_reason(pair: Difference, comparison: Comparison) -> str:
-    if pair.verdict_averaged is not None:
-        word = VERDICTS[pair.verdict_averaged].word
-        return f"not decided, as {ORDER_DECIDES}: with `ties: average` it is {word}"
     if pair.ci_low is None:
         return "not decided, as min_effect is a share of a mean that may be 0"
     shown = undecided_note(pair, comparison.decimals[pair.label])

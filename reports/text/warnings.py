@@ -118,8 +118,7 @@ def _swapped_tables(details: Details) -> Texts:
 def _holds_truth(details: Details) -> Texts:
     return (
         f"{_perfect(details)}. It probably saw the ground truth, or ranked judged items only.",
-        "check that the model was trained without the rows of the ground truth, and that it ranked "
-        "all items",
+        "check that it was trained without the ground truth, and that it ranked all items",
     )
 
 
@@ -135,8 +134,7 @@ def _perfect_for_some(details: Details) -> Texts:
     return (
         f"{_perfect(details)}, the others for at most {percent(details['others'])}: it may have "
         "seen a part of the ground truth.",
-        "look for rows of the ground truth in its training data, and at features that are computed "
-        "from them",
+        "look for rows of the ground truth in its training data and its features",
     )
 
 

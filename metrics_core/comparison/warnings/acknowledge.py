@@ -37,17 +37,13 @@ def _share_of_users(details: Details) -> float:
     return float(most / details["n_users"])
 
 
+_WITH_SHARE = (
+    "constant_scores duplicates_counted heavy_users one_list own_id_listed short_lists "
+    "split_not_by_time ties_at_cutoff train_items_recommended"
+)
 _SHARES: Mapping[str, Callable[[Details], float]] = {
-    "constant_scores": _share,
-    "duplicates_counted": _share,
+    **dict.fromkeys(_WITH_SHARE.split(), _share),
     "few_lists": _share_of_users,
-    "heavy_users": _share,
-    "one_list": _share,
-    "own_id_listed": _share,
-    "short_lists": _share,
-    "split_not_by_time": _share,
-    "ties_at_cutoff": _share,
-    "train_items_recommended": _share,
     "truth_in_train": _share_of_rows,
     "user_sets_differ": _share_of_users,
 }
@@ -56,42 +52,16 @@ _COUNTS = {  # code -> its detail
     "not_in_catalogue": "rows",
     "spelled_otherwise": "ids",
 }
-_WITHOUT_EXTENT = {
-    "all_relevant",
-    "below_popular",
-    "dcg_disagrees",
-    "direction_unclear",
-    "far_below_popular",
-    "few_judged",
-    "foreign_ids",
-    "fractions_irrelevant",
-    "holds_truth",
-    "ids_rewritten",
-    "low_threshold",
-    "near_ceiling",
-    "no_better_than_chance",
-    "no_common_item",
-    "nobody_relevant",
-    "order_not_identifiable",
-    "outlying_training",
-    "padding_item",
-    "perfect_for_some",
-    "propensity",
-    "same_file",
-    "same_lists",
-    "sampled_candidates",
-    "sampled_corrected",
-    "sampled_unfit",
-    "several_lists",
-    "several_splits",
-    "swapped_split",
-    "swapped_tables",
-    "tie_range",
-    "unobserved_users",
-    "unrelated_train",
-}
+_WITHOUT_EXTENT = (
+    "all_relevant below_popular dcg_disagrees direction_unclear far_below_popular few_judged "
+    "foreign_ids fractions_irrelevant holds_truth ids_rewritten low_threshold near_ceiling "
+    "no_better_than_chance no_common_item nobody_relevant order_not_identifiable outlying_training "
+    "padding_item perfect_for_some propensity same_file same_lists sampled_candidates "
+    "sampled_corrected sampled_unfit several_lists several_splits swapped_split swapped_tables "
+    "tie_range unobserved_users unrelated_train"
+)
 _SIGNS = {"future_items", "items_born_after", "truth_before_train", "users_born_after"}
-CODES = frozenset({*_SHARES, *_COUNTS, *_WITHOUT_EXTENT})
+CODES = frozenset({*_SHARES, *_COUNTS, *_WITHOUT_EXTENT.split()})
 VALUE_CODES = frozenset({"direction_unclear", "user_sets_differ"})  # of values without lists
 
 
@@ -147,8 +117,7 @@ def _problems(code: Any, entry: Any, codes: Collection[str]) -> Iterator[Problem
         fix = "write on one line why the warning is accepted"
         yield Problem((*location, "reason"), problem, fix)
     models = entry.get("models")
-    names = models if isinstance(models, list | tuple) else []
-    is_valid = bool(names) and all(isinstance(name, str) for name in names)
+    is_valid = isinstance(models, list | tuple) and {*map(type, models)} == {str}
     if (models is not None or code in SUSPICIOUS) and not is_valid:
         problem = "is missing" if models is None else f"is {format_value(models)}"
         fix = "name the models for which it is accepted, such as [als]"
@@ -159,7 +128,7 @@ def _problems(code: Any, entry: Any, codes: Collection[str]) -> Iterator[Problem
 
 def _extent_fix(code: str, up_to: Any) -> str:
     """Return what to write instead of an invalid extent; empty if it is valid."""
-    if code in _WITHOUT_EXTENT:
+    if code in _WITHOUT_EXTENT.split():
         return f"remove it: {code} has no share and no count that could grow"
     if code in _COUNTS:
         is_count = type(up_to) is int and up_to >= 0

@@ -194,7 +194,7 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
 OPTIONAL = {
     *("unit", "words", "tried", "references", "doubts", "failed_checks"),
     *("n_requests", "n_unlisted", "n_without_list", "n_with_both"),
-    *("order_decides", "ties", "verdict_averaged"),  # of equal scores that ids order
+    *("order_decides", "ties"),  # of equal scores that ids order
 }
 OPTIONAL_OF = {
     "Acknowledgement": {"models"},
@@ -242,9 +242,7 @@ def with_list_parts() -> Comparison:
     """Return a comparison with equal scores and a failed check."""
     ties = TieRange("als", "nDCG@10", average=0.3, low=0.1, high=0.5, n_users=4)
     example = BehaviourExample("u1", "i1", 3)
-    check = BehaviourCheck(
-        "adult", "never", "als", 10, False, 3, 3, n_failed=1, examples=(example,)
-    )
+    check = BehaviourCheck("adult", "never", "als", 10, False, 3, n_failed=1, examples=(example,))
     return replace(from_content(sample.two_models()), ties=(ties,), checks=(check,))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from concord.metrics_core.comparison.gate import decide_guardrail, with_doubts, with_undecided
+from concord.metrics_core.comparison.gate import decide_guardrail, with_findings, with_undecided
 from concord.metrics_core.results.comparison_parts import Acknowledgement, DataWarning
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.text_format import PERCENT
@@ -32,7 +32,7 @@ def _warning(*models: str, code: str = "holds_truth", reason: str | None = None)
 
 @pytest.mark.parametrize("outcome", ["pass", "worse", "undecided"])
 def test_suspicion_comes_before_every_other_outcome(outcome: str) -> None:
-    decision = with_doubts(_decision(als=outcome, ease="pass"), [_warning("als")])
+    decision = with_findings(_decision(als=outcome, ease="pass"), [], [_warning("als")])
 
     assert decision.outcome == "suspicious"
     assert [each.outcome for each in decision.models] == ["suspicious", "pass"]
@@ -40,13 +40,13 @@ def test_suspicion_comes_before_every_other_outcome(outcome: str) -> None:
     first, reason, remedy = decision.lines
     assert first == "suspicious, against popularity: als is suspicious; ease passes."
     assert reason.startswith(f"For 98{PERCENT} of 284 users with several relevant items, als has")
-    assert remedy.startswith("Check that the model was trained without the rows of the ground")
+    assert remedy.startswith("Check that it was trained without the ground truth")
     assert "acknowledge `holds_truth`, with models and a reason." in remedy
 
 
 def test_a_suspicious_baseline_makes_every_model_suspicious() -> None:
     warning = _warning("popularity", code="no_better_than_chance")
-    decision = with_doubts(_decision(als="pass", ease="worse"), [warning])
+    decision = with_findings(_decision(als="pass", ease="worse"), [], [warning])
 
     assert {each.outcome for each in decision.models} == {"suspicious"}
     assert gate.headline(decision) == "Gate suspicious: popularity."
@@ -63,7 +63,7 @@ def test_a_suspicious_baseline_makes_every_model_suspicious() -> None:
 def test_other_models_other_warnings_and_acknowledged_ones_change_no_outcome(
     warning: DataWarning,
 ) -> None:
-    decision = with_doubts(_decision(als="pass", ease="worse"), [warning])
+    decision = with_findings(_decision(als="pass", ease="worse"), [], [warning])
 
     assert decision.outcome == "worse"
     assert [each.outcome for each in decision.models] == ["pass", "worse"]
@@ -71,15 +71,17 @@ def test_other_models_other_warnings_and_acknowledged_ones_change_no_outcome(
 
 def test_the_reason_of_an_acknowledged_warning_is_shown() -> None:
     warning = _warning("als", reason="als is an oracle that we show on purpose")
-    decision = with_doubts(_decision(als="pass"), [warning])
+    decision = with_findings(_decision(als="pass"), [], [warning])
 
     accepted = "Accepted (als, holds_truth): als is an oracle that we show on purpose."
     assert accepted in decision.lines[2]
 
 
 def test_undecided_guardrails_that_pass_do_not_waive_suspicion() -> None:
-    decision = with_doubts(_decision(als="undecided"), [_warning("als")])
+    decision = with_findings(_decision(als="undecided"), [], [_warning("als")])
 
     assert with_undecided(decision, undecided_passes=True).outcome == "suspicious"
-    waived = with_undecided(with_doubts(_decision(als="undecided"), []), undecided_passes=True)
+    waived = with_undecided(
+        with_findings(_decision(als="undecided"), [], []), undecided_passes=True
+    )
     assert waived.outcome == "pass"

@@ -322,7 +322,7 @@ def test_chance_of_sampled_candidates_is_that_of_a_full_ranking() -> None:
         assert each.best_possible == 1
     assert references.values[0].chance == approx(10 / 50)
     assert references.hits[0].chance == approx(11 * 5 / 11)  # of lists of 11 candidates
-    assert references.missing == {"most_popular": "no_train"}
+    assert references.values[0].most_popular is None
 
 
 def test_sessions_read_the_train_of_their_user() -> None:
@@ -341,24 +341,22 @@ def test_sessions_read_the_train_of_their_user() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "missing"),
+    ("options", "known"),
     [
-        ({}, {"chance": "no_catalogue", "most_popular": "no_train"}),
-        (
-            {"words": {"user": "query", "item": "document"}},
-            {"chance": "search", "most_popular": "no_train"},
-        ),
-        ({"items": catalogue(ITEMS)}, {"most_popular": "no_train"}),
-        ({"train": pl.DataFrame({"user": ["u"], "item": ["e"]})}, {}),
+        ({}, (False, False)),
+        ({"items": catalogue(ITEMS)}, (True, False)),
+        ({"train": pl.DataFrame({"user": ["u"], "item": ["e"]})}, (True, True)),
     ],
     ids=str,
 )
-def test_what_is_unknown_has_a_reason(options: Any, missing: dict[str, str]) -> None:
+def test_chance_needs_known_items_and_popularity_needs_train(
+    options: Any, known: tuple[bool, bool]
+) -> None:
     references = references_of({"u": ["a", "b"]}, ["P@1", "P@4"], **options)
+    first = references.values[0]
 
-    assert references.missing == missing
-    assert (references.values[0].chance is None) == ("chance" in missing)
-    assert (references.hits[0].chance is None) == ("chance" in missing)
+    assert (first.chance is not None, first.most_popular is not None) == known
+    assert (references.hits[0].chance is not None) == known[0]
     assert [each.best_possible for each in references.values] == [1, 2 / 4]
 
 

@@ -20,7 +20,7 @@ from concord.pipeline.running.outputs import write_json, write_text
 from tests.pipeline.mlflow.log_project import MEANS, params_of, write_project
 from tests.pipeline.refusals import refusal_of
 
-ALL: dict[str, object] = {"n_items": None, "repeats": False, "missing": {}}
+ALL: dict[str, object] = {"repeats": False}
 
 
 def fingerprints_by_model(root: Path) -> dict[str, str]:

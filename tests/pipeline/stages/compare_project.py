@@ -18,7 +18,8 @@ from concord.pipeline.params.model import Comparison, Params, Results
 from concord.pipeline.params.paths import reference_file
 from concord.pipeline.running.outputs import per_user_writer, write_json, write_parquet
 from concord.pipeline.stages.compare import main as compare
-from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
+from concord.pipeline.stages.evaluation_data import evaluation_data
+from concord.pipeline.stages.evaluations import read_evaluations
 from tests.pipeline.params.params_content import params_content
 
 # Label -> one value per user; None: the user is left out of the metric.

@@ -21,7 +21,7 @@ from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.running.outputs import write_json
-from concord.pipeline.stages.evaluations import evaluation_data
+from concord.pipeline.stages.evaluation_data import evaluation_data
 from tests.pipeline.stages.compare_project import params_of
 
 Rows = Sequence[tuple[Any, ...]]

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.reference import Reference, References
@@ -12,14 +11,10 @@ MEANS: Means = (0.004, 0.176, 0.981)
 
 
 def with_references(
-    comparison: Comparison, means: Mapping[str, Means] | None = None, **options: Any
+    comparison: Comparison, means: Mapping[str, Means] | None = None, *, repeats: bool = False
 ) -> Comparison:
-    """Return the comparison with these means of labels; by default the same for all with a cutoff.
-
-    Other options are fields of `References`.
-    """
+    """Return the comparison with these means; by default the same for all labels with a cutoff."""
     if means is None:
         means = {metric.label: MEANS for metric in comparison.metrics if metric.k is not None}
     values = tuple(Reference(label, *each) for label, each in means.items())
-    fields: dict[str, Any] = {"n_items": 5_000, "repeats": False, "missing": {}, **options}
-    return replace(comparison, references=References(values, (), **fields))
+    return replace(comparison, references=References(values, (), repeats=repeats))

@@ -1,0 +1,24 @@
+"""The ground truth and side data that all models were evaluated on."""
+
+from concord.metrics_core.evaluation.model_result import EvaluationData, no_lists_data
+from concord.metrics_core.files import load_json, sort_by_number
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.paths import side_data_file, truth_file, truth_quality_file
+from concord.pipeline.running.connections import read_only_connection
+from concord.pipeline.running.outputs import rerun_fix
+
+
+def evaluation_data(params: Params) -> EvaluationData:
+    """Return the data that all models were evaluated on, as the load stages wrote it."""
+    if params.has_values:
+        return no_lists_data()
+    folds = {fold: truth_file(params, fold) for fold in sort_by_number(params.data.truth.folds)}
+    return EvaluationData(
+        truth=next(iter(folds.values()), truth_file(params)),
+        train=side_data_file(params, "train"),
+        items=side_data_file(params, "items"),
+        users=side_data_file(params, "users"),
+        truth_quality=load_json(truth_quality_file(params), rerun_fix()),
+        connect=read_only_connection,
+        folds=folds,
+    )
