@@ -308,7 +308,7 @@ _SECTIONS: Mapping[str, Callable[[Comment, int], str]] = {
     "the decision": _decision,
     "the link to the report": _report_link,
     "the rules of the gate": _rules,
-    "warnings": lambda comment, n: warnings_part(comment.comparison, comment.stale, n),
+    "warnings": lambda x, n: warnings_part(x.comparison, x.decision, x.stale, n),
     "changes": _changes,
     "segments": _segments,
     "replicates": lambda comment, n: replicates_part(comment.comparison, n),

@@ -60,10 +60,12 @@ def answer_part(comparison: Comparison, decision: Decision | None, changes: str 
     return paragraphs(head, f"**{title}. {first}**", *others, rest)
 
 
-def warnings_part(comparison: Comparison, stale: str | None, max_rows: int) -> str:
-    """Return the prominent warnings, after one that the inputs have changed."""
+def warnings_part(
+    comparison: Comparison, decision: Decision | None, stale: str | None, max_rows: int
+) -> str:
+    """Return the prominent warnings but those of the gate, after one that inputs have changed."""
     texts = [f"{stale}."] if stale else []
-    cautions, _ = summary.cautions(comparison)
+    cautions, _ = summary.cautions(comparison, decision)
     texts += [_with_fix(each.sentence, each.fix) for each in cautions if each.is_warning]
     lines = "\n>\n".join(f"> {sentence(text)}" for text in texts[:max_rows])
     return f"> [!WARNING]\n{lines}" if lines else ""
@@ -294,7 +296,7 @@ def _convention_rows(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
 _SECTIONS: Mapping[str, Callable[[Comparison, int], str]] = {
     "the decision": lambda comparison, _: answer_part(comparison, comparison.gate),
     "the differences": lambda comparison, _: sentence(answer_numbers(comparison)),
-    "warnings": lambda comparison, max_rows: warnings_part(comparison, None, max_rows),
+    "warnings": lambda comparison, n: warnings_part(comparison, comparison.gate, None, n),
     "cautions": _cautions,
     "replicates": replicates_part,
     "checks": checks_part,

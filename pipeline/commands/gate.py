@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     comparison = load_comparison(params)
     result = decide_gate(params, comparison, arguments.revision)
     warn_if_stale(params)
-    if prominent := comparison.prominent:
+    if prominent := [x for x in comparison.prominent if x not in result.decision.doubts]:
         codes = ", ".join(dict.fromkeys(each.code for each in prominent))
         count = format_count(len(prominent), "warning")
         LOG.warning("%s about these results (%s): see the report", count, codes)

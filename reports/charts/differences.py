@@ -86,7 +86,8 @@ def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Mar
     users; above it are the names of references.
     """
     rows = _model_rows(comparison, label)
-    left, right = (0, 4) if narrow else (140, 506)
+    more = 10 * max(0, max(len(row.difference) for row in rows) - len("+0.067"))
+    left, right = (0, 4) if narrow else (140, 506 + 2 * more)
     width = plot_width(left, right, narrow=narrow)
     row_height = 46 if narrow else 28 if len(rows) <= _DENSE else 25
     heights = [row_height if row.pair else _BASELINE for row in rows]
@@ -109,9 +110,9 @@ def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Mar
             if narrow:
                 _draw_texts_above(chart, x, y - _TEXT_ABOVE if row.pair else y, row)
             else:
-                _draw_columns(chart, y, row)
+                _draw_columns(chart, y, row, more)
     if not narrow:
-        _draw_heads(chart, rows)
+        _draw_heads(chart, rows, more)
     plain = [row.plain for row in rows]
     plain += [f"reference {name}: {text}" for name, text in texts(comparison, label).items()]
     title = f"{label}: mean of each model, and its difference to {comparison.baseline}"
@@ -185,22 +186,22 @@ def _draw_marks(chart: Chart, x: Linear, y: float, row: _ModelRow) -> None:
             draw_verdict(chart, (x(row.pair.difference), y), row.pair.verdict, 5.7, "raised")
 
 
-def _draw_heads(chart: Chart, rows: list[_ModelRow]) -> None:
+def _draw_heads(chart: Chart, rows: list[_ModelRow], more: int) -> None:
     """Write the heads of the columns that have texts."""
-    heads = {56: "mean", 128: "difference"}
+    heads = {56 - more: "mean", 128: "difference"}
     if any(row.best for row in rows):
         heads[394] = "best in"
     if any(row.users for row in rows):
         heads[501] = "users + / −"
     for offset, head in heads.items():
-        chart.text(chart.width + offset, -12, head, 12, "ink-faint", anchor="end")
+        chart.text(chart.width + 2 * more + offset, -12, head, 12, "ink-faint", anchor="end")
 
 
-def _draw_columns(chart: Chart, y: float, row: _ModelRow) -> None:
-    """Write name and numbers of a model beside its marks."""
-    right, is_bold = chart.width, row.pair is not None
+def _draw_columns(chart: Chart, y: float, row: _ModelRow, more: int) -> None:
+    """Write name and numbers of a model beside its marks, with `more` pixels for two numbers."""
+    right, is_bold = chart.width + 2 * more, row.pair is not None
     chart.text(-140, y, shorten(row.model, NAME), 14, row.ink)
-    chart.text(right + 56, y, row.mean, 14, row.ink, anchor="end")
+    chart.text(right + 56 - more, y, row.mean, 14, row.ink, anchor="end")
     chart.text(right + 128, y, row.difference, 14, row.tone, anchor="end", bold=True)
     if row.pair is not None:
         draw_verdict(chart, (right + 146, y), row.pair.verdict, 3.87, "raised", width=1.5)

@@ -1,7 +1,5 @@
 """What lists show without ground truth: how many changed, and the owner's checks."""
 
-from collections.abc import Sequence
-
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.behaviour import BehaviourCheck, Overlap
 from concord.metrics_core.results.comparison import Comparison
@@ -68,7 +66,7 @@ def _finding(check: BehaviourCheck) -> str:
         top = f"the {_top(check.k)} of {check.reference}"
         less = f"{lists} {verb(n, 'keeps', 'keep')} less"
         return f"lists keep {share} of {top} in the mean ({required} required); {less}"
-    places = f", at {format_count(check.n_places, 'place')}" if check.n_places else ""
+    places = f", at {check.n_places:,} places" if (check.n_places or 0) > check.n_failed else ""
     return f"{lists} {verb(n, 'has', 'have')} a forbidden item in the {_top(check.k)}{places}"
 
 
@@ -80,10 +78,3 @@ def _examples(check: BehaviourCheck) -> str:
         for each in check.examples
     ]
     return f", first {', '.join(texts)}" if texts else ""
-
-
-def failures(checks: Sequence[BehaviourCheck]) -> str:
-    """Return the first failures as sentences, and the number of the others."""
-    texts = [f"{failure(each)}." for each in checks[:_MAX_MODELS]]
-    n_more = len(checks) - len(texts)
-    return " ".join([*texts, *([f"{n_more} more fail."] if n_more else [])])

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import groupby, zip_longest
+from itertools import groupby, product, zip_longest
 from typing import Any
 from unicodedata import combining, east_asian_width
 
@@ -80,7 +80,8 @@ def to_lines(
 def _table_lines(table: TextTable, width: int, style: Style) -> Iterator[str]:
     """Yield a line per row, or several if a cell is wrapped; a block per row if none fits."""
     rows = [[*map(printable, row)] for row in (table.header, *table.rows)]
-    gap = next((gap for gap in (_GAP, 1) if _min_width(rows, gap) <= width), None)
+    layouts = product((_length, _longest_word), (_GAP, 1))  # first without a wrapped cell
+    gap = next((gap for length, gap in layouts if _width(rows, gap, length) <= width), None)
     if gap is None:
         yield from _records(rows, width, style)
         return
@@ -102,14 +103,14 @@ def _records(rows: Sequence[Sequence[str]], width: int, style: Style) -> Iterato
     for name, *cells in others:
         yield style(name, "bold")
         for title, cell in zip(header, cells, strict=True):
-            for line in _wrap(f"{title}: {cell}", width - _GAP):
-                yield f"{' ' * _GAP}{line}".rstrip()
+            for line in _wrap(f"{title}: {cell}", width - _GAP) if cell else ():
+                yield f"{' ' * _GAP}{line}"
 
 
-def _min_width(rows: Sequence[Sequence[str]], gap: int) -> int:
-    """Return the width of a table whose columns are as wide as their longest words."""
+def _width(rows: Sequence[Sequence[str]], gap: int, length: Callable[[str], int]) -> int:
+    """Return the width of a table whose columns are as wide as the longest of their cells."""
     columns = [*zip(*rows, strict=True)]
-    return sum(max(map(_longest_word, column)) for column in columns) + gap * (len(columns) - 1)
+    return sum(max(map(length, column)) for column in columns) + gap * (len(columns) - 1)
 
 
 def _column_widths(rows: Sequence[Sequence[str]], width: int, gap: int) -> list[int]:

@@ -22,7 +22,7 @@ from concord.metrics_core.results.text_format import (
     verb,
 )
 from concord.reports.text import numbers
-from concord.reports.text.behaviour import failures
+from concord.reports.text.behaviour import failure
 from concord.reports.text.gate_cells import (
     allowed,
     digits_of,
@@ -35,7 +35,6 @@ from concord.reports.text.groups import NEARLY_ALL
 from concord.reports.text.verdict_styles import ORDER_DECIDES
 from concord.reports.text.warnings import acknowledgement_text
 
-_MAX_DOUBTS = 2
 _MAX_GUARDRAILS = 3  # in one sentence
 _MIN_WHOLE = 10  # times as many users, without decimals
 _MAX_TIMES = 1000  # times as many users: more are out of reach
@@ -71,37 +70,34 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
         if not are_waived or not g.is_comparable
     ]
     failed = [check for model in of_outcome for check in model.failed_checks]
+    found = [(check.model, f"the check {check.name}") for check in failed]
+    found += [(model, metric_text(each)) for model, each in deciding]
     doubts = [each for each in decision.doubts if each.is_suspicious]
     if doubts:
         yield _doubts(doubts)
     elif outcome == "pass":
         yield _closest(of_outcome, confidence)
     elif failed:
-        yield failures(failed)
+        yield f"{failure(failed[0])}."
     elif deciding:
         yield f"{_difference_text(*deciding[0], confidence)}: {deciding[0][1].why}."
     else:
         yield _missing_success(of_outcome[0], confidence)
     accepted = "".join(_accepted(each) for each in decision.doubts if each.is_acknowledged)
-    others = deciding if failed else deciding[1:]
     findings = (
         _what_to_check(doubts, reference)
         if doubts
-        else _other_findings(outcome, deciding, others, models)
+        else _other_findings(outcome, deciding, found[1:], models)
     )
     yield f"{findings}{accepted} Checked: {_check_counts(models)}."
 
 
 def _doubts(warnings: Sequence[DataWarning]) -> str:
-    """Return the first sentences, with the revision whose results they are about."""
-    texts = [
-        f"At {revision}: {each.sentence}"
-        if (revision := each.details.get("revision"))
-        else each.sentence
-        for each in warnings[:_MAX_DOUBTS]
-    ]
-    n_more = len(warnings) - len(texts)
-    return " ".join([*texts, *([f"{n_more} more in the report."] if n_more else [])])
+    """Return the sentences, with the revision whose results they are about."""
+    return " ".join(
+        f"At {x.details['revision']}: {x.sentence}" if "revision" in x.details else x.sentence
+        for x in warnings
+    )
 
 
 def _what_to_check(doubts: Sequence[DataWarning], reference: str) -> str:
@@ -112,8 +108,8 @@ def _what_to_check(doubts: Sequence[DataWarning], reference: str) -> str:
     text = "; ".join(dict.fromkeys(each.fix for each in current))
     codes = join_names([*dict.fromkeys(f"`{each.code}`" for each in current)])
     return (
-        f"{text[:1].upper()}{text[1:]}. If it is intended, acknowledge {codes} with a reason and "
-        "the names of the models."
+        f"{text[:1].upper()}{text[1:]}. If it is intended, acknowledge {codes}, with models and a "
+        "reason."
     )
 
 
@@ -233,15 +229,16 @@ def _missing_success(model: ModelDecision, confidence: float) -> str:
 def _other_findings(
     outcome: Outcome,
     deciding: Sequence[tuple[str, Guardrail]],
-    others: Sequence[tuple[str, Guardrail]],
+    others: Sequence[tuple[str, str]],
     models: Sequence[ModelDecision],
 ) -> str:
     also = f"Also {outcome}: {_models_by_metric(others)}. " if others else ""
     if outcome == "worse":
         n = sum(len(model.guardrails_that("undecided")) for model in models)
         undecided = f"Undecided: {format_count(n, 'guardrail')}. " if n else ""
-        rule = "widen the margin in `gate:`" if deciding else "change `checks:`"
-        intended = f"if this {'loss ' * bool(deciding)}is intended, {rule}"
+        failed = any(model.failed_checks for model in models)
+        rules = ["widen the margin in `gate:`"] * bool(deciding) + ["change `checks:`"] * failed
+        intended = f"if this {'' if failed else 'loss '}is intended, {' or '.join(rules)}"
         return f"{also}{undecided}Improve the model or leave it out; {intended}."
     if outcome == "undecided":
         without = [m.model for m in models if m.outcome == outcome and m.success and not m.gains]
@@ -251,11 +248,11 @@ def _other_findings(
     return "A pass covers only these metrics, segments and margins."
 
 
-def _models_by_metric(checks: Sequence[tuple[str, Guardrail]]) -> str:
+def _models_by_metric(checks: Sequence[tuple[str, str]]) -> str:
     """Return `als and ease on nDCG@10; als on Coverage@10; 4 more`."""
     models: dict[str, list[str]] = {}
-    for model, each in checks:
-        models.setdefault(metric_text(each), []).append(model)
+    for model, metric in checks:
+        models.setdefault(metric, []).append(model)
     parts = [f"{join_names(names)} on {metric}" for metric, names in models.items()]
     more = sum(len(names) for names in list(models.values())[_MAX_GUARDRAILS:])
     return "; ".join([*parts[:_MAX_GUARDRAILS], *([f"{more} more"] if more else [])])

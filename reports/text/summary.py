@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
+from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import numbers, replicates
@@ -93,11 +94,17 @@ class Caution:
     is_warning: bool = False
 
 
-def cautions(comparison: Comparison) -> tuple[list[Caution], list[Caution]]:
-    """Return the warnings and first cautions, with what the intervals cover, and the others."""
+def cautions(
+    comparison: Comparison, decision: Decision | None = None
+) -> tuple[list[Caution], list[Caution]]:
+    """Return the warnings and first cautions, with what the intervals cover, and the others.
+
+    Warnings that a decision of the gate explains are left out.
+    """
     warnings = [
         Caution(warning_sentence(comparison, each), each.fix, is_warning=True)
         for each in comparison.prominent
+        if not (decision and each in decision.doubts)
     ]
     trained = [
         f"Would it hold if trained again? {first}" for first, _ in replicates.answers(comparison)

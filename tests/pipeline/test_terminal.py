@@ -31,9 +31,26 @@ LONG = "als-implicit-factors-200-regularisation-0.01-alpha-40-seed-7"
 def test_a_narrow_table_says_what_its_rows_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "24")
 
-    lines = terminal_lines([TextTable(("nDCG@3 ↑", "verdict"), [("als", "x" * 30)])])
+    rows = [("als", "0.1", "x" * 30), ("chance", "", "reference")]
+    lines = terminal_lines([TextTable(("nDCG@3 ↑", "difference", "verdict"), rows)])
 
-    assert [line.strip() for line in lines] == ["nDCG@3 ↑", "als", "verdict:", "x" * 30]
+    als = ["als", "difference: 0.1", "verdict:", "x" * 30]
+    chance = ["chance", "verdict: reference"]
+    assert [line.strip() for line in lines] == ["nDCG@3 ↑", *als, *chance]
+
+
+def test_columns_move_together_before_a_cell_is_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = TextTable(("nDCG@3 ↑", "mean"), [("most popular", "0.16")])  # 12 + 4 letters
+    shown = {}
+    for columns in (18, 17, 16):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        shown[columns] = terminal_lines([table])[1:]
+
+    assert shown == {
+        18: ["most popular  0.16"],
+        17: ["most popular 0.16"],
+        16: ["most        0.16", "popular"],
+    }
 
 
 def test_json_is_readable_and_controls_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

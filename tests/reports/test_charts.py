@@ -66,6 +66,12 @@ def _perhaps_less(comparison: Comparison) -> Comparison:
     return replace(comparison, pairs=tuple(pairs))
 
 
+def _with_digits(comparison: Comparison) -> Comparison:
+    """Return the comparison with the most decimals."""
+    pairs = (replace(pair, min_effect=5e-6) for pair in comparison.pairs)
+    return replace(comparison, pairs=tuple(pairs))
+
+
 # Chance, most popular and best possible on R@20: the axis of differences to 0.561, the mean of the
 # baseline, reaches from 0.269 to 0.885.
 REFERENCES: dict[str, Means] = {
@@ -92,6 +98,9 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
     ),
     "differences, perhaps less": lambda five: difference_chart(
         _perhaps_less(five), LABEL, narrow=False
+    ),
+    "differences, many digits": lambda five: difference_chart(
+        _with_digits(five), LABEL, narrow=False
     ),
     "curves": lambda five: curve_chart(five, "nDCG"),
     "gains, narrow": lambda five: gain_chart(five, LABEL, narrow=True),

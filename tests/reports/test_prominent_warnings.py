@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -73,11 +74,29 @@ def test_every_view_shows_the_sentence_and_the_remedy(view: str, rated: Comparis
     assert REMEDY in text
 
 
-def test_the_gate_counts_the_warnings_that_views_show(
-    rated: Comparison, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_with_a_gate_has_what_makes_it_suspicious_once(view: str) -> None:
+    compared = cc.compare(MODELS, RATINGS, gate={"guardrails": {"nDCG@10": "2%"}}, **OPTIONS)
+    assert compared.gate is not None
+    details = {"share": 1.0, "n_users": 40}
+    warning = DataWarning("holds_truth", "serious", ("als",), details)
+    decision = replace(compared.gate, outcome="suspicious", doubts=(warning,))
+    comparison = replace(compared, gate=decision, warnings=(warning,))
+    text = VIEWS[view](comparison)
+    if view == "comment":
+        text = render_comment(Comment("", comparison, decision))
+
+    first = text.partition("</header>")[0].partition("### Data quality")[0]
+    assert first.count("with several relevant items, als has") == 1
+
+
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_the_gate_counts_the_warnings_that_views_show_and_its_decision_does_not(
+    rated: Comparison, monkeypatch: pytest.MonkeyPatch, *, is_shown: bool
 ) -> None:
     logged: list[str] = []
-    decision = SimpleNamespace(lines=(), outcome="pass")
+    doubts = rated.prominent if is_shown else ()
+    decision = SimpleNamespace(lines=(), outcome="pass", doubts=doubts)
     result = SimpleNamespace(decision=decision, notes=())
     monkeypatch.setattr(read, "read_params", lambda: None)
     monkeypatch.setattr("concord.pipeline.dvc.gate.decide_gate", lambda *_: result)
@@ -86,7 +105,8 @@ def test_the_gate_counts_the_warnings_that_views_show(
     monkeypatch.setattr(LOG, "warning", lambda text, *values: logged.append(text % values))
 
     assert gate.run(Namespace(revision=None, json=False)) == 0
-    assert logged == ["1 warning about these results (low_threshold): see the report"]
+    line = "1 warning about these results (low_threshold): see the report"
+    assert logged == ([] if is_shown else [line])
 
 
 @pytest.mark.parametrize("view", ["card", "text", "report.md", "comment", "concord leaderboard"])

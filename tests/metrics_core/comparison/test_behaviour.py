@@ -42,6 +42,21 @@ def _compare(checks: Any = None, models: Any = MODELS, **other: Any) -> cc.Compa
     return cc.compare(models, TRUTH, checks=checks, **{**arguments, **tables, **policies, **other})
 
 
+def test_other_failures_of_a_gate_are_named_without_repetition() -> None:
+    models = {**MODELS, "worst": {user: ["a", "d"] for user in TRUTH}}
+    decision = _compare({"adult": NEVER}, models, gate={"guardrails": {"R@3": 0.01}}).gate
+    assert decision is not None
+    _, reason, others = decision.lines
+
+    assert reason == (  # a and d
+        "new fails the check adult: 1 of 2 lists has a forbidden item in the top 3, at 2 places."
+    )
+    assert others == (
+        "Also worse: worst on the check adult. Undecided: 2 guardrails. Improve the model or leave "
+        "it out; if this is intended, change `checks:`. Checked: 2 guardrails of 2 models."
+    )
+
+
 def test_overlap_is_over_users_with_both_lists() -> None:
     (overlap,) = _compare().overlaps
 

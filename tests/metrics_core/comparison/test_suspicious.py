@@ -41,7 +41,7 @@ def test_suspicion_comes_before_every_other_outcome(outcome: str) -> None:
     assert first == "suspicious, against popularity: als is suspicious; ease passes."
     assert reason.startswith(f"For 98{PERCENT} of 284 users with several relevant items, als has")
     assert remedy.startswith("Check that it was trained without the ground truth")
-    assert "acknowledge `holds_truth` with a reason and the names of the models." in remedy
+    assert "acknowledge `holds_truth`, with models and a reason." in remedy
 
 
 def test_a_suspicious_baseline_makes_every_model_suspicious() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 _SVG = "{http://www.w3.org/2000/svg}"
-_LETTER = 0.55  # of the font size, the mean width of a letter
+_LETTER, _BOLD_DIGIT = 0.55, 0.65  # of the font size, the mean width
 Point = tuple[float, float]
 
 
@@ -130,7 +130,8 @@ class Picture:
 def _text(element: ElementTree.Element, model: str) -> Text:
     text, size = element.text or "", int(element.get("font-size", ""))
     x, y = (float(element.get(name, "0")) for name in ("x", "y"))
-    length = _LETTER * size * len(text)
+    is_bold_number = element.get("font-weight") and _number(text) is not None
+    length = (_BOLD_DIGIT if is_bold_number else _LETTER) * size * len(text)
     before = {"middle": length / 2, "end": length}.get(element.get("text-anchor", ""), 0.0)
     middle = y - round(0.3 * size)
     is_slanted = "rotate" in element.get("transform", "")
