@@ -10,7 +10,7 @@ from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.evaluation.warnings.data import MIN_USERS
-from concord.metrics_core.results.comparison_parts import DataWarning
+from concord.metrics_core.results.comparison_parts import SUSPICIOUS, DataWarning
 from concord.metrics_core.results.reference import ReferenceHits, References
 
 _MOST = 0.5  # of the users have a perfect top, or are missing
@@ -31,12 +31,15 @@ def sanity_warnings(
     overlap: TrainOverlap | None,
 ) -> list[DataWarning]:
     """Return the warnings on means that no honest evaluation gives."""
+    of_lists = list_sanity_warnings(
+        config, models, data, references, overlap, label=str(config.primary_labels[0])
+    )
+    suspected = {model for each in of_lists if each.code in SUSPICIOUS for model in each.models}
+    others = {model: result for model, result in models.items() if model not in suspected}
     return [
-        *list_sanity_warnings(
-            config, models, data, references, overlap, label=str(config.primary_labels[0])
-        ),
+        *of_lists,
         *_near_ceiling(config, models, data, references),
-        *_below_popular(config, models, references),
+        *_below_popular(config, others, references),
     ]
 
 
