@@ -15,6 +15,7 @@ from tests.project import attempt, change_params, copied_from, made_once, run
 
 SEED = 20261129
 BEFORE_EVALUATION = {*SUSPICIOUS, "perfect_for_some", "swapped_split", "one_list"}
+OF_MEANS = {"near_ceiling", "below_popular", "far_below_popular", "tie_range"}
 MODELS = ("popularity", "model-a", "model-b")
 SHUFFLED = ("no_better_than_chance", "far_below_popular", "train_items_recommended")
 Change = Callable[[World, np.random.Generator], World]
@@ -151,6 +152,14 @@ def test_an_honest_evaluation_passes_without_a_warning(honest: Path) -> None:
 
     assert done.returncode == 0, done.stdout
     assert _stored_warnings(honest / "evaluation") == []
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("fixture", ["demo", "movielens_project"])
+def test_real_models_are_not_suspected(fixture: str, request: pytest.FixtureRequest) -> None:
+    codes = {code for code, _, _ in _stored_warnings(request.getfixturevalue(fixture))}
+
+    assert not codes & {*BEFORE_EVALUATION, *OF_MEANS}
 
 
 @pytest.mark.parametrize("name", ACCIDENTS)
