@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.movielens import finished_movielens
-from tests.project import copied, made_once, run_process
+from tests.project import copied, made_once, run
 from tests.reports.samples.browser import CHROMIUM, Page, chromium
 
 _ALLOW_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -96,7 +96,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def finished_demo(folder: Path) -> None:
-    output = run_process(copied(folder), "dvc", "repro")
+    output = run(copied(folder), "dvc", "repro")  # as processes: tests/installed
     (folder / "said.txt").write_text(output, encoding="utf-8")
 
 

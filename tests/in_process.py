@@ -11,7 +11,8 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from copy import deepcopy
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -57,6 +58,7 @@ def run_dvc(
         _own_process_state(folder, environment, stdout, stderr),
         _dvc_logs_to(stdout, stderr),
         patch("dvc.stage.run._run", partial(_run_stage, run_process)),
+        _yaml_parsed_once(),
     ):
         code = dvc_main(list(arguments))
     return subprocess.CompletedProcess(["dvc", *arguments], code, stdout.text(), stderr.text())
@@ -72,6 +74,7 @@ def commit_stages(folder: Path, names: Collection[str], environment: Mapping[str
         warnings.catch_warnings(action="ignore"),
         _own_process_state(folder, environment, stdout, stderr),
         _dvc_logs_to(stdout, stderr),
+        _yaml_parsed_once(),
         Repo() as repo,
         repo.lock,
     ):
@@ -80,6 +83,20 @@ def commit_stages(folder: Path, names: Collection[str], environment: Mapping[str
             stage.save()
             stage.commit()
         stages[0].dvcfile.dump_stages(stages, update_pipeline=False)
+
+
+@contextmanager
+def _yaml_parsed_once() -> Iterator[None]:
+    """Parse equal texts once: DVC reads params.yaml for each stage, which takes a third of it."""
+    from dvc.utils.serialize import _yaml
+
+    parse = lru_cache(maxsize=None)(_yaml.parse_yaml)
+
+    def copied(text: str, path: str, typ: str = "safe") -> Any:
+        return deepcopy(parse(text, path, typ))
+
+    with patch.object(_yaml, "parse_yaml", copied):
+        yield
 
 
 def _run_stage(

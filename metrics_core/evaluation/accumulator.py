@@ -188,17 +188,20 @@ class EvaluationAccumulator:
             whose value depends on the order.
         """
         ranges: Content = {}
+        weights = [*self.task.mean_weights]
         for label in self.task.tie_labels:
             text, conventions = str(label), self.task.conventions
-            columns = [tie_column(kind, text) for kind in KINDS]
-            read = ["user", text, *columns, *self.task.mean_weights]
+            columns = {kind: tie_column(kind, text) for kind in KINDS}
+            read = ["user", text, *columns.values(), *weights]
             values = scan(table_of(text)).select(read).collect()
-            ranges[text] = {"n_users": values[tie_column(LOW, text)].count()}
-            for kind, column in zip(KINDS, columns, strict=True):
+            if not (n_users := values[columns[LOW]].count()):
+                continue
+            ranges[text] = {"n_users": n_users}
+            for kind, column in columns.items():
                 other = values.with_columns(pl.coalesce(column, text).alias(text))
                 mean = summarise_column(other, text, label, conventions, confidence=CONFIDENCE).mean
                 ranges[text][kind] = mean if values[column].count() else None
-        return {text: each for text, each in ranges.items() if each["n_users"]}
+        return ranges
 
     def counts_content(self) -> Content:
         """Return the counts of users and lists, as in the model's summary."""

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 
@@ -164,6 +164,7 @@ def _groups(weights: Floats) -> list[Floats]:
     return np.array_split(ordered, _MAX_WEIGHTS)
 
 
+@lru_cache(maxsize=16)  # 13 MB; definitions of one metric mostly have the same users
 def _numbers_drawn(n: int, group: int, rows: int) -> Floats:
     """Return (rows,) how many of n users are in a subset: Binomial(n, 1/2)."""
     random = np.random.Generator(np.random.PCG64(1 + group))

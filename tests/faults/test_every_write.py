@@ -13,6 +13,8 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+from concord.metrics_core.results.exported_tables import export_tables
+from concord.pipeline.stages import compare
 from tests.faults.small import LOAD, MODELS, digests, parts, run_stage
 
 WRITES = (
@@ -72,10 +74,13 @@ def _failing(number: int, fault: Callable[[], None]) -> Iterator[list[str]]:
 
 
 @pytest.fixture(autouse=True)
-def _quick_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skip drawing, which takes a second and writes nothing."""
+def _few_and_quick_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skip drawing, which writes nothing, and all tables but two: one loop writes them."""
     for name in ("latex.render_latex", "markdown.render_markdown", "page.render_html"):
         monkeypatch.setattr(f"concord.reports.{name}", lambda *_: "a page")
+    monkeypatch.setattr(
+        compare, "export_tables", lambda comparison: dict([*export_tables(comparison).items()][:2])
+    )
 
 
 def _remove_outputs(project: Path, words: tuple[str, ...]) -> dict[str, str]:

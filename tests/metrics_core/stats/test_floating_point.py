@@ -4,11 +4,17 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from concord.metrics_core.stats import floating_point
-from concord.metrics_core.stats.floating_point import exact_parts, exact_sum, round_decimals
+from concord.metrics_core.stats.floating_point import (
+    difference,
+    differences,
+    exact_parts,
+    exact_sum,
+    round_decimals,
+)
 
 FINITE = st.floats(-1e300, 1e300)
 
@@ -56,3 +62,23 @@ def test_values_are_rounded_like_pythons_round(values: list[float], digits: int)
     expected = np.array([round(value, digits) for value in values])
 
     assert round_decimals(np.array(values), digits).tobytes() == expected.tobytes()
+
+
+NEAR_ONE = st.integers(-10, 10).map(lambda n: 1 + n * 2e-10)  # on both sides of the limit
+
+
+@given(
+    st.floats() | NEAR_ONE,
+    st.floats() | NEAR_ONE,
+    st.none() | st.floats(0, 1e3) | st.floats(0, allow_infinity=False),
+)
+@example(math.inf, math.inf, None)
+@example(-0.0, 0.0, None)
+@example(1.7e308, -1.7e308, None)
+def test_the_difference_of_two_numbers_has_the_bits_of_that_of_arrays(
+    a: float, b: float, scale: float | None
+) -> None:
+    with np.errstate(over="ignore"):
+        expected = differences(np.array([a]), np.array([b]), scale)
+
+    assert repr(difference(a, b, scale)) == repr(float(expected[0]))  # NaN, and -0.0
