@@ -56,7 +56,7 @@ def answer_part(comparison: Comparison, decision: Decision | None, changes: str 
     icon = _ICONS.get(decision.outcome if decision.models else "", UNDECIDED_ICON)
     first, *others = map(sentence, (gate.first_line(decision), *decision.lines[1:]))
     head = f"## {icon} Gate: {gate.head(decision)}"
-    rest = sentence(summary.rest_of_answer(comparison))
+    rest = sentence(summary.trusted_answer(comparison, decision))
     return paragraphs(head, f"**{title}. {first}**", *others, rest)
 
 

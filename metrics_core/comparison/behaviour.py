@@ -40,12 +40,12 @@ def evaluate_checks(inputs: ComparisonInput) -> list[BehaviourCheck]:
         items, users = _select(data.items, check.items), _select(data.users, check.users)
         tops = top_lists(inputs.models, k)
         for model, top in tops.items():
-            result = partial(BehaviourCheck, name, check.kind, model, k)
+            new_check = partial(BehaviourCheck, name, check.kind, model, k)
             if check.kind == "never":
                 about = top if users is None else top.filter(_is_of(users, config))
-                results.append(_never(result, about, items))
+                results.append(_never(new_check, about, items))
             elif model != check.reference:
-                results.append(_overlap(result, check, top, tops[check.reference]))
+                results.append(_overlap(new_check, check, top, tops[check.reference]))
     return results
 
 
@@ -58,13 +58,13 @@ def _is_of(users: pl.Series, config: ComparisonConfig) -> pl.Expr:
 
 
 def _never(
-    result: Callable[..., BehaviourCheck], top: pl.LazyFrame, items: pl.Series | None
+    new_check: Callable[..., BehaviourCheck], top: pl.LazyFrame, items: pl.Series | None
 ) -> BehaviourCheck:
     assert items is not None, "refused before"
     ids = pl.col("user", "item").cast(pl.String)
     places = top.with_columns(ids).filter(pl.col("item").is_in(items.implode())).collect()
     places = places.sort("user", "position").select("user", "item", "position")
-    return result(
+    return new_check(
         passed=places.is_empty(),
         n_users=top.select(pl.col("user").n_unique()).collect().item(),
         n_failed=places["user"].n_unique(),
@@ -74,7 +74,7 @@ def _never(
 
 
 def _overlap(
-    result: Callable[..., BehaviourCheck], check: Check, top: pl.LazyFrame, other: pl.LazyFrame
+    new_check: Callable[..., BehaviourCheck], check: Check, top: pl.LazyFrame, other: pl.LazyFrame
 ) -> BehaviourCheck:
     is_chosen = choose_users(other)
     users, lists = shared_items(*(each.filter(is_chosen).collect() for each in (top, other)))
@@ -82,7 +82,7 @@ def _overlap(
     share = exact_mean(kept) if len(kept) else None
     n_failed = int((differences(kept, np.full(len(kept), check.at_least)) < 0).sum())
     worst = np.argsort(kept, kind="stable")[: min(MAX_EXAMPLES, n_failed)].tolist()
-    return result(
+    return new_check(
         passed=share is not None and difference(share, check.at_least) >= 0,
         n_users=len(users),
         n_failed=n_failed,

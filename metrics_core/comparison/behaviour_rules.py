@@ -47,15 +47,18 @@ def _is_condition(columns: Any) -> bool:
 
 
 def _is_valid(key: str, value: Any) -> bool:
-    """True if the value of a key is valid; None if it is missing."""
-    is_valid = {
-        "items": bool(value) and _is_condition(value),
-        "users": value is None or _is_condition(value),
-        "with": isinstance(value, str),
-        "at_least": is_number(value) and 0 < value <= 1,
-        "k": value is None or (type(value) is int and 1 <= value <= MAX_K),
-    }
-    return is_valid[key]
+    """True if the value of a key is valid; `value` is None if the key is missing."""
+    match key:
+        case "items":
+            return _is_condition(value) and len(value) > 0
+        case "users":
+            return value is None or _is_condition(value)
+        case "with":
+            return isinstance(value, str)
+        case "at_least":
+            return is_number(value) and 0 < value <= 1
+        case _:
+            return value is None or (type(value) is int and 1 <= value <= MAX_K)
 
 
 _FIXES = {

@@ -120,7 +120,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     all_warnings = [
         *doubts,
         *sampling_warnings(config, models, data),
-        *_settled(inputs, comparison.ties, doubts, evaluated),
+        *_warnings_that_hold(inputs, comparison.ties, doubts, evaluated),
         *list_warnings,
         *replicate_warnings,
     ]
@@ -153,7 +153,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
 _STRONGER = {"no_common_item": "foreign_ids", "ties_at_cutoff": "tie_range"}
 
 
-def _settled(
+def _warnings_that_hold(
     inputs: ComparisonInput,
     ties: Sequence[TieRange],
     doubts: Sequence[DataWarning],

@@ -91,9 +91,9 @@ def compare_lists(inputs: ComparisonInput) -> tuple[list[Overlap], list[DataWarn
         digests[model] = _digests(reference, top)
         _, shared = shared_items(top, reference)
         values = jaccard(shared), rank_biased_overlap(shared, P)
-        jaccards, rbos = (exact_mean(each) if shared.n_users else None for each in values)
+        mean_jaccard, mean_rbo = (exact_mean(each) if shared.n_users else None for each in values)
         same = _share_of_same(digests[model], digests[baseline])
-        overlaps.append(Overlap(model, k, jaccards, rbos, same, n_users=shared.n_users))
+        overlaps.append(Overlap(model, k, mean_jaccard, mean_rbo, same, n_users=shared.n_users))
     return overlaps, [*_list_warnings(inputs.models, digests, k)]
 
 
@@ -126,6 +126,7 @@ def _list_warnings(
             yield DataWarning("one_list", "notice", (model,), details)
     files = {model: result.quality.get("sha256") for model, result in models.items()}
     for a, b in combinations(models, 2):
-        share = _share_of_same(digests[a], digests[b]) or 0.0
+        n_users = max(digests[each].count() for each in (a, b))
+        share = int((digests[a] == digests[b]).sum()) / max(n_users, 1)
         if share >= _SAME_SHARE and (files[a] is None or files[a] != files[b]):
             yield DataWarning("same_lists", "notice", (a, b), {"share": share, "k": k})

@@ -25,7 +25,7 @@ from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.stats.floating_point import differences, scale_of
 
 AVERAGE, LOW, HIGH = KINDS = ("average", "low", "high")
-_CHOSEN = frozenset({"given", "input", "average", "error"})  # ids do not decide
+NOT_BY_ID = frozenset({"given", "input", "average", "error"})
 
 
 def tie_column(kind: str, label: str) -> str:
@@ -41,7 +41,7 @@ def has_equal_scores(quality: Mapping[str, Any], lists: Table) -> bool:
 
 def orders_ties_by_id(label: Label, conventions: Conventions) -> bool:
     """True if ids order equal scores for a label of accuracy with a value per user."""
-    by_id = label.conventions(conventions).ties not in _CHOSEN
+    by_id = label.conventions(conventions).ties not in NOT_BY_ID
     is_mean = not label.metric.is_aggregate and not is_pooled(label, conventions)
     return by_id and is_mean and label.metric.family == "accuracy"
 

@@ -57,6 +57,7 @@ DEFAULT_CONFIDENCE = 0.95  # if no comparison can be read
 StateChanges = tuple[str, tuple[str, ...], tuple[Change, ...]]
 _VERDICT_OF_WORD = {
     **{verdict.word: name for name, verdict in VERDICTS.items()},
+    "undecided": "undecided",  # of two verdicts with this word
     "slightly better": "better_below_threshold",  # in older revisions
     "slightly worse": "worse_below_threshold",
 }

@@ -79,7 +79,8 @@ def _points(history: History, label: str) -> list[_Point]:
         for standing in revision.standings_of(label):
             if standing.mean is None:
                 continue
-            model, verdict = standing.model, standing.verdict
+            model = standing.model
+            verdict = standing.verdict and VERDICTS[standing.verdict].word
             previous = previous_verdicts.get(model, verdict)
             previous_verdicts[model] = verdict
             points.append(

@@ -237,13 +237,19 @@ def _other_findings(
         n = sum(len(model.guardrails_that("undecided")) for model in models)
         undecided = f"Undecided: {format_count(n, 'guardrail')}. " if n else ""
         failed = any(model.failed_checks for model in models)
-        rules = ["widen the margin in `gate:`"] * bool(deciding) + ["change `checks:`"] * failed
-        intended = f"if this {'' if failed else 'loss '}is intended, {' or '.join(rules)}"
-        return f"{also}{undecided}Improve the model or leave it out; {intended}."
+        rules = ["widen the margin in `gate:`"] if deciding else []
+        rules += ["change `checks:`"] if failed else []
+        what = "this" if failed else "this loss"
+        advice = f"if {what} is intended, {' or '.join(rules)}"
+        return f"{also}{undecided}Improve the model or leave it out; {advice}."
     if outcome == "undecided":
-        without = [m.model for m in models if m.outcome == outcome and m.success and not m.gains]
+        without = [m for m in models if m.outcome == outcome and m.success and not m.gains]
         if deciding and without:
-            also += f"No success metric of {join_names(without)} is better. "
+            names = join_names([each.model for each in without])
+            also += f"No success metric of {names} is better. "
+        success = () if deciding else [each for model in without for each in model.success]
+        if any(each.order_decides for each in (*(each for _, each in deciding), *success)):
+            return f"{also}Write scores with more digits, or choose `ties: average` for all models."
         return f"{also}{_more_users(deciding)}"
     return "A pass covers only these metrics, segments and margins."
 
@@ -263,8 +269,6 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     ways = "a wider margin also decides; `undecided: pass` lets undecided guardrails pass."
     if not deciding:
         return "More users can show smaller gains."
-    if any(each.order_decides for _, each in deciding):
-        return "Write scores with more digits, or choose `ties: average` for all models."
     advice, known = "", [each for _, each in deciding if not (each.n_unlisted or each.n_lost)]
     if any(each.n_unlisted is not None for _, each in deciding):
         advice = (

@@ -32,27 +32,23 @@ _N_CAUTIONS = 2  # outside of the fold; warnings are never in it
 
 def headline(comparison: Comparison) -> str:
     """Return the decision, in all views the same: the outcome of the gate, then the answer."""
-    if comparison.gate is None:
-        return trusted_answer(comparison)
-    return f"{gate.headline(comparison.gate)} {rest_of_answer(comparison)}".rstrip()
+    decision = comparison.gate
+    text = trusted_answer(comparison, decision)
+    return text if decision is None else f"{gate.headline(decision)} {text}".rstrip()
 
 
-def trusted_answer(comparison: Comparison) -> str:
-    """Return the answer; which models are suspicious, and which left out, if any is suspicious."""
-    return f"{suspicion(comparison)} {rest_of_answer(comparison)}".strip()
+def trusted_answer(comparison: Comparison, decision: Decision | None = None) -> str:
+    """Return the answer; if a model is suspicious, only which are, and which are left out.
 
-
-def rest_of_answer(comparison: Comparison) -> str:
-    """Return the answer; only which models are left out if any is suspicious."""
-    if not suspicion(comparison):
+    Suspicious models that the gate's decision names are not named again.
+    """
+    suspected = [each for each in comparison.warnings if each.is_suspicious]
+    if not suspected:
         return answer(comparison)
-    return " ".join(f"{each}." for each in left_out(comparison))
-
-
-def suspicion(comparison: Comparison) -> str:
-    """Return `Suspicious: als.`; empty if no warning is near certain."""
-    names = dict.fromkeys(each.model_names for each in comparison.warnings if each.is_suspicious)
-    return f"Suspicious: {join_names([*names])}." if names else ""
+    told = () if decision is None else decision.doubts
+    names = dict.fromkeys(each.model_names for each in suspected if each not in told)
+    doubt = [f"Suspicious: {join_names([*names])}."] if names else []
+    return " ".join([*doubt, *(f"{each}." for each in left_out(comparison))])
 
 
 def eyebrow(comparison: Comparison) -> str:

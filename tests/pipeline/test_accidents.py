@@ -82,6 +82,7 @@ ACCIDENTS: dict[str, tuple[Change, int, dict[str, list[str]]]] = {
         4,
         {
             "swapped_split": [],
+            "below_popular": [],
             "no_better_than_chance": [*MODELS],
             "train_items_recommended": [*MODELS],
         },

@@ -52,7 +52,7 @@ _COUNTS = {  # code -> its detail
     "not_in_catalogue": "rows",
     "spelled_otherwise": "ids",
 }
-_WITHOUT_EXTENT = (
+_NO_EXTENT = (
     "all_relevant below_popular dcg_disagrees direction_unclear far_below_popular few_judged "
     "foreign_ids fractions_irrelevant holds_truth ids_rewritten low_threshold near_ceiling "
     "no_better_than_chance no_common_item nobody_relevant order_not_identifiable outlying_training "
@@ -60,8 +60,9 @@ _WITHOUT_EXTENT = (
     "sampled_corrected sampled_unfit several_lists several_splits swapped_split swapped_tables "
     "tie_range unobserved_users unrelated_train"
 )
+_WITHOUT_EXTENT = frozenset(_NO_EXTENT.split())
 _SIGNS = {"future_items", "items_born_after", "truth_before_train", "users_born_after"}
-CODES = frozenset({*_SHARES, *_COUNTS, *_WITHOUT_EXTENT.split()})
+CODES = frozenset({*_SHARES, *_COUNTS, *_WITHOUT_EXTENT})
 VALUE_CODES = frozenset({"direction_unclear", "user_sets_differ"})  # of values without lists
 
 
@@ -117,7 +118,8 @@ def _problems(code: Any, entry: Any, codes: Collection[str]) -> Iterator[Problem
         fix = "write on one line why the warning is accepted"
         yield Problem((*location, "reason"), problem, fix)
     models = entry.get("models")
-    is_valid = isinstance(models, list | tuple) and {*map(type, models)} == {str}
+    names = models if isinstance(models, list | tuple) else ()
+    is_valid = len(names) > 0 and all(isinstance(each, str) for each in names)
     if (models is not None or code in SUSPICIOUS) and not is_valid:
         problem = "is missing" if models is None else f"is {format_value(models)}"
         fix = "name the models for which it is accepted, such as [als]"
@@ -128,7 +130,7 @@ def _problems(code: Any, entry: Any, codes: Collection[str]) -> Iterator[Problem
 
 def _extent_fix(code: str, up_to: Any) -> str:
     """Return what to write instead of an invalid extent; empty if it is valid."""
-    if code in _WITHOUT_EXTENT.split():
+    if code in _WITHOUT_EXTENT:
         return f"remove it: {code} has no share and no count that could grow"
     if code in _COUNTS:
         is_count = type(up_to) is int and up_to >= 0

@@ -16,6 +16,7 @@ from concord.metrics_core.evaluation.model_result import (
 )
 from concord.metrics_core.evaluation.sampled_candidates import GAMMA, UNBIASED
 from concord.metrics_core.evaluation.score import is_weighted_sum, uses_user_table
+from concord.metrics_core.evaluation.ties import NOT_BY_ID
 from concord.metrics_core.evaluation.warnings.data import (
     MIN_USERS,
     SERIOUS_SHARE,
@@ -379,7 +380,9 @@ def constant_score_warnings(config: EvaluationConfig, models: Models) -> Iterato
     """Yield a warning for models whose scores are equal in most lists of at least two items."""
     for model, result in models.items():
         n_constant, n_users = (result.full_lists.get(x, 0) for x in ("constant", "of_several"))
-        is_by_id = result.quality.get("order") == "score" and config.conventions.ties != "input"
+        is_by_id = (
+            result.quality.get("order") == "score" and config.conventions.ties not in NOT_BY_ID
+        )
         if is_by_id and n_constant > _MOSTLY_CONSTANT * n_users:
             details = {"model": model, "share": n_constant / n_users}
             details |= {"n_constant": n_constant, "n_users": n_users}

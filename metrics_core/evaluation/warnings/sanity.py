@@ -4,7 +4,7 @@ Codes of `SUSPICIOUS` are near certain: a gate that meets one decides nothing.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap
@@ -35,11 +35,10 @@ def sanity_warnings(
         config, models, data, references, overlap, label=str(config.primary_labels[0])
     )
     suspected = {model for each in of_lists if each.code in SUSPICIOUS for model in each.models}
-    others = {model: result for model, result in models.items() if model not in suspected}
     return [
         *of_lists,
         *_near_ceiling(config, models, data, references),
-        *_below_popular(config, others, references),
+        *_below_popular(config, models, references, suspected),
     ]
 
 
@@ -196,11 +195,14 @@ def _near_chance(chance: float, best: float) -> float:
 
 
 def _below_popular(
-    config: EvaluationConfig, models: Models, references: References | None
+    config: EvaluationConfig,
+    models: Models,
+    references: References | None,
+    suspected: Container[str],
 ) -> Iterator[DataWarning]:
     """Yield a warning if no model has a better mean than the most popular items.
 
-    Else one on the models with less than half of this mean.
+    Else one on the models with less than half of this mean, but for suspected ones.
     """
     label = str(config.primary_labels[0])
     reference = references.of(label) if references else None
@@ -209,7 +211,9 @@ def _below_popular(
     if popular is None or not means:
         return
     details = {"label": label, "popular": popular}
-    low = tuple(model for model, mean in means.items() if 2 * mean < popular)
+    low = tuple(
+        model for model, mean in means.items() if 2 * mean < popular and model not in suspected
+    )
     if max(means.values()) <= popular + _TINY:
         details = {**details, "mean": max(means.values())}
         yield DataWarning("below_popular", "serious", (), details)

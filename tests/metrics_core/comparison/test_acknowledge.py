@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 import concord as cc
@@ -134,6 +135,13 @@ def test_invalid_acknowledgements_are_refused(value: Any, problem: str) -> None:
         parse_acknowledgements(value)
 
     assert str(refused.value).startswith(problem)
+
+
+def test_models_may_be_names_of_an_array() -> None:
+    names = list(np.array(["als"]))
+    parsed = parse_acknowledgements({"holds_truth": {"reason": REASON, "models": names}})
+
+    assert parsed["holds_truth"].models == ("als",)
 
 
 def test_compare_refuses_an_unknown_code_with_its_other_problems() -> None:

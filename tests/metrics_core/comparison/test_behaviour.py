@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -151,6 +152,7 @@ def test_a_model_that_fails_a_check_is_worse_and_the_baseline_changes_nothing() 
         ({"a": {"never": {"item": {"group": "x"}}}}, "did you mean 'items'"),
         ({"a": {"never": {"items": {"group": []}}}}, "checks.a.never.items: is {'group'"),
         ({"a": {"overlap": {"with": "new", "at_least": 70}}}, "at_least: is 70"),
+        ({"a": {"overlap": {"with": "new", "at_least": np.array([0.5, 0.6])}}}, "at_least: is arr"),
         ({"a": {"overlap": {"with": "old", "at_least": 0.7}}}, "'old' is not among the models"),
         ({"a": {"never": {"items": {"group": "adlt"}}}}, "did you mean 'adult'"),
         ({"a": {"never": {"items": {"rating": "adult"}}}}, "items have no column 'rating'"),
@@ -189,6 +191,11 @@ def test_equal_lists_and_one_list_for_all_are_notices() -> None:
         "same_lists": ("production", "copy"),
     }
     assert {each.severity for each in notices.values()} == {"notice"}
+
+    first, *others = personal  # the only user with both lists
+    halves = {"production": [first, *others[:10]], "other": [first, *others[10:]]}
+    models = {model: {u: personal[u] for u in half} for model, half in halves.items()}
+    assert "same_lists" not in {each.code for each in _compare(models=models).warnings}
     assert all(each.sentence and each.fix for each in notices.values())
 
 

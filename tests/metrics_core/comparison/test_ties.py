@@ -124,6 +124,16 @@ def test_a_success_metric_is_not_better_by_the_order_of_equal_scores() -> None:
     assert decision.outcome == "suspicious"  # constant scores
 
 
+def test_more_users_do_not_settle_the_order_of_equal_scores() -> None:
+    """The success metric alone is undecided; more users would change nothing."""
+    accepted = {"constant_scores": {"reason": "on purpose", "models": ["const"]}}
+    gate = {"success": ["RR@10"], "guardrails": {}}
+    decision = compare({"rand": RANDOM, "const": CONSTANT}, gate=gate, acknowledge=accepted).gate
+    assert decision is not None
+    assert decision.outcome == "undecided"
+    assert decision.lines[2].startswith("Write scores with more digits")
+
+
 def test_undecided_passes_if_the_gate_waives_it() -> None:
     gate = {**GATE, "success": [], "undecided": "pass"}
     decision = compare({"third": THIRD, "clipped": CLIPPED}, gate=gate).gate
@@ -140,6 +150,8 @@ def test_an_order_that_the_user_chose_decides(ties: Any) -> None:
     assert "undecided_by_order" not in {pair.verdict for pair in comparison.pairs}
     assert not {"tie_range", "constant_scores"} & codes(comparison).keys()
     assert "ties" not in comparison.to_dict()
+    alone = cc.evaluate(CONSTANT, TRUTH, metrics=["RR@10"], conventions=conventions)
+    assert "constant_scores" not in {each.code for each in alone.warnings}
 
 
 def test_only_pairs_with_a_tied_model_change() -> None:

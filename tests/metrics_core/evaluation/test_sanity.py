@@ -257,6 +257,20 @@ def test_ids_shuffled_among_popular_items_have_a_serious_warning(
     assert ("far_below_popular", ("popularity",)) in _codes(comparison)
 
 
+def test_a_leak_beats_the_most_popular_items(honest: World, rng: np.random.Generator) -> None:
+    """So no warning says that no model does; the gate decides on another model only."""
+    world = accidents.holds_truth(honest, "model-a", 1.0, rng)
+    gate = {"guardrails": {"nDCG@10": "2%"}, "undecided": "pass", "models": ["model-b"]}
+    weak = accidents.shuffled_items(world, "model-b", rng).models["model-b"]
+    models = {**world.models, "popularity": weak}
+    comparison = _compare(replace(world, models=models), gate=gate)
+
+    assert "below_popular" not in {each.code for each in comparison.warnings}
+    assert comparison.gate is not None
+    others = comparison.to_markdown().split("Suspicious: ")[1:]
+    assert others[0].startswith("model-a")
+
+
 def test_a_single_evaluation_of_the_ground_truth_is_warned_of(honest: World) -> None:
     leaked = accidents.holds_truth(honest, "model-a", 1.0, np.random.default_rng(1))
     evaluation = cc.evaluate(leaked.models["model-a"], honest.truth, metrics=["nDCG@10"])
