@@ -45,7 +45,7 @@ _FROM_DICT: Mapping[str, Callable[[Mapping[Any, Any], str], pa.Table]] = {
     "items": frames.items_table,
 }
 INTERACTIONS = "interactions"  # the argument of `split`
-_COLUMNS = {
+COLUMNS_OF_ROLE = {
     "recs": LIST_COLUMNS,
     "truth": TRUTH_COLUMNS,
     "train": TRAIN_COLUMNS,
@@ -53,7 +53,7 @@ _COLUMNS = {
     "users": USERS_COLUMNS,
     INTERACTIONS: INTERACTIONS_COLUMNS,
 }
-ROLES = {name: name for name in _COLUMNS if name != INTERACTIONS}  # arguments of `evaluate`
+ROLES = {name: name for name in COLUMNS_OF_ROLE if name != INTERACTIONS}  # arguments of `evaluate`
 
 
 def open_table(name: str, data: Any, columns: Columns, *, role: str | None = None) -> InputTable:
@@ -77,8 +77,8 @@ def open_table(name: str, data: Any, columns: Columns, *, role: str | None = Non
         return data
     role = role or name
     settings = argument_names(name)
-    own_names = resolve_columns(_COLUMNS[role], columns.get(name, {}))
-    resolved = resolve_columns(_COLUMNS[role], names_in_table(name, columns, role=role))
+    own_names = resolve_columns(COLUMNS_OF_ROLE[role], columns.get(name, {}))
+    resolved = resolve_columns(COLUMNS_OF_ROLE[role], names_in_table(name, columns, role=role))
     shared = frozenset({*columns.get(ALL_TABLES, {})}.difference(columns.get(name, {})))
     if isinstance(data, (Path, RemotePath)) or (
         isinstance(data, str) and (role != "users" or is_remote(data))
@@ -161,7 +161,7 @@ def check_columns(columns: Any, roles: Mapping[str, str] = ROLES) -> Columns:
 
 def _read_columns(role: str) -> tuple[str, ...]:
     """Return the columns that Concord reads in a table."""
-    required, optional = _COLUMNS[role]
+    required, optional = COLUMNS_OF_ROLE[role]
     return (*required, *optional)
 
 
@@ -218,7 +218,7 @@ def _column_name_problems(name: str, role: str, names: Mapping[Any, Any]) -> Ite
             fix = f"write {{Concord's name: your name}}; Concord reads {', '.join(known)}"
             yield Problem(location, "is not a column that Concord reads", fix)
         elif not isinstance(original, str) and (
-            original is not None or column not in _COLUMNS[role][1]
+            original is not None or column not in COLUMNS_OF_ROLE[role][1]
         ):
             yield Problem(location, f"{original!r} is not a column name", "write its name")
 

@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--metric", action="append", default=[], metavar="LABEL", help=METRICS)
     add(
         "--effect",
+        type=parse_effect,
         metavar="X",
         help="true difference to detect, such as 0.005 or 2%% of the baseline "
         "(default: min_effect)",
@@ -52,15 +53,14 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the plan."""
     from concord.pipeline.terminal import option_names, print_result
 
-    effect = None if arguments.effect is None else _parse_effect(arguments.effect)
     has_numbers = any(getattr(arguments, name.replace("-", "_")) is not None for name in NUMBERS)
     make_plan = _plan_numbers if has_numbers else _plan_results
     with option_names(OPTIONS):
-        plan = make_plan(arguments, effect)
+        plan = make_plan(arguments, arguments.effect)
     print_result(plan)
 
 
-def _parse_effect(text: str) -> "Effect":
+def parse_effect(text: str) -> "Effect":
     """Return `0.005` as a number, and `2%` as text."""
     try:
         return float(text)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from concord.metrics_core.comparison.replicate_config import REPLICATES
@@ -148,10 +149,13 @@ SEGMENTS = (  # name, entry, comment
 )
 
 
-def choose(discovery: Discovery, project: Path, title: str) -> tuple[Content, tuple[str, ...]]:
+def choose(
+    discovery: Discovery, project: Path, title: str, given: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[Content, tuple[str, ...]]:
     """Return the content for the templates, and choices that the user should check, as sentences.
 
-    `project` is the folder to write; `title` is that of report and experiment.
+    `project` is the folder to write; `title` is that of report and experiment; `given` is
+    content that the user chose.
     """
     truth = discovery.tables["truth"]
     background = {name: table for name, table in discovery.tables.items() if name != "truth"}
@@ -195,6 +199,7 @@ def choose(discovery: Discovery, project: Path, title: str) -> tuple[Content, tu
         "tracking_uri": tracking_uri(project),
         "table_help": TABLE_HELP,
         "comments": _comments(truth, discovery.models),
+        **given,
     }
     return content, (*_assumptions(content, truth), *[SEARCH_PRESET] * is_search)
 
@@ -205,17 +210,27 @@ def _common_columns(truth: Table) -> dict[str, str]:
     return {name: names[name] for name in ("user", "item") if names.get(name, name) != name}
 
 
-def _entry(table: Table, common: Mapping[str, str], project: Path) -> Content:
-    """Return the entry of a table; a time column is always named: other times are not read."""
-    columns = {
+def named_columns(table: Table, common: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of a table whose names no other setting says; none of TREC and JSON.
+
+    A time column is always named: other times are not read.
+    """
+    if table.file.format in UNNAMED:
+        return {}
+    return {
         name: column
         for name, column in table.columns.items()
         if (has_times(table.file, column) if name == "time" else column != common.get(name, name))
     }
+
+
+def _entry(table: Table, common: Mapping[str, str], project: Path) -> Content:
+    """Return the entry of a table."""
+    columns = named_columns(table, common)
     has_usual_name = table.file.format in ("", format_by_name(table.path))
     return {
         "path": os.path.relpath(table.path, project),
-        **({"columns": columns} if columns and table.file.format not in UNNAMED else {}),
+        **({"columns": columns} if columns else {}),
         **({"order": table.order} if table.order else {}),
         **({} if has_usual_name else {"format": table.file.format}),
         **({"where": table.file.where} if table.file.where else {}),
@@ -267,10 +282,9 @@ def _replicates(models: Iterable[str]) -> dict[str, list[str]]:
 def _assumptions(content: Content, truth: Table) -> Iterator[str]:
     """Yield choices that the user should check, with the keys of params.yaml."""
     yield f"{content['baseline']} is the baseline (comparison.baseline)"
-    yield (
-        f"{content['primary'][0]} decides, for differences of at least {content['min_effect']} "
-        "(comparison.primary, min_effect)"
-    )
+    effect = content["min_effect"]
+    least = f", for differences of at least {effect}" if effect else ""
+    yield f"{content['primary'][0]} decides{least} (comparison.primary, min_effect)"
     if content["unit"]:
         yield (
             f"{join_names(content['unit'])} identify a session with a separate list, "

@@ -80,7 +80,7 @@ def find_tables(
     if problems := _missing_tables(discovery, current):
         print_discovery(discovery, (), {})
         raise InputError(problems)
-    _apply_columns(discovery, columns)
+    apply_columns(discovery, columns)
     _add_missing_tables(discovery, project)
     discovery.tables["truth"] = with_user_column(discovery.tables["truth"], discovery.models)
     set_filters(discovery)
@@ -145,7 +145,7 @@ def _table(file: Path, role: Role, names: Mapping[str, str], discovery: Discover
     return replace(named_table(file, role, names), stage=stage or "")
 
 
-def _apply_columns(discovery: Discovery, columns: NamedColumns) -> None:
+def apply_columns(discovery: Discovery, columns: NamedColumns) -> None:
     """Set the columns that the command line names for single tables.
 
     Raises

@@ -22,7 +22,13 @@ Row = tuple[str, ...]
 
 
 def describe(comparison: Comparison) -> Iterator[Block]:
-    """Yield what was compared, the verdicts, prominent warnings, the leaderboards and notes."""
+    """Yield the answer, and where to read on in Python."""
+    yield from answer_blocks(comparison)
+    yield from notes(comparison)
+
+
+def answer_blocks(comparison: Comparison) -> Iterator[Block]:
+    """Yield what was compared, the verdicts, prominent warnings and the leaderboards."""
     models, metrics = format_count(len(comparison.models), "model"), ", ".join(comparison.primary)
     conventions = numbers.conventions_name(comparison.conventions)
     settings = f", conventions {conventions}" if comparison.has_lists else ""
@@ -31,7 +37,6 @@ def describe(comparison: Comparison) -> Iterator[Block]:
     yield from comparison.verdicts[1:]
     yield from warning_lines(comparison)
     yield from leaderboards(comparison, comparison.primary)
-    yield from notes(comparison)
 
 
 def warning_lines(comparison: Comparison) -> Iterator[str]:

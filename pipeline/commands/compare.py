@@ -1,0 +1,99 @@
+"""`concord compare NEW OLD --truth TRUTH`: compare lists in files, without a project."""
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from concord.pipeline.commands.evaluate import METRICS_HELP, add_tables
+from concord.pipeline.commands.gate import EXIT_CODES
+from concord.pipeline.commands.parser import COMMAND_LINE, FilePath, add_force
+from concord.pipeline.commands.plan import parse_effect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from concord.pipeline.init.named_lists import NamedLists
+
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("baseline", "min_effect", "metrics")}
+HELP = "compare lists in files, without a project"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "lists",
+        nargs="*",
+        metavar="LISTS",
+        help="lists of a model: a file, or NAME=FILE; the last is the baseline",
+    )
+    add_tables(parser)
+    parser.add_argument("--metrics", metavar="LABELS", help=f"{METRICS_HELP}; the first decides")
+    parser.add_argument("--baseline", metavar="NAME", help="compare with this model instead")
+    parser.add_argument(
+        "--min-effect",
+        type=parse_effect,
+        metavar="X",
+        help="smallest difference that matters: 0.005, or 2%% of the baseline (default: 2%%)",
+    )
+    parser.add_argument(
+        "--gate",
+        action="store_true",
+        help="exit with 1 if a model is worse, 3 if undecided, 4 if suspicious",
+    )
+    parser.add_argument("--html", metavar="FILE", type=FilePath, help="write the report")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    add_force(parser)
+
+
+def run(arguments: argparse.Namespace) -> int | None:
+    """Print the comparison; return the exit code of the gate, if one is asked for."""
+    from concord.metrics_core.comparison.compare import compare
+    from concord.metrics_core.errors import refuse
+    from concord.metrics_core.results.gate import MIN_EFFECT
+    from concord.pipeline.init.named_lists import named_lists
+    from concord.pipeline.params.repository import find_evaluation_folder
+    from concord.pipeline.running.messages import LOG
+    from concord.pipeline.terminal import option_names, print_blocks, print_json, write_output
+    from concord.reports.text.blocks import show_words
+    from concord.reports.text.comparison import answer_blocks
+
+    if not arguments.lists:
+        fix = "name files: `concord compare new.csv old.csv --truth test.csv`; the results of a "
+        raise refuse(COMMAND_LINE, "names no lists", f"{fix}project: `concord leaderboard`")
+    if find_evaluation_folder(Path.cwd()) is not None:
+        LOG.info("only the named files are read: `concord leaderboard` shows the project's results")
+    named = named_lists(arguments)
+    with option_names(_OPTIONS):
+        comparison = compare(
+            named.models,
+            gate={"guardrails": {named.options["primary"][0]: MIN_EFFECT}}
+            if arguments.gate
+            else None,
+            **named.options,
+            **named.arguments,
+        )
+    if arguments.html:
+        write_output("--html", arguments.html, comparison.to_html(), force=arguments.force)
+    if arguments.json:
+        print_json(comparison.to_dict())
+    else:
+        print_blocks(show_words(answer_blocks(comparison), comparison))
+        print_blocks(["", *_choices_and_next_steps(named, arguments)])
+    return EXIT_CODES[comparison.gate.outcome] if comparison.gate else None
+
+
+def _choices_and_next_steps(named: "NamedLists", arguments: argparse.Namespace) -> "Iterator[str]":
+    """Yield what was chosen for the user, and what to do next."""
+    from concord.pipeline.params.repository import has_dvc
+
+    yield "chosen:"
+    yield from (f"  {choice}" for choice in named.choices)
+    yield "next:"
+    if not arguments.html:
+        yield "  the report: add `--html report.html`"
+    if not arguments.gate:
+        yield "  the decision as exit code: add `--gate`"
+    files = (f"--model {shlex.quote(f'{name}={path}')}" for name, path in named.paths.items())
+    options = [f"--truth {shlex.quote(arguments.truth)}", *files]
+    options += [] if has_dvc(Path.cwd()) else ["--no-dvc"]
+    yield f"  to keep it in a repository: `concord init {' '.join(options)}`"

@@ -1,0 +1,54 @@
+"""`concord evaluate LISTS --truth TRUTH`: evaluate the lists of one model, without a project."""
+
+import argparse
+
+from concord.pipeline.commands.parser import FilePath, add_force
+
+HELP = "evaluate the lists of one model in a file"
+METRICS_HELP = "metrics, such as nDCG@10,R@20 (default: as many as the lists are long)"
+
+
+def add_tables(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name tables, their columns and the conventions."""
+    add = parser.add_argument
+    add("--truth", metavar="FILE", required=True, help="ground truth: what users really chose")
+    add("--train", metavar="FILE", help="what the models learned from")
+    add("--items", metavar="FILE", help="the catalogue")
+    add(
+        "--column",
+        action="append",
+        default=[],
+        metavar="COLUMN=NAME",
+        help="name of a column in all tables, such as item=articles, or in one, such as "
+        "truth.grade=stars; may repeat",
+    )
+    add("--preset", metavar="NAME", default="standard", help="conventions (default: standard)")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("lists", nargs=1, metavar="LISTS", help="lists of a model: a file")
+    add_tables(parser)
+    parser.add_argument("--metrics", metavar="LABELS", help=METRICS_HELP)
+    help_text = "write the values of each user as CSV"
+    parser.add_argument("--per-user", metavar="FILE", type=FilePath, help=help_text)
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    add_force(parser)
+    parser.set_defaults(baseline=None, min_effect=None)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the means of one model, and write its values per user if asked."""
+    from concord.metrics_core.evaluation.evaluate import evaluate
+    from concord.pipeline.init.named_lists import named_lists
+    from concord.pipeline.terminal import option_names, print_json, print_result, write_output_table
+
+    named = named_lists(arguments)
+    with option_names({"metrics": "--metrics"}):
+        evaluation = evaluate(*named.models.values(), **named.arguments)
+    if arguments.per_user:
+        table, force = evaluation.per_user, arguments.force
+        write_output_table("--per-user", arguments.per_user, table, force=force)
+    if arguments.json:
+        print_json(evaluation.to_dict())
+    else:
+        print_result(evaluation)

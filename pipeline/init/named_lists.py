@@ -1,0 +1,143 @@
+"""Lists and tables that a command line names, as arguments of `compare` and `evaluate`.
+
+They are recognised as by `concord init`, and the choices are those that it would write.
+"""
+
+import os
+import re
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from concord.metrics_core.data.arguments import COLUMNS_OF_ROLE
+from concord.metrics_core.data.input_table import InputTable, resolve_columns
+from concord.metrics_core.errors import Problem, argument_names, raise_problems, refuse
+from concord.metrics_core.metrics.label import expand
+from concord.pipeline.commands.parser import COMMAND_LINE
+from concord.pipeline.init.choices import choose, named_columns, with_user_column
+from concord.pipeline.init.discovery import Discovery
+from concord.pipeline.init.model_names import name_models
+from concord.pipeline.init.named_tables import apply_columns, parse_columns
+from concord.pipeline.init.row_filters import set_filters
+from concord.pipeline.init.tables import Role, Table, named_table
+from concord.pipeline.params.checks import model_name_problems
+from concord.pipeline.params.yaml_files import FILL_IN
+
+ROLES: tuple[Role, ...] = ("truth", "train", "items")
+_KEY = re.compile(r" \([^()]*\)$")  # of params.yaml, at the end of a choice
+
+
+@dataclass(frozen=True)
+class NamedLists:
+    """Arguments of `compare`, and what was chosen for the caller.
+
+    Attributes
+    ----------
+    models : dict of str to InputTable
+        In the order of the command line.
+    arguments : dict
+        Other arguments of `evaluate` by name.
+    options : dict
+        Baseline, primary label and minimum relevant difference of `compare`.
+    choices : list of str
+        What was chosen, as sentences.
+    """
+
+    models: dict[str, InputTable]
+    arguments: dict[str, Any]
+    options: dict[str, Any]
+    choices: list[str]
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """Path of each model's lists, as the command line names it."""
+        return {name: table.name for name, table in self.models.items()}
+
+
+def named_lists(options: Namespace) -> NamedLists:
+    """Return the tables that the options of `compare` or `evaluate` name.
+
+    Raises
+    ------
+    InputError
+        If a table cannot be read, or a column of users or items is unknown.
+    """
+    columns = parse_columns(options.column)
+    paths = {role: path for role in ROLES if (path := getattr(options, role)) is not None}
+    discovery = Discovery(
+        tables={
+            role: named_table(_file(path), role, columns.shared) for role, path in paths.items()
+        },
+        models=_models(options.lists, columns.shared),
+    )
+    apply_columns(discovery, columns)
+    discovery.tables["truth"] = with_user_column(discovery.tables["truth"], discovery.models)
+    set_filters(discovery)
+    raise_problems(_unknown_columns({**discovery.tables, **discovery.models}))
+    labels = [each for each in (options.metrics or "").split(",") if each]
+    *_, last = discovery.models
+    given = {
+        "baseline": options.baseline or last,
+        "primary": labels[:1],
+        "min_effect": options.min_effect,
+    }
+    given = {name: value for name, value in given.items() if value not in (None, [])}
+    content, choices = choose(discovery, Path.cwd(), "", given)
+    chosen = [str(label) for label in expand(content["metrics"], content["ks"])]
+    conventions = {"preset": options.preset, "relevance_threshold": content["threshold"]}
+    if content["unit"]:
+        conventions["unit_mean"] = "requests"
+    return NamedLists(
+        models={name: _as_argument(each, name, "recs") for name, each in discovery.models.items()},
+        arguments={
+            **{role: _as_argument(each, role, role) for role, each in discovery.tables.items()},
+            "metrics": labels or chosen,
+            "conventions": conventions | {"err_max_grade": content["highest"]},
+            "unit": content["unit"],
+            "input": {
+                "rank_base": content["rank_base"],
+                "repeated_grade": content["repeated_grade"],
+            },
+        },
+        options={name: content[name] for name in ("baseline", "primary", "min_effect")},
+        choices=[_KEY.sub("", each) for each in (*discovery.assumptions, *choices)],
+    )
+
+
+def _models(texts: Sequence[str], names: Mapping[str, str]) -> dict[str, Table]:
+    """Return the lists by the given names, or names from their paths, in the given order."""
+    given = [text.rpartition("=") for text in texts]
+    tables = [named_table(_file(path), "lists", names) for _, _, path in given]
+    unnamed = [table for table, (name, _, _) in zip(tables, given, strict=True) if not name]
+    folder = Path(os.path.commonpath([table.path.parent for table in unnamed] or [Path.cwd()]))
+    by_path = {table.path: name for name, table in name_models(unnamed, folder).items()}
+    models: dict[str, Table] = {}
+    for table, (name, _, path) in zip(tables, given, strict=True):
+        own = name or by_path[table.path]
+        if own in models:
+            problem = f"two lists have the name {own!r}"
+            raise refuse(COMMAND_LINE, problem, f"give one another name: `other={path}`")
+        models[own] = table
+    raise_problems(replace(each, location=COMMAND_LINE) for each in model_name_problems(models))
+    return models
+
+
+def _file(path: str) -> Path:
+    return Path(os.path.abspath(path))  # noqa: PTH100  # links are kept
+
+
+def _unknown_columns(tables: Mapping[str, Table]) -> Iterator[Problem]:
+    for name, table in tables.items():
+        for column, found in table.columns.items():
+            if found == FILL_IN:
+                problem = f"no column is known as {column}: {', '.join(table.file.columns)}"
+                yield Problem(name, problem, f"name it: `--column {name}.{column}=NAME`")
+
+
+def _as_argument(table: Table, name: str, role: str) -> InputTable:
+    """Return a table as the library reads it, with a relative path as in the command line."""
+    columns = resolve_columns(COLUMNS_OF_ROLE[role], named_columns(table, {}))
+    path, settings = os.path.relpath(table.path), argument_names(name)
+    return InputTable(path, table.file.format, *columns, settings, where=table.file.where)

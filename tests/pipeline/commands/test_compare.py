@@ -1,0 +1,181 @@
+"""`concord compare` and `concord evaluate`: files to a verdict, without a project."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import concord as cc
+from tests.project import attempt, run
+
+DEMO = cc.datasets.load_demo()
+TRUTH = DEMO.truth
+COMMAND = ("concord", "compare", "runs/new.csv", "runs/old.csv", "--truth", "truth.csv")
+METRICS = ("nDCG@10", "R@20")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with lists of a new and an old model, ground truth and train."""
+    (tmp_path / "runs").mkdir()
+    DEMO.models["ease"].write_csv(tmp_path / "runs/new.csv")
+    DEMO.models["als"].write_csv(tmp_path / "runs/old.csv")
+    TRUTH.write_csv(tmp_path / "truth.csv")
+    DEMO.train.write_csv(tmp_path / "train.csv")
+    return tmp_path
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def _results(text: str) -> dict[str, Any]:
+    """Return the parts of a comparison in JSON that do not name files."""
+    content = json.loads(text)
+    return {name: content[name] for name in ("baseline", "models", "primary", "scores", "pairs")}
+
+
+def test_two_files_give_the_numbers_of_the_library_and_no_file(folder: Path) -> None:
+    before = _files(folder)
+
+    text = run(folder, *COMMAND, "--metrics", ",".join(METRICS), "--json")
+
+    paths = {name: folder / f"runs/{name}.csv" for name in ("new", "old")}
+    expected = cc.compare(
+        paths, folder / "truth.csv", metrics=METRICS, baseline="old", min_effect="2%"
+    )
+    assert _results(text) == _results(json.dumps(expected.to_dict()))
+    assert _files(folder) == before
+
+
+def test_the_answer_the_choices_and_the_next_steps_are_printed(folder: Path) -> None:
+    text = run(folder, *COMMAND, "--train", "train.csv")
+
+    lines = text.splitlines()
+    assert lines[1] == "new beats old on nDCG@10."
+    assert {*text.split()} >= {"new", "old", "chance", "most", "popular", "reference"}
+    assert "  old is the baseline" in lines
+    assert "  nDCG@10 decides, for differences of at least 2%" in lines
+    init = next(line for line in lines if "concord init" in line).split("`")[1]
+    run(folder, *init.split())
+    assert (folder / "evaluation/params.yaml").is_file()
+
+
+def test_names_and_the_baseline_can_be_given(folder: Path) -> None:
+    lists = ("a=runs/old.csv", "b=runs/new.csv", "c=runs/old.csv")
+
+    text = run(folder, "concord", "compare", *lists, *COMMAND[4:], "--baseline", "a", "--json")
+
+    content = json.loads(text)
+    assert content["models"] == ["a", "b", "c"]
+    assert content["baseline"] == "a"
+
+
+def test_the_report_is_written_if_it_is_named(folder: Path) -> None:
+    run(folder, *COMMAND, "--html", "report.html")
+
+    assert "<!doctype html>" in (folder / "report.html").read_text(encoding="utf-8").lower()
+
+
+def _leak() -> pl.DataFrame:
+    return TRUTH.select(
+        "user", "item", score=pl.lit(1.0) / pl.int_range(1, pl.len() + 1).over("user")
+    )
+
+
+@pytest.mark.parametrize(
+    ("lists", "code"),
+    [
+        (DEMO.models["ease"], 0),
+        (DEMO.models["popularity"], 1),
+        (DEMO.models["ease"].filter(pl.col("user") < "u0200"), 3),
+        (_leak(), 4),
+    ],
+    ids=["pass", "worse", "undecided", "suspicious"],
+)
+def test_the_exit_code_is_the_decision_if_it_is_asked_for(
+    folder: Path, lists: pl.DataFrame, code: int
+) -> None:
+    lists.write_csv(folder / "runs/new.csv")
+
+    done = attempt(folder, *COMMAND, "--gate")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert attempt(folder, *COMMAND).returncode == 0
+
+
+def test_lists_in_the_formats_of_search_are_recognised_by_their_content(folder: Path) -> None:
+    for name in ("new", "old"):
+        rows = pl.read_csv(folder / f"runs/{name}.csv").sort(
+            "user", "score", descending=[False, True]
+        )
+        rank = pl.int_range(1, pl.len() + 1).over("user")
+        run_file = rows.select(
+            "user", pl.lit("Q0"), "item", rank.alias("rank"), "score", pl.lit(name).alias("tag")
+        )
+        run_file.write_csv(folder / f"runs/{name}.run", separator=" ", include_header=False)
+    judged = TRUTH.select("user", pl.lit(0), "item", "grade")
+    judged.write_csv(folder / "test.qrels", separator=" ", include_header=False)
+    files = ("runs/new.run", "runs/old.run", "--truth", "test.qrels")
+
+    text = run(folder, "concord", "compare", *files, "--metrics", "nDCG@10", "--json")
+
+    metrics = ("--metrics", "nDCG@10", "--json")
+    assert _results(text)["scores"] == _results(run(folder, *COMMAND, *metrics))["scores"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--truth", "truth.csv"), "names no lists"),
+        (("runs/new.csv", "none.csv", "--truth", "truth.csv"), "none.csv: there is no such file"),
+        (
+            ("a=runs/new.csv", "a=runs/old.csv", "--truth", "truth.csv"),
+            "two lists have the name 'a'",
+        ),
+        (
+            ("truth=runs/new.csv", "runs/old.csv", "--truth", "truth.csv"),
+            "'truth' cannot be the name",
+        ),
+        (
+            ("runs/new.csv", "x.csv", "--truth", "truth.csv"),
+            "no column is known as user: who, what",
+        ),
+        ((*COMMAND[2:], "--baseline", "b"), "--baseline: 'b' is not among the models"),
+        ((*COMMAND[2:], "--min-effect", "x"), "--min-effect: is 'x'"),
+    ],
+)
+def test_errors_say_what_to_do(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    (folder / "x.csv").write_text("who,what,score\na,b,1\n", encoding="utf-8")
+
+    done = attempt(folder, "concord", "compare", *arguments)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "\n  fix: " in done.stderr
+
+
+def test_unknown_columns_can_be_named(folder: Path) -> None:
+    lists = DEMO.models["als"].rename({"user": "who", "item": "what"})
+    lists.write_csv(folder / "runs/old.csv")
+    columns = ("--column", "old.user=who", "--column", "old.item=what")
+
+    text = run(folder, *COMMAND, *columns, "--json")
+
+    lists.rename({"who": "user", "what": "item"}).write_csv(folder / "runs/old.csv")
+    assert _results(text)["scores"] == _results(run(folder, *COMMAND, "--json"))["scores"]
+
+
+def test_one_model_is_evaluated(folder: Path) -> None:
+    arguments = ("runs/new.csv", "--truth", "truth.csv", "--metrics", ",".join(METRICS))
+    files = ("--per-user", "values.csv", "--json")
+
+    text = run(folder, "concord", "evaluate", *arguments, *files)
+
+    conventions = {"preset": "standard", "err_max_grade": int(TRUTH["grade"].max())}
+    expected = cc.evaluate(DEMO.models["ease"], TRUTH, metrics=METRICS, conventions=conventions)
+    assert json.loads(text) == json.loads(json.dumps(expected.to_dict()))
+    values = pl.read_csv(folder / "values.csv")
+    assert values.columns == ["user", *METRICS]
+    assert values["nDCG@10"].mean() == pytest.approx(expected["nDCG@10"], rel=1e-12)
