@@ -14,8 +14,17 @@ if TYPE_CHECKING:
     from concord.pipeline.commands.registry import Command
 
 # Commands that need no evaluation, or run only in its folder.
-WITHOUT_EVALUATION = ("init", "split", "check-metric", "study", "stage", "completion")
-DECISION_COMMANDS = ("gate", "comment")  # exit codes 0, 1 and 3 are decisions
+WITHOUT_EVALUATION = (
+    "compare",
+    "evaluate",
+    "init",
+    "split",
+    "check-metric",
+    "study",
+    "stage",
+    "completion",
+)
+DECISION_COMMANDS = ("compare", "gate", "comment")  # exit codes 0, 1 and 3 are decisions
 DECISION_ERROR = 2  # their exit code after any error
 VERBOSITY = {
     ("-q", "--quiet"): "print errors only",
@@ -25,21 +34,26 @@ VERBOSITY = {
 }
 
 
+_DESCRIPTION = """Evaluate recommendations with fixed, reproducible and explained metrics.
+`concord compare NEW OLD --truth TEST` needs nothing else; `concord init` keeps it in a repository.
+`concord COMMAND --help` shows the options of a command."""
+
+
 def build_parser(commands: "Mapping[str, Command] | None" = None) -> argparse.ArgumentParser:
     """Return the parser of these commands; by default, of all."""
+    shown, more = commands, ""
     if commands is None:
-        from concord.pipeline.commands.registry import COMMANDS
+        from concord.pipeline.commands.registry import COMMANDS, FIRST, GROUPS
 
         commands = COMMANDS
-    parser = Parser(
-        prog=PROGRAM,
-        description="Evaluate top-N recommendations with fixed, reproducible and explained "
-        "metrics. `dvc repro` runs the pipeline, `concord run` does so without DVC.",
-    )
+        shown = FIRST
+        more = "\n".join(["more commands:", *(f"  {g}: {', '.join(GROUPS[g])}" for g in GROUPS)])
+    parser = Parser(prog=PROGRAM, description=_DESCRIPTION, epilog=more)
     _add_verbosity(parser, "output_flags")
     parser.add_argument("--version", action=Version, nargs=0, help="print the version")
     parser.set_defaults(parser=parser, output_flags=[], command_flags=[])
     parsers = parser.add_subparsers(title="commands", metavar="COMMAND", dest="name")
+    parsers.shown = shown  # by `Parser`
     for name, command in commands.items():
         command_parser = parsers.add_parser(name, help=command.HELP, description=command.HELP)
         # With a common `dest`, flags after the command would replace those before it.

@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -28,14 +28,23 @@ def add_evaluation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dir", metavar="DIR", help=help_text)
 
 
-class _Help(argparse.HelpFormatter):
-    """Formatter with room for the longest command, whose indent argparse ignores."""
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Formatter with room for the longest command, whose indent argparse ignores.
+
+    Of the commands it lists those that are `shown`.
+    """
 
     def add_argument(self, action: argparse.Action) -> None:
         super().add_argument(action)
         if isinstance(action, argparse._SubParsersAction):
             longest = max(map(len, action.choices), default=0)
             self._action_max_length = max(self._action_max_length, longest + 4)
+
+    def _iter_indented_subactions(self, action: argparse.Action) -> Iterator[argparse.Action]:
+        shown = getattr(action, "shown", None)
+        for each in super()._iter_indented_subactions(action):
+            if shown is None or each.dest in shown:
+                yield each
 
 
 class Parser(argparse.ArgumentParser):

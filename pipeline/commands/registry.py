@@ -9,8 +9,10 @@ from concord.pipeline.commands import (
     cases,
     check_metric,
     comment,
+    compare,
     completion,
     diff,
+    evaluate,
     explain,
     gate,
     history,
@@ -43,30 +45,29 @@ class Command(Protocol):
     def run(self, arguments: argparse.Namespace, /) -> int | None: ...
 
 
-COMMANDS: Mapping[str, Command] = {  # in the order of help
+FIRST: Mapping[str, Command] = {  # in the order of work
+    "compare": compare,
+    "evaluate": evaluate,
     "init": init,
     "validate": validate,
     "run": run,
-    "split": split,
-    "metrics": metrics,
-    "check-metric": check_metric,
-    "presets": presets,
-    "pin": pin,
     "leaderboard": leaderboard,
-    "explain": explain,
-    "cases": cases,
-    "reconcile": reconcile,
-    "verify": verify,
-    "audit": audit,
-    "diff": diff,
-    "history": history,
     "gate": gate,
-    "comment": comment,
-    "plan": plan,
-    "ppi": ppi,
-    "judge": judge,
-    "study": study,
-    "log": log,
-    "stage": stage,
-    "completion": completion,
+    "explain": explain,
+}
+GROUPS: Mapping[str, Mapping[str, Command]] = {  # of the other commands
+    "look": {"cases": cases, "history": history, "diff": diff, "log": log},
+    "check": {
+        "audit": audit,
+        "verify": verify,
+        "reconcile": reconcile,
+        "check-metric": check_metric,
+    },
+    "plan and research": {"plan": plan, "study": study, "judge": judge, "ppi": ppi, "split": split},
+    "lists": {"metrics": metrics, "presets": presets, "pin": pin},
+    "for CI": {"comment": comment, "stage": stage, "completion": completion},
+}
+COMMANDS: Mapping[str, Command] = {
+    **FIRST,
+    **{name: command for group in GROUPS.values() for name, command in group.items()},
 }

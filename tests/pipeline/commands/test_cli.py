@@ -9,6 +9,7 @@ import pytest
 
 from concord.pipeline.commands import completion
 from concord.pipeline.commands.cli import build_parser, parse
+from concord.pipeline.commands.registry import FIRST, GROUPS
 from tests.project import ROOT, attempt, run
 
 
@@ -38,12 +39,26 @@ def test_metrics_and_presets_are_listed() -> None:
 
 
 def test_error_of_an_unknown_command_lists_all_commands() -> None:
-    usage = run(ROOT, "concord").partition("COMMAND\n")[2]
-    listed = [line.split()[0] for line in usage.splitlines()]
+    first, _, more = run(ROOT, "concord").partition("COMMAND\n")[2].partition("more commands:\n")
+    listed = [line.split()[0] for line in first.splitlines() if line]
+    listed += [name for line in more.splitlines() for name in line.partition(": ")[2].split(", ")]
 
     refused = attempt(ROOT, "concord", "xyz").stderr
     assert refused.endswith(f"fix: known: {', '.join(sorted(listed))}\n")
     assert {"diff", "leaderboard", "stage", "validate"} <= set(listed)
+
+
+def test_every_command_is_in_one_group_of_the_help() -> None:
+    names = [*FIRST, *(name for group in GROUPS.values() for name in group)]
+    modules = {path.stem for path in (ROOT / "pipeline/commands").glob("*.py")}
+
+    assert len(names) == len({*names})
+    assert {name.replace("-", "_") for name in names} == modules - {
+        "__init__",
+        "cli",
+        "parser",
+        "registry",
+    }
 
 
 def test_the_version_is_that_of_the_distribution() -> None:
