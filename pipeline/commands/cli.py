@@ -48,12 +48,11 @@ def build_parser(commands: "Mapping[str, Command] | None" = None) -> argparse.Ar
         commands = COMMANDS
         shown = FIRST
         more = "\n".join(["more commands:", *(f"  {g}: {', '.join(GROUPS[g])}" for g in GROUPS)])
-    parser = Parser(prog=PROGRAM, description=_DESCRIPTION, epilog=more)
+    parser = Parser(shown, prog=PROGRAM, description=_DESCRIPTION, epilog=more)
     _add_verbosity(parser, "output_flags")
     parser.add_argument("--version", action=Version, nargs=0, help="print the version")
     parser.set_defaults(parser=parser, output_flags=[], command_flags=[])
     parsers = parser.add_subparsers(title="commands", metavar="COMMAND", dest="name")
-    parsers.shown = shown  # by `Parser`
     for name, command in commands.items():
         command_parser = parsers.add_parser(name, help=command.HELP, description=command.HELP)
         # With a common `dest`, flags after the command would replace those before it.

@@ -2,8 +2,9 @@
 
 import argparse
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
 PROGRAM, DISTRIBUTION = "concord", "concord-eval"
@@ -31,8 +32,12 @@ def add_evaluation(parser: argparse.ArgumentParser) -> None:
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Formatter with room for the longest command, whose indent argparse ignores.
 
-    Of the commands it lists those that are `shown`.
+    It lists the commands in `shown`; None for all.
     """
+
+    def __init__(self, shown: Collection[str] | None, **options: Any) -> None:
+        super().__init__(**options)
+        self._shown = shown
 
     def add_argument(self, action: argparse.Action) -> None:
         super().add_argument(action)
@@ -40,18 +45,19 @@ class _Help(argparse.RawDescriptionHelpFormatter):
             longest = max(map(len, action.choices), default=0)
             self._action_max_length = max(self._action_max_length, longest + 4)
 
-    def _iter_indented_subactions(self, action: argparse.Action) -> Iterator[argparse.Action]:
-        shown = getattr(action, "shown", None)
+    def _iter_indented_subactions(
+        self, action: argparse.Action
+    ) -> Generator[argparse.Action, None, None]:
         for each in super()._iter_indented_subactions(action):
-            if shown is None or each.dest in shown:
+            if self._shown is None or each.dest in self._shown:
                 yield each
 
 
 class Parser(argparse.ArgumentParser):
     """Parser whose errors name the problem and the fix."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options, formatter_class=_Help, allow_abbrev=False)
+    def __init__(self, shown: Collection[str] | None = None, **options: Any) -> None:
+        super().__init__(**options, formatter_class=partial(_Help, shown), allow_abbrev=False)
         self._words: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:

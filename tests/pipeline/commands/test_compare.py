@@ -173,7 +173,7 @@ def test_one_model_is_evaluated(folder: Path) -> None:
 
     text = run(folder, "concord", "evaluate", *arguments, *files)
 
-    conventions = {"preset": "standard", "err_max_grade": int(TRUTH["grade"].max())}
+    conventions = cc.preset("standard", err_max_grade=max(TRUTH["grade"]))
     expected = cc.evaluate(DEMO.models["ease"], TRUTH, metrics=METRICS, conventions=conventions)
     assert json.loads(text) == json.loads(json.dumps(expected.to_dict()))
     values = pl.read_csv(folder / "values.csv")
