@@ -24,7 +24,12 @@ WITHOUT_EVALUATION = (
     "stage",
     "completion",
 )
-DECISION_COMMANDS = ("compare", "gate", "comment")  # exit codes 0, 1 and 3 are decisions
+DECISION_COMMANDS = (
+    "compare",
+    "evaluate",
+    "gate",
+    "comment",
+)  # exit codes 0, 1 and 3 are decisions
 DECISION_ERROR = 2  # their exit code after any error
 VERBOSITY = {
     ("-q", "--quiet"): "print errors only",

@@ -1,7 +1,6 @@
 """`concord compare NEW OLD --truth TRUTH`: compare lists in files, without a project."""
 
 import argparse
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +52,13 @@ def run(arguments: argparse.Namespace) -> int | None:
     from concord.pipeline.init.named_lists import named_lists
     from concord.pipeline.params.repository import find_evaluation_folder
     from concord.pipeline.running.messages import LOG
-    from concord.pipeline.terminal import option_names, print_blocks, print_json, write_output
+    from concord.pipeline.terminal import (
+        option_names,
+        print_blocks,
+        print_json,
+        refuse_folder,
+        write_output,
+    )
     from concord.reports.text.blocks import show_words
     from concord.reports.text.comparison import answer_blocks
 
@@ -61,17 +66,14 @@ def run(arguments: argparse.Namespace) -> int | None:
         fix = "name files: `concord compare new.csv old.csv --truth test.csv`; the results of a "
         raise refuse(COMMAND_LINE, "names no lists", f"{fix}project: `concord leaderboard`")
     if find_evaluation_folder(Path.cwd()) is not None:
-        LOG.info("only the named files are read: `concord leaderboard` shows the project's results")
+        LOG.info("params.yaml is not read: only the named files count")
+    refuse_folder("--html", arguments.html)
     named = named_lists(arguments)
+    if arguments.html and Path(arguments.html).resolve() in named.files:
+        raise refuse(f"{COMMAND_LINE}: --html", "is a file that is read", "name another file")
+    gate = {"guardrails": {named.options["primary"][0]: MIN_EFFECT}} if arguments.gate else None
     with option_names(_OPTIONS):
-        comparison = compare(
-            named.models,
-            gate={"guardrails": {named.options["primary"][0]: MIN_EFFECT}}
-            if arguments.gate
-            else None,
-            **named.options,
-            **named.arguments,
-        )
+        comparison = compare(named.models, gate=gate, **named.options, **named.arguments)
     if arguments.html:
         write_output("--html", arguments.html, comparison.to_html(), force=arguments.force)
     if arguments.json:
@@ -84,16 +86,11 @@ def run(arguments: argparse.Namespace) -> int | None:
 
 def _choices_and_next_steps(named: "NamedLists", arguments: argparse.Namespace) -> "Iterator[str]":
     """Yield what was chosen for the user, and what to do next."""
-    from concord.pipeline.params.repository import has_dvc
-
     yield "chosen:"
     yield from (f"  {choice}" for choice in named.choices)
     yield "next:"
     if not arguments.html:
         yield "  the report: add `--html report.html`"
-    if not arguments.gate:
+    if not arguments.gate and len(named.models) > 1:
         yield "  the decision as exit code: add `--gate`"
-    files = (f"--model {shlex.quote(f'{name}={path}')}" for name, path in named.paths.items())
-    options = [f"--truth {shlex.quote(arguments.truth)}", *files]
-    options += [] if has_dvc(Path.cwd()) else ["--no-dvc"]
-    yield f"  to keep it in a repository: `concord init {' '.join(options)}`"
+    yield "  to keep an evaluation in a repository: `concord init` writes its params.yaml"

@@ -2,7 +2,7 @@
 
 import argparse
 
-from concord.pipeline.commands.parser import FilePath, add_force
+from concord.pipeline.commands.parser import COMMAND_LINE, FilePath, add_force
 
 HELP = "evaluate the lists of one model in a file"
 METRICS_HELP = "metrics, such as nDCG@10,R@20 (default: as many as the lists are long)"
@@ -22,7 +22,7 @@ def add_tables(parser: argparse.ArgumentParser) -> None:
         help="name of a column in all tables, such as item=articles, or in one, such as "
         "truth.grade=stars; may repeat",
     )
-    add("--preset", metavar="NAME", default="standard", help="conventions (default: standard)")
+    add("--preset", metavar="NAME", help="conventions of a text or library, without a change")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,13 +38,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the means of one model, and write its values per user if asked."""
+    from concord.metrics_core.errors import refuse
     from concord.metrics_core.evaluation.evaluate import evaluate
+    from concord.metrics_core.results.text_format import join_names
     from concord.pipeline.init.named_lists import named_lists
-    from concord.pipeline.terminal import option_names, print_json, print_result, write_output_table
+    from concord.pipeline.terminal import (
+        option_names,
+        print_blocks,
+        print_json,
+        print_result,
+        refuse_folder,
+        write_output_table,
+    )
 
+    refuse_folder("--per-user", arguments.per_user)
     named = named_lists(arguments)
+    if len(named.models) > 1:
+        problem = f"the file has the lists of several models: {join_names([*named.models])}"
+        raise refuse(
+            COMMAND_LINE, problem, "compare them: `concord compare`, with the same options"
+        )
+    (lists,) = named.models.values()
     with option_names({"metrics": "--metrics"}):
-        evaluation = evaluate(*named.models.values(), **named.arguments)
+        evaluation = evaluate(lists, **named.arguments)
     if arguments.per_user:
         table, force = evaluation.per_user, arguments.force
         write_output_table("--per-user", arguments.per_user, table, force=force)
@@ -52,3 +68,4 @@ def run(arguments: argparse.Namespace) -> None:
         print_json(evaluation.to_dict())
     else:
         print_result(evaluation)
+        print_blocks(["", "chosen:", *(f"  {choice}" for choice in named.choices)])

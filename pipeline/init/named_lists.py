@@ -11,18 +11,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.arguments import COLUMNS_OF_ROLE
 from concord.metrics_core.data.input_table import InputTable, resolve_columns
 from concord.metrics_core.errors import Problem, argument_names, raise_problems, refuse
 from concord.metrics_core.metrics.label import expand
 from concord.pipeline.commands.parser import COMMAND_LINE
-from concord.pipeline.init.choices import choose, named_columns, with_user_column
+from concord.pipeline.init.choices import SEARCH_PRESET, choose, named_columns, with_user_column
 from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.model_names import name_models
 from concord.pipeline.init.named_tables import apply_columns, parse_columns
 from concord.pipeline.init.row_filters import set_filters
 from concord.pipeline.init.tables import Role, Table, named_table
-from concord.pipeline.params.checks import model_name_problems
+from concord.pipeline.params.checks import is_model_name, model_name_problems
 from concord.pipeline.params.yaml_files import FILL_IN
 
 ROLES: tuple[Role, ...] = ("truth", "train", "items")
@@ -51,9 +52,10 @@ class NamedLists:
     choices: list[str]
 
     @property
-    def paths(self) -> dict[str, str]:
-        """Path of each model's lists, as the command line names it."""
-        return {name: table.name for name, table in self.models.items()}
+    def files(self) -> set[Path]:
+        """The files that are read."""
+        tables = [*self.models.values(), *(self.arguments.get(role) for role in ROLES)]
+        return {Path(table.name).resolve() for table in tables if table is not None}
 
 
 def named_lists(options: Namespace) -> NamedLists:
@@ -76,25 +78,35 @@ def named_lists(options: Namespace) -> NamedLists:
     discovery.tables["truth"] = with_user_column(discovery.tables["truth"], discovery.models)
     set_filters(discovery)
     raise_problems(_unknown_columns({**discovery.tables, **discovery.models}))
-    labels = [each for each in (options.metrics or "").split(",") if each]
+    labels = [text for each in (options.metrics or "").split(",") if (text := each.strip())]
     *_, last = discovery.models
+    pinned = preset(options.preset) if options.preset else None
     given = {
         "baseline": options.baseline or last,
         "primary": labels[:1],
         "min_effect": options.min_effect,
+        "threshold": pinned and pinned.relevance_threshold,
+        "highest": pinned and pinned.err_max_grade,
     }
     given = {name: value for name, value in given.items() if value not in (None, [])}
-    content, choices = choose(discovery, Path.cwd(), "", given)
+    content, choices = choose(discovery, Path.cwd(), "", {**given, "allow_outside": False})
     chosen = [str(label) for label in expand(content["metrics"], content["ks"])]
-    conventions = {"preset": options.preset, "relevance_threshold": content["threshold"]}
-    if content["unit"]:
-        conventions["unit_mean"] = "requests"
+    grades = {
+        "relevance_threshold": content["threshold"],
+        "err_max_grade": content["highest"],
+    }
+    unit = {"unit_mean": "requests"} if content["unit"] else {}
+    own = (*discovery.assumptions, *(each for each in choices if each != SEARCH_PRESET))
     return NamedLists(
         models={name: _as_argument(each, name, "recs") for name, each in discovery.models.items()},
         arguments={
             **{role: _as_argument(each, role, role) for role, each in discovery.tables.items()},
             "metrics": labels or chosen,
-            "conventions": conventions | {"err_max_grade": content["highest"]},
+            "conventions": {
+                "preset": options.preset or "standard",
+                **({} if pinned else grades),
+                **unit,
+            },
             "unit": content["unit"],
             "input": {
                 "rank_base": content["rank_base"],
@@ -102,17 +114,23 @@ def named_lists(options: Namespace) -> NamedLists:
             },
         },
         options={name: content[name] for name in ("baseline", "primary", "min_effect")},
-        choices=[_KEY.sub("", each) for each in (*discovery.assumptions, *choices)],
+        choices=[_KEY.sub("", each) for each in own],
     )
 
 
 def _models(texts: Sequence[str], names: Mapping[str, str]) -> dict[str, Table]:
     """Return the lists by the given names, or names from their paths, in the given order."""
-    given = [text.rpartition("=") for text in texts]
+    given = [("", "", text) if Path(text).exists() else text.partition("=") for text in texts]
+    given = [parts if parts[1] or not parts[0] else ("", "", parts[0]) for parts in given]
     tables = [named_table(_file(path), "lists", names) for _, _, path in given]
-    unnamed = [table for table, (name, _, _) in zip(tables, given, strict=True) if not name]
-    folder = Path(os.path.commonpath([table.path.parent for table in unnamed] or [Path.cwd()]))
-    by_path = {table.path: name for name, table in name_models(unnamed, folder).items()}
+    unnamed = {
+        table.path: table for table, (name, _, _) in zip(tables, given, strict=True) if not name
+    }
+    by_path = {path: path.name.split(".")[0] for path in unnamed}
+    if len({*by_path.values()}) < len(by_path) or not all(map(is_model_name, by_path.values())):
+        folder = Path(os.path.commonpath([path.parent for path in unnamed]))
+        found = name_models([*unnamed.values()], folder)
+        by_path = {table.path: name for name, table in found.items()}
     models: dict[str, Table] = {}
     for table, (name, _, path) in zip(tables, given, strict=True):
         own = name or by_path[table.path]
@@ -133,7 +151,9 @@ def _unknown_columns(tables: Mapping[str, Table]) -> Iterator[Problem]:
         for column, found in table.columns.items():
             if found == FILL_IN:
                 problem = f"no column is known as {column}: {', '.join(table.file.columns)}"
-                yield Problem(name, problem, f"name it: `--column {name}.{column}=NAME`")
+                fix = f"name it: `--column {name}.{column}=NAME`"
+                fix += f", or rank: `--column {name}.rank=NAME`" if column == "score" else ""
+                yield Problem(name, problem, fix)
 
 
 def _as_argument(table: Table, name: str, role: str) -> InputTable:

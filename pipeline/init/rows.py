@@ -7,6 +7,8 @@ from typing import Any
 import polars as pl
 
 from concord.metrics_core.data.formats import DELIMITERS
+from concord.metrics_core.data.text_files import open_unpacked
+from concord.metrics_core.errors import InputError
 from concord.pipeline.init.tables import TableFile, parts_of
 
 _MAX_BYTES = 1 << 30  # of a table whose rows are read
@@ -79,10 +81,18 @@ def _scan(file: TableFile) -> pl.LazyFrame | None:
         return None
     if file.format == "parquet":
         frame = pl.scan_parquet(parts, glob=False, hive_partitioning=False)
-        frame = frame.explode(structs, empty_as_null=False).unnest(structs) if structs else frame
-    elif file.format in DELIMITERS and path.suffix != ".gz":
+    elif file.format == "arrow":
+        frame = pl.scan_ipc(path, glob=False)
+    elif file.format == "jsonl":
+        try:
+            with open_unpacked(path) as lines:
+                frame = pl.read_ndjson(lines.read(), infer_schema_length=None).lazy()
+        except (InputError, pl.exceptions.PolarsError):  # `concord validate` reports it
+            return None
+    elif file.format in DELIMITERS:
         delimiter = DELIMITERS[file.format]
         frame = pl.scan_csv(path, separator=delimiter, infer_schema=False, glob=False)
     else:
         return None
+    frame = frame.explode(structs, empty_as_null=False).unnest(structs) if structs else frame
     return frame.filter(*(pl.col(name) == value for name, value in file.where.items()))

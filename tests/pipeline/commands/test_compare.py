@@ -1,5 +1,6 @@
 """`concord compare` and `concord evaluate`: files to a verdict, without a project."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -58,9 +59,7 @@ def test_the_answer_the_choices_and_the_next_steps_are_printed(folder: Path) -> 
     assert {*text.split()} >= {"new", "old", "chance", "most", "popular", "reference"}
     assert "  old is the baseline" in lines
     assert "  nDCG@10 decides, for differences of at least 2%" in lines
-    init = next(line for line in lines if "concord init" in line).split("`")[1]
-    run(folder, *init.split())
-    assert (folder / "evaluation/params.yaml").is_file()
+    assert lines[-1].startswith("  to keep an evaluation in a repository: `concord init`")
 
 
 def test_names_and_the_baseline_can_be_given(folder: Path) -> None:
@@ -71,6 +70,74 @@ def test_names_and_the_baseline_can_be_given(folder: Path) -> None:
     content = json.loads(text)
     assert content["models"] == ["a", "b", "c"]
     assert content["baseline"] == "a"
+
+
+def test_names_are_those_of_the_files_and_paths_may_hold_an_equals_sign(folder: Path) -> None:
+    parts = folder / "runs/date=2026-11"
+    parts.mkdir()
+    for name in ("ease.csv", "ease-recent.csv"):
+        DEMO.models[name.removesuffix(".csv")].write_csv(parts / name)
+    lists = ["runs/date=2026-11/ease.csv", "runs/date=2026-11/ease-recent.csv"]
+
+    for given in (lists, [f"ease={lists[0]}", f"ease-recent={lists[1]}"]):
+        text = run(folder, "concord", "compare", *given, *COMMAND[4:], "--json")
+        assert json.loads(text)["models"] == ["ease", "ease-recent"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "jsonl", "arrow", "parquet"])
+def test_ratings_have_the_same_threshold_in_every_format(folder: Path, ending: str) -> None:
+    ratings = TRUTH.select("user", "item", rating=pl.col("grade") + 2)
+    file = folder / f"ratings.{ending}"
+    if ending == "csv.gz":
+        file.write_bytes(gzip.compress(ratings.write_csv().encode()))
+    elif ending == "tsv":
+        ratings.write_csv(file, separator="\t")
+    else:
+        names = {"csv": "csv", "jsonl": "ndjson", "arrow": "ipc", "parquet": "parquet"}
+        getattr(ratings, f"write_{names[ending]}")(file)
+
+    text = run(folder, "concord", "evaluate", "runs/new.csv", "--truth", file.name)
+
+    assert "rows of the ground truth with rating >= 4 count as relevant" in text
+
+
+def test_a_preset_is_taken_as_it_is(folder: Path) -> None:
+    ratings = TRUTH.select("user", "item", rating=pl.col("grade") + 2)
+    ratings.write_csv(folder / "ratings.csv")
+    options = ("--truth", "ratings.csv", "--preset", "trec_eval", "--metrics", "nDCG@10,P@10")
+
+    text = run(folder, "concord", "evaluate", "runs/new.csv", *options, "--json")
+
+    expected = cc.evaluate(
+        folder / "runs/new.csv",
+        folder / "ratings.csv",
+        metrics=["nDCG@10", "P@10"],
+        conventions="trec_eval",
+        columns={"truth": {"grade": "rating"}},
+    )
+    assert json.loads(text) == json.loads(json.dumps(expected.to_dict()))
+
+
+def test_one_file_of_several_models_is_compared_not_evaluated(folder: Path) -> None:
+    names = ("als", "ease")
+    both = [DEMO.models[name].select("user", "item", "score", model=pl.lit(name)) for name in names]
+    pl.concat(both).write_csv(folder / "both.csv")
+
+    done = attempt(folder, "concord", "evaluate", "both.csv", "--truth", "truth.csv")
+    assert done.returncode == 2
+    assert "the lists of several models: als and ease" in done.stderr
+    text = run(folder, "concord", "compare", "both.csv", "--truth", "truth.csv", "--json")
+    assert json.loads(text)["models"] == ["als", "ease"]
+
+
+def test_no_input_is_overwritten(folder: Path) -> None:
+    before = (folder / "truth.csv").read_bytes()
+
+    done = attempt(folder, *COMMAND, "--html", "truth.csv", "--force")
+
+    assert done.returncode == 2
+    assert "--html: is a file that is read" in done.stderr
+    assert (folder / "truth.csv").read_bytes() == before
 
 
 def test_the_report_is_written_if_it_is_named(folder: Path) -> None:
