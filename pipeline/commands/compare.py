@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from concord.pipeline.commands.evaluate import METRICS_HELP, add_tables
 from concord.pipeline.commands.gate import EXIT_CODES
-from concord.pipeline.commands.parser import COMMAND_LINE, FilePath, add_force
-from concord.pipeline.commands.plan import parse_effect
+from concord.pipeline.commands.parser import COMMAND_LINE, FilePath, add_force, parse_effect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,6 +17,14 @@ def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help=help_text)
 
 
+def parse_effect(text: str) -> float | str:
+    """Return `0.005` as a number, and `2%` as text."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 class FilePath(str):
     """A path that the command line names, relative to the folder where the command starts."""
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from concord.pipeline.commands.leaderboard import METRICS
-from concord.pipeline.commands.parser import COMMAND_LINE
+from concord.pipeline.commands.parser import COMMAND_LINE, parse_effect
 
 if TYPE_CHECKING:
     from concord.metrics_core.analyses.plan.result import Plan
@@ -58,14 +58,6 @@ def run(arguments: argparse.Namespace) -> None:
     with option_names(OPTIONS):
         plan = make_plan(arguments, arguments.effect)
     print_result(plan)
-
-
-def parse_effect(text: str) -> "Effect":
-    """Return `0.005` as a number, and `2%` as text."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
