@@ -24,12 +24,8 @@ WITHOUT_EVALUATION = (
     "stage",
     "completion",
 )
-DECISION_COMMANDS = (
-    "compare",
-    "evaluate",
-    "gate",
-    "comment",
-)  # exit codes 0, 1 and 3 are decisions
+# Commands that a script runs for their exit code: 1, 3 and 4 are decisions, so errors are others.
+DECISION_COMMANDS = ("compare", "evaluate", "gate", "comment")
 DECISION_ERROR = 2  # their exit code after any error
 VERBOSITY = {
     ("-q", "--quiet"): "print errors only",
@@ -50,8 +46,7 @@ def build_parser(commands: "Mapping[str, Command] | None" = None) -> argparse.Ar
     if commands is None:
         from concord.pipeline.commands.registry import COMMANDS, FIRST, GROUPS
 
-        commands = COMMANDS
-        shown = FIRST
+        commands, shown = COMMANDS, FIRST
         more = "\n".join(["more commands:", *(f"  {g}: {', '.join(GROUPS[g])}" for g in GROUPS)])
     parser = Parser(shown, prog=PROGRAM, description=_DESCRIPTION, epilog=more)
     _add_verbosity(parser, "output_flags")

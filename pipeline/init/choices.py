@@ -292,7 +292,7 @@ def _assumptions(content: Content, truth: Table) -> Iterator[str]:
         )
     grade = truth.columns.get("grade")
     rows = "all rows of the ground truth"
-    if grade:
+    if grade and content["threshold"] is not None:
         rows = f"rows of the ground truth with {grade} >= {content['threshold']}"
     yield f"{rows} count as relevant (conventions.relevance_threshold)"
     for stem, names in _replicates(content["models"]).items():

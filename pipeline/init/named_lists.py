@@ -85,10 +85,10 @@ def named_lists(options: Namespace) -> NamedLists:
         "baseline": options.baseline or last,
         "primary": labels[:1],
         "min_effect": options.min_effect,
-        "threshold": pinned and pinned.relevance_threshold,
-        "highest": pinned and pinned.err_max_grade,
     }
     given = {name: value for name, value in given.items() if value not in (None, [])}
+    if pinned:
+        given["threshold"] = pinned.relevance_threshold
     content, choices = choose(discovery, Path.cwd(), "", {**given, "allow_outside": False})
     chosen = [str(label) for label in expand(content["metrics"], content["ks"])]
     grades = {
@@ -96,6 +96,8 @@ def named_lists(options: Namespace) -> NamedLists:
         "err_max_grade": content["highest"],
     }
     unit = {"unit_mean": "requests"} if content["unit"] else {}
+    if len(discovery.models) == 1:  # nothing is compared
+        choices = tuple(each for each in choices if "(comparison." not in each)
     own = (*discovery.assumptions, *(each for each in choices if each != SEARCH_PRESET))
     return NamedLists(
         models={name: _as_argument(each, name, "recs") for name, each in discovery.models.items()},
@@ -120,19 +122,16 @@ def named_lists(options: Namespace) -> NamedLists:
 
 def _models(texts: Sequence[str], names: Mapping[str, str]) -> dict[str, Table]:
     """Return the lists by the given names, or names from their paths, in the given order."""
-    given = [("", "", text) if Path(text).exists() else text.partition("=") for text in texts]
-    given = [parts if parts[1] or not parts[0] else ("", "", parts[0]) for parts in given]
-    tables = [named_table(_file(path), "lists", names) for _, _, path in given]
-    unnamed = {
-        table.path: table for table, (name, _, _) in zip(tables, given, strict=True) if not name
-    }
+    given = [_name_and_path(text) for text in texts]
+    tables = [named_table(_file(path), "lists", names) for _, path in given]
+    unnamed = {t.path: t for t, (name, _) in zip(tables, given, strict=True) if not name}
     by_path = {path: path.name.split(".")[0] for path in unnamed}
     if len({*by_path.values()}) < len(by_path) or not all(map(is_model_name, by_path.values())):
         folder = Path(os.path.commonpath([path.parent for path in unnamed]))
         found = name_models([*unnamed.values()], folder)
         by_path = {table.path: name for name, table in found.items()}
     models: dict[str, Table] = {}
-    for table, (name, _, path) in zip(tables, given, strict=True):
+    for table, (name, path) in zip(tables, given, strict=True):
         own = name or by_path[table.path]
         if own in models:
             problem = f"two lists have the name {own!r}"
@@ -140,6 +139,12 @@ def _models(texts: Sequence[str], names: Mapping[str, str]) -> dict[str, Table]:
         models[own] = table
     raise_problems(replace(each, location=COMMAND_LINE) for each in model_name_problems(models))
     return models
+
+
+def _name_and_path(text: str) -> tuple[str, str]:
+    """Return the parts of `als=runs/als.csv`; no name if the text is a path."""
+    name, equals, path = text.partition("=")
+    return ("", text) if not equals or Path(text).exists() else (name, path)
 
 
 def _file(path: str) -> Path:

@@ -7,8 +7,6 @@ from typing import Any
 import polars as pl
 
 from concord.metrics_core.data.formats import DELIMITERS
-from concord.metrics_core.data.text_files import open_unpacked
-from concord.metrics_core.errors import InputError
 from concord.pipeline.init.tables import TableFile, parts_of
 
 _MAX_BYTES = 1 << 30  # of a table whose rows are read
@@ -67,7 +65,7 @@ def _select_row(file: TableFile, *expressions: pl.Expr, users: str = "") -> tupl
         frame = frame.join(frame.select(users).head(_HEAD_ROWS).unique(), on=users, how="semi")
     try:
         return frame.select(*expressions).collect().row(0) if frame is not None else None
-    except pl.exceptions.PolarsError:  # `concord validate` reports rows that cannot be read
+    except (pl.exceptions.PolarsError, OSError):  # `concord validate` reports unreadable rows
         return None
 
 
@@ -84,11 +82,7 @@ def _scan(file: TableFile) -> pl.LazyFrame | None:
     elif file.format == "arrow":
         frame = pl.scan_ipc(path, glob=False)
     elif file.format == "jsonl":
-        try:
-            with open_unpacked(path) as lines:
-                frame = pl.read_ndjson(lines.read(), infer_schema_length=None).lazy()
-        except (InputError, pl.exceptions.PolarsError):  # `concord validate` reports it
-            return None
+        frame = pl.scan_ndjson(path, infer_schema_length=None)
     elif file.format in DELIMITERS:
         delimiter = DELIMITERS[file.format]
         frame = pl.scan_csv(path, separator=delimiter, infer_schema=False, glob=False)

@@ -99,6 +99,7 @@ def test_ratings_have_the_same_threshold_in_every_format(folder: Path, ending: s
     text = run(folder, "concord", "evaluate", "runs/new.csv", "--truth", file.name)
 
     assert "rows of the ground truth with rating >= 4 count as relevant" in text
+    assert "baseline" not in text
 
 
 def test_a_preset_is_taken_as_it_is(folder: Path) -> None:
