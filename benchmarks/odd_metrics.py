@@ -132,7 +132,7 @@ def own_metrics(rng: random.Random) -> Case:
     others = [*rng.sample(others, 4), "AUC"]
     prices = pl.DataFrame({"item": ITEMS, "price": [rng.random() for _ in ITEMS]})
 
-    def values(labels: list[str]) -> cc.Evaluation:
+    def values(labels: list[str]) -> cc.results.Evaluation:
         reads_prices = f"./m.py:f@{k}" in labels
         return cc.evaluate(
             lists,
@@ -204,6 +204,6 @@ def _write(top: str, statements: list[str], returned: str) -> None:
     Path("m.py").write_text(f"{HEAD}\n{top}\n\n{honest}\n\n{custom}", encoding="utf-8")
 
 
-def _rows(result: cc.Evaluation, labels: list[str]) -> list[Row]:
+def _rows(result: cc.results.Evaluation, labels: list[str]) -> list[Row]:
     """Return the values of the built-in metrics as text."""
     return [{"label": label, "values": repr(result.per_user[label].to_list())} for label in labels]

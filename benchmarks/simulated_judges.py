@@ -1,6 +1,7 @@
 """Grades of people for a sample, of a judge for all: coverage, and what a judge is worth.
 
-`concord.ppi` evaluates the first run of each row; the others start from the values of the queries.
+`concord.search.ppi` evaluates the first run of each row; the others start from the values of the
+queries.
 """
 
 import math
@@ -115,7 +116,7 @@ class Run:
         return estimates
 
     def by_ppi(self) -> list[PoweredEstimate]:
-        """Return an estimate of each world by `concord.ppi`.
+        """Return an estimate of each world by `concord.search.ppi`.
 
         Each model returns a document of its own for each query. ERR@1 of grade log2(1 + 16 v) is v.
         """
@@ -129,7 +130,7 @@ class Run:
                 grade, predicted = (np.log2(1 + 16 * v[side]) for v in (people, judge))
                 grade = np.where(self.is_sampled, grade, np.nan)
                 tables.append(pl.DataFrame({**documents, "grade": grade, "predicted": predicted}))
-        result = concord.ppi(
+        result = concord.search.ppi(
             models,
             pl.concat(tables).with_columns(pl.col("grade").fill_nan(None)),
             metrics=["ERR@1"],
@@ -153,7 +154,7 @@ def _sides(values: Floats) -> dict[str, Floats]:
 
 
 def _check_first(run: Run, estimates: Sequence[PoweredEstimate]) -> None:
-    """Raise an AssertionError unless `concord.ppi` gives the same estimates."""
+    """Raise an AssertionError unless `concord.search.ppi` gives the same estimates."""
     for own, public in zip(estimates, run.by_ppi(), strict=True):
         for name in ("estimate", "ci_low", "ci_high"):
             values = (getattr(each, name) or 0.0 for each in (own, public))
@@ -217,7 +218,7 @@ def _judges() -> list[str]:
         "## Grades of people for a sample, of a judge for all queries",
         "",
         f"{QUERIES:,} queries, of which people judge a random sample; {RUNS:,} runs a row, the "
-        "first also by `concord.ppi`. Coverage of the 95%",
+        "first also by `concord.search.ppi`. Coverage of the 95%",
         "interval of a mean or of one difference. The judge's values are random for all queries "
         "(useless), for 20% or 2% of them; 0.4 too high for",
         "30% (too generous); or those of people. A difference has an interval if ten sampled "

@@ -88,7 +88,7 @@ def judgements_needed(
     old, new = (concord.evaluate(lists[model], truth, metrics=labels)[label] for model in lists)
     are_right = True
     for step in count():
-        judging = concord.judge(lists, judged, next=batch, max_grade=1, metrics=labels)
+        judging = concord.search.judge(lists, judged, next=batch, max_grade=1, metrics=labels)
         (bounds,) = judging.differences
         are_right &= bounds.low - 1e-9 <= old - new <= bounds.high + 1e-9
         if not bounds.is_open:
@@ -120,8 +120,8 @@ def judging() -> list[str]:
         f"relevant or not; only the first {POOLED}",
         f"documents of the old model were judged at first, {unjudged:.0f} were not. {BATCH} "
         "documents at a time are judged until the bounds of the",
-        "difference by `concord.judge` exclude that the other model wins. The true difference was "
-        f"within all bounds in {n_right} of {n_all}",
+        "difference by `concord.search.judge` exclude that the other model wins. The true "
+        f"difference was within all bounds in {n_right} of {n_all}",
         "runs. Judging by weight is the order of `judge`, by depth takes the highest ranks first.",
         "",
         *markdown_table(("judgements until decided", *CHOICES), rows, text_columns=1),

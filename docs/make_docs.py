@@ -129,6 +129,7 @@ def _pages() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "presets.md", _presets_page()
     yield REFERENCE / "errata.md", _errata_page()
     yield option_types.PATH, option_types.option_types()
+    yield option_types.FIELDS_PATH, option_types.option_fields()
     yield REFERENCE.parent / "cheat-sheet.md", _text([HEADER, *cheat_sheet()])
     yield REFERENCE / "robustness.md", _text([HEADER, *robustness_page(collected())])
     schema = json.dumps(params_schema(), indent=2, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Write the types of presets and conventions from the registry; needs no conventions itself.
+"""Write the types of presets and conventions from the registry, and those of options.
 
 `python -m docs.option_types` writes them; `docs.make_docs --check` compares them.
 """
@@ -6,13 +6,17 @@
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
 
+from concord.metrics_core.comparison.options import Options
 from concord.metrics_core.conventions.convention import Convention, Key, Value
 from concord.metrics_core.conventions.presets import PRESETS
 from concord.metrics_core.conventions.registry import CONVENTIONS
 
-PATH = Path(__file__).parents[1] / "metrics_core" / "conventions" / "option_types.py"
+CORE = Path(__file__).parents[1] / "metrics_core"
+PATH = CORE / "conventions" / "option_types.py"
+FIELDS_PATH = CORE / "comparison" / "option_fields.py"
 WIDTH = 100
 HEAD = '''\
 """Types of presets and conventions; made by docs/option_types.py: run `make docs`."""
@@ -23,6 +27,21 @@ from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, Required, TypedDict
 
 from concord.metrics_core.conventions.data_conventions import ExcludedPairs
+
+'''
+FIELDS_HEAD = '''\
+"""Types of the fields of `Options` as keyword arguments; made by docs/option_types.py."""
+# fmt: off
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+from concord.metrics_core.comparison.options import Family
+from concord.metrics_core.data.argument_types import PolicyOptions, Where
+
+
+class OptionFields(TypedDict, total=False):
+    """Fields of `Options`."""
 
 '''
 VALUES = '''
@@ -61,6 +80,12 @@ def option_types() -> str:
     parts += [VALUES, *(f"    {each.name}: {_attribute_type(each)}\n" for each in CONVENTIONS)]
     parts += [OPTIONS, *map(_option, CONVENTIONS), TAIL]
     return "".join(parts)
+
+
+def option_fields() -> str:
+    """Return the text of the module of fields."""
+    lines = [f"    {each.name}: {each.type}\n" for each in fields(Options)]
+    return "".join([FIELDS_HEAD, *lines])
 
 
 def _option(convention: Convention) -> str:
@@ -125,3 +150,4 @@ def _words(words: Iterable[str]) -> str:
 
 if __name__ == "__main__":
     PATH.write_text(option_types(), encoding="utf-8")
+    FIELDS_PATH.write_text(option_fields(), encoding="utf-8")

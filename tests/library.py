@@ -69,7 +69,7 @@ def assert_same_bits(project: Path, folder: Path, changes: Mapping[str, Any], *m
     assert (copy / COMPARISON).read_bytes() == (project / COMPARISON).read_bytes()
 
 
-def compared_as_pinned(project: Path) -> cc.Comparison:
+def compared_as_pinned(project: Path) -> cc.results.Comparison:
     """Return `cc.compare` of the files that params.yaml names."""
     params = _params(project)
     evaluation, comparison = params["evaluation"], dict(params["comparison"])
@@ -88,7 +88,7 @@ def compared_as_pinned(project: Path) -> cc.Comparison:
         )
 
 
-def cases_as_pinned(project: Path, model: str, versus: str) -> cc.Cases:
+def cases_as_pinned(project: Path, model: str, versus: str) -> cc.results.Cases:
     """Return `cc.cases` of two models of params.yaml."""
     params = _params(project)
     comparison = params["comparison"]
@@ -104,7 +104,7 @@ def cases_as_pinned(project: Path, model: str, versus: str) -> cc.Cases:
         )
 
 
-def audit_of_project(project: Path) -> cc.Audit:
+def audit_of_project(project: Path) -> cc.results.Audit:
     """Return `cc.audit` of the models of params.yaml."""
     params = _params(project)
     options = _options(params)

@@ -14,11 +14,15 @@ import pytest
 from tests.project import ROOT
 
 ANALYSES = ROOT / "metrics_core" / "analyses"
-PUBLIC_NAMES = ROOT / "concord" / "__init__.py"
-EVERY = {"concord/__init__.py", "pipeline/commands/registry.py"}
+PUBLIC = ROOT / "concord"
+EVERY = {"pipeline/commands/registry.py"}
+NAMED = {"concord/__init__.py", "concord/results.py"}  # the function and the type of its result
+METHODS = "metrics_core/results/comparison_methods.py"
 OUTSIDE: dict[str, set[str]] = {  # other code that names it, by analysis
-    "audit": {"metrics_core/comparison/arguments.py"},
+    "audit": {*NAMED, METHODS, "metrics_core/comparison/arguments.py"},
     "cases": {
+        *NAMED,
+        METHODS,
         "metrics_core/comparison/arguments.py",
         "metrics_core/results/comparison.py",
         "metrics_core/results/stored.py",
@@ -26,40 +30,51 @@ OUTSIDE: dict[str, set[str]] = {  # other code that names it, by analysis
         "pipeline/stages/evaluations.py",
         "reports/page.py",
     },
-    "check_metric": {"metrics_core/metrics/custom_metric.py"},
-    "explain": {"metrics_core/evaluation/inputs.py", "reports/reconcile/text.py"},
+    "check_metric": {"concord/metrics.py", "metrics_core/metrics/custom_metric.py"},
+    "explain": {*NAMED, METHODS, "metrics_core/evaluation/inputs.py", "reports/reconcile/text.py"},
     "judge": {
+        "concord/results.py",
+        "concord/search.py",
+        METHODS,
         "benchmarks/simulated_judges.py",
         "benchmarks/simulated_judging.py",
         "reports/text/warnings.py",
     },
     "plan": {
+        *NAMED,
+        METHODS,
         "benchmarks/simulated_power.py",
         "metrics_core/stats/power.py",
         "reports/text/gate.py",
-        "reports/text/summary.py",
     },
     "ppi": {
+        "concord/results.py",
+        "concord/search.py",
         "benchmarks/simulated_judges.py",
         "metrics_core/data/input_table.py",
         "pipeline/params/model.py",
     },
     "reconcile": {
+        *NAMED,
+        METHODS,
         "metrics_core/evaluation/definition_search.py",
         "metrics_core/evaluation/inputs.py",
         "reports/verify/text.py",
     },
     "split": {
+        "concord/data.py",
+        "concord/results.py",
         "metrics_core/data/argument_types.py",
         "metrics_core/data/arguments.py",
         "pipeline/commands/completion.py",
     },
     "study": {
+        *NAMED,
         "benchmarks/simulated_studies.py",
         "pipeline/dvc/study.py",
         "pipeline/init/named_tables.py",
     },
-    "verify": set(),
+    "verify": NAMED,
 }
 
 
@@ -78,9 +93,13 @@ def _pattern(name: str) -> re.Pattern[str]:
     command = name.replace("_", "-")
     imported = rf"from concord\.reports import {name}\b"
     called = rf"\b(?:cc|concord)\.{name}\b|\bconcord {command}\b|`{name}`"
-    public = re.findall(rf'"(\w+)": "analyses\.{name}\.', PUBLIC_NAMES.read_text(encoding="utf-8"))
-    listed = rf'^\s+({name},|{"|".join(public)})$|"analyses\.{name}\.|"{command}": {name},'
-    types = "".join(rf"|\b{each}\b" for each in public if re.search("[a-z][A-Z]", each))
+    imported_names = re.findall(
+        rf"analyses\.{name}\.\w+ import (.+)",
+        "".join(file.read_text(encoding="utf-8") for file in sorted(PUBLIC.glob("*.py"))),
+    )
+    public = {each for names in imported_names for each in re.findall(r"\w+", names)} - {"as"}
+    listed = rf'^\s+({name},|{"|".join(sorted(public))})$|"analyses\.{name}\.|"{command}": {name},'
+    types = "".join(rf"|\b{each}\b" for each in sorted(public) if re.search("[a-z][A-Z]", each))
     return re.compile(f"{module}|{listed}|{imported}|{called}{types}")
 
 

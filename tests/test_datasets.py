@@ -51,7 +51,7 @@ def test_a_user_of_the_demo_has_the_values_of_the_full_data() -> None:
             data / "truth.parquet",
             metrics=["nDCG@10", "AP"],
             columns=columns,
-            users=DEMO.users["user"],
+            only_users=DEMO.users["user"],
         )
         result = cc.evaluate(DEMO.models[name], DEMO.truth, metrics=["nDCG@10", "AP"])
         assert result.per_user.equals(expected.per_user), name

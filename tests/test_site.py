@@ -18,7 +18,7 @@ PAGES = [
     "docs/reference/presets",
     "docs/reference/metrics/nDCG",
     "docs/reference/api/generated/concord.compare",
-    "docs/reference/api/generated/concord.Comparison",
+    "docs/reference/api/generated/concord.results.Comparison",
     "CHANGELOG",
 ]
 GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 30)"}

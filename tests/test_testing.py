@@ -29,7 +29,7 @@ def compared(
     als: Mapping[int, list[str]],
     pop: Mapping[int, list[str]],
     gate: dict[str, object] | None,
-) -> cc.Comparison:
+) -> cc.results.Comparison:
     return cc.compare(
         {"als": als, "pop": pop}, TRUTH, metrics=["P@3"], baseline="pop", gate=gate, panel=False
     )

@@ -54,7 +54,7 @@ cc.evaluate(frame.lazy(), TRUTH, metrics=("RR",), conventions=cc.preset(name, **
 cc.evaluate(pd.DataFrame(), TRUTH, metrics=RR, conventions={"preset": "ranx", "ties": "given"})
 cc.evaluate(pa.table({}), TRUTH, metrics=RR, conventions=STANDARD, input=policies)
 cc.evaluate(relation, "truth.csv", metrics=RR, conventions=STANDARD, columns=columns)
-cc.evaluate(RECS, Path("truth.csv"), metrics=RR, users=["u"])
+cc.evaluate(RECS, Path("truth.csv"), metrics=RR, only_users=["u"])
 for preset in cc.presets():
     cc.preset(preset)
 models: dict[str, Data] = {"als": frame, "ease": {"replicates": {1: RECS, 2: "lists.csv"}}}
@@ -85,7 +85,7 @@ cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD, input={"nan_scores": 
 cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD, input={"nan_score": "zero"})  # error
 cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD).means  # error
 cc.compare(models, TRUTH, metrics=RR, baseline="als", conventions=STANDARD, panels=False)  # error
-cc.split(frame, "leave-one-out")  # error
+cc.data.split(frame, "leave-one-out")  # error
 comparison.best_model  # error
 """
 FUNCTIONS = [name for name in cc.__all__ if isfunction(getattr(cc, name))]
@@ -121,6 +121,7 @@ def test_mypy_finds_the_mistakes_of_a_user_and_nothing_else(tmp_path: Path) -> N
 
 def test_types_of_conventions_are_those_of_the_registry() -> None:
     assert option_types.PATH.read_text(encoding="utf-8") == option_types.option_types()
+    assert option_types.FIELDS_PATH.read_text(encoding="utf-8") == option_types.option_fields()
 
 
 def test_policies_and_their_values_are_those_that_are_accepted() -> None:
@@ -169,10 +170,10 @@ def test_public_results_are_found_by_pickle() -> None:
         cc.reconcile(recs, truth, value="0.75", metric="RR@2", conventions="standard"),
         cc.verify({"a": recs}, truth, pl.DataFrame({"model": "a", "metric": "RR@2", "value": "1"})),
         cc.plan(sd=0.2, users=1_000),
-        cc.VarianceComponents(0.1, 0.2, 0.3),
+        cc.results.VarianceComponents(0.1, 0.2, 0.3),
     ]
 
     for result in results:
-        assert type(result).__module__ == "concord"
+        assert type(result).__module__ == "concord.results"
         assert pickle.loads(pickle.dumps(result)) == result
-    assert pickle.loads(pickle.dumps(cc.split(times, "leave-last-out"))).train.height == 1
+    assert pickle.loads(pickle.dumps(cc.data.split(times, "leave-last-out"))).train.height == 1

@@ -56,7 +56,7 @@ RETRAINED = {
 }
 
 
-def _compare(baseline: str = "base", **options: Any) -> cc.Comparison:
+def _compare(baseline: str = "base", **options: Any) -> cc.results.Comparison:
     settings: dict[str, Any] = {
         "models": MODELS,
         "truth": TRUTH,
@@ -68,12 +68,12 @@ def _compare(baseline: str = "base", **options: Any) -> cc.Comparison:
     return cc.compare(**settings | options)
 
 
-def _compare_groups(baseline: str = "base") -> cc.Comparison:
+def _compare_groups(baseline: str = "base") -> cc.results.Comparison:
     by_plan = {"by": "user", "column": "plan", "compare_gaps": True}
     return _compare(baseline, users=GROUPS, segments={"plan": by_plan})
 
 
-def _compare_values(**changes: float) -> cc.Comparison:
+def _compare_values(**changes: float) -> cc.results.Comparison:
     """Return the comparison of user -> value, with other values of model `new`."""
     base = {user: n % 7 / 10 for n, user in enumerate(USERS)}
     new = {user: value + n % 5 / 50 for n, (user, value) in enumerate(base.items())}
@@ -92,53 +92,53 @@ def _judged_by_both() -> tuple[dict[str, dict[str, list[str]]], pl.DataFrame]:
     return {"bm25": lists, "copy": dict(lists)}, truth
 
 
-def _ppi() -> cc.PredictionPowered:
+def _ppi() -> cc.results.PredictionPowered:
     models, truth = _judged_by_both()
-    return cc.ppi(models, truth, metrics=["RR"], baseline="bm25", sample="random")
+    return cc.search.ppi(models, truth, metrics=["RR"], baseline="bm25", sample="random")
 
 
-def _judge() -> cc.Judging:
+def _judge() -> cc.results.Judging:
     relevant = pl.when(pl.col("user") == USERS[0]).then(0).otherwise(1)
     truth = TRUTH.with_columns(grade=relevant)
-    return cc.judge({"base": BASE, "good": GOOD}, truth, metrics=["RR@5"])
+    return cc.search.judge({"base": BASE, "good": GOOD}, truth, metrics=["RR@5"])
 
 
-def _plan_of_values(models: list[str]) -> cc.Plan:
+def _plan_of_values(models: list[str]) -> cc.results.Plan:
     settings: dict[str, Any] = {"truth": TRUTH, "metrics": ["RR@5"], "conventions": DROP}
     values = {model: cc.evaluate(MODELS[model], **settings) for model in models}
     return cc.plan(values, baseline="base", effect=0.05)
 
 
-def _audit() -> cc.Audit:
+def _audit() -> cc.results.Audit:
     return cc.audit(
         {"base": BASE, "partial": PARTIAL}, TRUTH, train=TRAIN, metrics=["RR@5"], conventions=DROP
     )
 
 
-def _cases() -> cc.Cases:
+def _cases() -> cc.results.Cases:
     settings: dict[str, Any] = {"metrics": ["RR@5"], "conventions": DROP, "worst": 1}
     return cc.cases(MODELS, TRUTH, model="partial", versus="base", **settings)
 
 
-def _reconcile() -> cc.Reconciliation:
+def _reconcile() -> cc.results.Reconciliation:
     mean = cc.evaluate(PARTIAL, TRUTH, metrics=["RR@5"], conventions=DROP)["RR@5"]
     value = f"{mean:.4f}"
     return cc.reconcile(PARTIAL, TRUTH, value=value, metric="RR@5", conventions=DROP)
 
 
-def _verify() -> cc.Verification:
+def _verify() -> cc.results.Verification:
     schema = ["model", "metric", "value"]
     table = pl.DataFrame([("partial", "RR@5", "0.5")], schema=schema, orient="row")
     return cc.verify(MODELS, TRUTH, table, conventions=DROP)
 
 
-def _study() -> cc.Study:
+def _study() -> cc.results.Study:
     equal = _compare(models={"base": BASE, "good": BASE})
     films = _compare(models={"base": BASE, "good": GOOD})
     return cc.study({"films": films, "books": films, "songs": films, "equal": equal})
 
 
-def _study_without_a_model() -> cc.Study:
+def _study_without_a_model() -> cc.results.Study:
     films = _compare(models={"base": BASE, "good": GOOD, "late": PARTIAL})
     books = _compare(models={"base": BASE, "good": GOOD})
     return cc.study({"films": films, "books": books, "songs": films})
@@ -376,7 +376,9 @@ def test_a_query_without_a_value_stops_ppi() -> None:
     del models["copy"][USERS[7]]
 
     with pytest.raises(cc.InputError, match=r"'u07' is undefined .*; 1 such queries in all"):
-        cc.ppi(models, truth, metrics=["RR"], baseline="bm25", sample="random", conventions=DROP)
+        cc.search.ppi(
+            models, truth, metrics=["RR"], baseline="bm25", sample="random", conventions=DROP
+        )
 
 
 def test_every_function_that_estimates_is_called() -> None:

@@ -10,15 +10,14 @@ import polars as pl
 
 from concord.metrics_core.comparison.compute import build_value_comparison
 from concord.metrics_core.comparison.config import (
-    MAX_MISSING_LISTS,
     ComparisonConfig,
     ComparisonOptions,
-    Family,
     is_list_of_text,
     model_problems,
 )
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import Effects
+from concord.metrics_core.comparison.options import MAX_MISSING_LISTS, Family
 from concord.metrics_core.comparison.user_values import (
     ValueTables,
     bound_problems,

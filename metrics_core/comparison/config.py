@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from concord.metrics_core.comparison.behaviour_rules import Check, check_problems
 from concord.metrics_core.comparison.gate import gate_problems
@@ -15,6 +15,7 @@ from concord.metrics_core.comparison.min_effect import (
     effect_problems,
     unevaluated_label_problem,
 )
+from concord.metrics_core.comparison.options import Family, StatisticsOptions
 from concord.metrics_core.comparison.replicate_config import (
     ReplicateNames,
     fold_problems,
@@ -37,21 +38,18 @@ from concord.metrics_core.files import SIDE_TABLES
 from concord.metrics_core.metrics.label import Label, to_result_spelling
 from concord.metrics_core.results.gate import Gate
 
-Family = Literal["baseline", "all"]
-
 ABOVE_CONFIDENCE, MAX_CONFIDENCE = 0.5, 0.9999
 MIN_RESAMPLES, MAX_RESAMPLES = 99, 1_000_000
 MAX_SEED = 2**63 - 1
 MAX_TRIED = 1_000_000
-MAX_MISSING_LISTS = 0.5  # share of the evaluated users
 TRUTH = "truth"
 RESERVED_NAMES = frozenset({TRUTH, *SIDE_TABLES})  # a model has none of these names
 NO_ALIASES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparisonOptions:
-    """Options of a comparison: arguments of `compare`, keys of params.yaml.
+class ComparisonOptions(StatisticsOptions):
+    """Options of a comparison, parsed; see `Options`.
 
     Attributes
     ----------
@@ -62,40 +60,11 @@ class ComparisonOptions:
     min_effect : float, str or dict
         Minimum relevant difference: a number, a share of the baseline's mean ("2%"),
         or one per label.
-    confidence : float
-        Confidence level of all intervals and tests.
-    family : {"baseline", "all"}
-        Comparisons of primary labels that are corrected together: those with the baseline, or
-        those of all pairs of models. With "baseline", pairs among the others are a second family.
-    tried : int or None
-        Number of models that were tried on these users, if more than are compared.
-    resamples : int
-        Number of bootstrap resamples, sign flips and list swaps, which start at `seed`.
-    max_missing_lists : float
-        Share of the evaluated users without a list, above which a model is not compared.
-    panel : bool
-        True to compute the primary labels under the definitions of all presets too.
-    paired_replicates : bool
-        True if replicates with the same number have the same seed or fold in all models.
-    checks : dict
-        Name -> a condition that the lists of models must meet.
-    acknowledge : dict
-        Code of a warning -> why it is accepted, and up to which extent.
     """
 
     baseline: str = ""
     primary: Sequence[str] | None = None
     min_effect: Effects = 0.0
-    title: str = "Comparison"
-    confidence: float = 0.95
-    family: Family = "baseline"
-    tried: int | None = None
-    wilcoxon: bool = False
-    resamples: int = 2000
-    seed: int = 1
-    max_missing_lists: float = MAX_MISSING_LISTS
-    panel: bool = True
-    paired_replicates: bool = False
     segments: Mapping[str, Segmentation] = field(default_factory=dict)
     gate: Gate | None = None
     checks: Mapping[str, Check] = field(default_factory=dict)

@@ -79,7 +79,7 @@ class Conventions(ConventionValues):
     --------
     >>> import concord as cc
     >>> conventions = cc.preset("standard", relevance_threshold=4)
-    >>> isinstance(conventions, cc.Conventions)
+    >>> isinstance(conventions, cc.metrics.Conventions)
     True
     >>> conventions.relevance_threshold, conventions.gain
     (4, 'linear')

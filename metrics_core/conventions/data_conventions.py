@@ -44,7 +44,7 @@ class ExcludedPairs(str):  # so that results store and compare it as text
     Examples
     --------
     >>> import concord as cc
-    >>> excluded = cc.excluded_pairs({"q1": ["d1", "d2"]})
+    >>> excluded = cc.data.excluded_pairs({"q1": ["d1", "d2"]})
     >>> str(excluded), excluded.pairs.num_rows
     ('pairs 417662abdce5', 2)
     """
@@ -181,7 +181,7 @@ DATA_CONVENTIONS: tuple[Convention, ...] = (
         "close up.",
         values={"same_id": "the item with the id of the user: in search, the query itself"},
         accepts=lambda value: isinstance(value, str) and bool(_PAIRS.fullmatch(value)),
-        form="concord.excluded_pairs(table)",
+        form="concord.data.excluded_pairs(table)",
         metrics="every",
         sets_ranking=True,
         describes_data=True,

@@ -253,7 +253,7 @@ def excluded_pairs(
     Examples
     --------
     >>> import concord as cc
-    >>> pairs = cc.excluded_pairs({"q1": ["d1"]})
+    >>> pairs = cc.data.excluded_pairs({"q1": ["d1"]})
     >>> conventions = cc.preset("standard", exclude=pairs)
     >>> run, qrels = {"q1": {"d1": 2.0, "d2": 1.0}}, {"q1": {"d2": 1}}
     >>> cc.evaluate(run, qrels, metrics=["RR@10"], conventions=conventions)["RR@10"]

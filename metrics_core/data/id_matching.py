@@ -244,7 +244,7 @@ def match_id_sets(ids: IdSource, context: IdMatchContext) -> dict[str, Any]:
 def unknown_users_error() -> InputError:
     """Return the error for requested users none of whom occurs in the data."""
     message = "none of them occurs in the recommendations or the ground truth"
-    return refuse("users", message, "name users of the data, with the same spelling")
+    return refuse("users to evaluate", message, "name users of the data, with the same spelling")
 
 
 def _spelling_problem(ids: IdSource, context: IdMatchContext, column: str) -> Problem | None:

@@ -58,7 +58,7 @@ def excluded_sql(connection: DuckDBPyConnection, source: Source, exclude: str) -
         return f"{user} = CAST(item AS VARCHAR)"
     if not isinstance(exclude, ExcludedPairs):
         problem = f"{exclude!r} is a stored hash without the pairs"
-        raise refuse("conventions.exclude", problem, "set it to concord.excluded_pairs(table)")
+        raise refuse("conventions.exclude", problem, "set it to concord.data.excluded_pairs(table)")
     connection.register("excluded_pairs", exclude.pairs)
     return f"({user}, CAST(item AS VARCHAR)) IN (FROM excluded_pairs)"
 

@@ -34,6 +34,7 @@ from concord.metrics_core.evaluation.evaluate_model import evaluated_label
 from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.evaluation.join_truth import PROPENSITY
 from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.evaluation.spark.frames import is_spark
 from concord.metrics_core.evaluation.warnings.data import none_relevant_warnings
@@ -81,7 +82,8 @@ def evaluate(
     *,
     metrics: Sequence[str],
     conventions: ConventionsLike = "standard",
-    users: Data | Iterable[Any] | None = None,
+    users: Data | None = None,
+    only_users: Data | Iterable[Any] | None = None,
     train: Data | None = None,
     items: Data | None = None,
     columns: TableColumns | None = None,
@@ -111,10 +113,13 @@ def evaluate(
         "./my_metrics.py:revenue@10".
     conventions : str, Conventions or dict, default="standard"
         A preset's name, `concord.preset(name)`, or a dict of `preset` and conventions that differ.
-    users : sequence, optional
-        Users to evaluate; by default those of the ground truth and, depending on the policies,
-        those of the lists. With propensities those of the lists always count, see
-        docs/how-to/exposure-bias.md.
+    users : DataFrame or path, optional
+        `user`: exactly these users are evaluated under a propensity, by default those of ground
+        truth and lists, see docs/how-to/exposure-bias.md. Without a propensity no value depends on
+        such a table, and it is refused.
+    only_users : sequence, DataFrame or path, optional
+        Ids of the users to evaluate; by default those of the ground truth and, depending on the
+        policies, those of the lists.
     train : DataFrame, path or dict, optional
         Training data: columns `user`, `item`; or {user: [item, …]}.
     items : DataFrame, path or dict, optional
@@ -165,6 +170,7 @@ def evaluate(
     pinned = with_own_metrics(parse_conventions(conventions), (label.name for label in labels))
     refuse_unread_columns(columns, labels, pinned)
     refuse_words(words)
+    evaluated_users = _evaluated_users(users, only_users, pinned)
     if is_spark(recs) or is_spark(truth):
         from concord.metrics_core.evaluation.spark.evaluate import evaluate_frames
 
@@ -179,12 +185,12 @@ def evaluate(
             if option:
                 problem = "is given, and lists or truth are Spark DataFrames"
                 raise refuse(argument, problem, "write them to files and give their paths")
-        task = Task(labels, pinned, only_known=users is not None)
+        task = Task(labels, pinned, only_known=evaluated_users is not None)
         evaluation = evaluate_frames(
             recs,
             truth,
             task,
-            users=users,
+            users=evaluated_users,
             train=train,
             items=items,
             columns=columns,
@@ -206,7 +212,7 @@ def evaluate(
         where=check_where(where),
     )
     try:
-        dataset = load_dataset(loader, {NO_FOLD: truth}, tables, users=users)
+        dataset = load_dataset(loader, {NO_FOLD: truth}, tables, users=evaluated_users)
     except InputError as error:
         of_lists = problems_of(loader.recommendations, "recs", recs, InMemorySink().collect)
         raise InputError([*of_lists, *error.problems]) from None
@@ -223,6 +229,14 @@ def evaluate(
     }
     values = FrameValues(read_frame(model.values), summaries, unit)
     return Evaluation(pinned, tuple(warnings), values, dataset.data.words)
+
+
+def _evaluated_users(users: Any, only_users: Any, pinned: Conventions) -> Any:
+    """Return the users that are evaluated, if arguments name them."""
+    if users is None or only_users is not None or uses_user_table(pinned):
+        return users if only_users is None else only_users
+    fix = "write `only_users=` to evaluate some users only, else leave it out"
+    raise refuse("users", "changes no value without a propensity", fix)
 
 
 def refuse_unread_columns(columns: Any, labels: Sequence[Label], pinned: Conventions) -> None:

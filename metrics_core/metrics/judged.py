@@ -86,7 +86,7 @@ class Judged:
     --------
     >>> import concord as cc
     >>> @cc.metric()
-    ... def tophit(lists: cc.Judged, k):
+    ... def tophit(lists: cc.metrics.Judged, k):
     ...     '''tophit@k = 1 if the first item is relevant, else 0.'''
     ...     return lists.count(1)
     ...

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from concord.metrics_core.analyses.cases.result import Cases
 from concord.metrics_core.errors import InputError, refuse
-from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, frame_of
+from concord.metrics_core.results.base import OMIT_IF_NONE, frame_of
 from concord.metrics_core.results.behaviour import BehaviourCheck, Overlap
+from concord.metrics_core.results.comparison_methods import ComparisonMethods
 from concord.metrics_core.results.comparison_parts import (
     OF_VALUES,
     BestShare,
@@ -43,7 +44,7 @@ NO_PROVENANCE = Provenance((), {}, "")
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(BaseResult):
+class Comparison(ComparisonMethods):
     """Models compared on the same users, under the same conventions.
 
     It holds no values of single users, but for the example users of a check that fails: the stage
@@ -110,6 +111,8 @@ class Comparison(BaseResult):
         The evaluated unit; None if it is a user.
     words : dict or None
         The words that texts show for user, item and request; None if they show these.
+    chosen : tuple of str
+        Arguments of `compare` that were chosen from the tables, as its metrics were not named.
 
     Examples
     --------
@@ -153,6 +156,7 @@ class Comparison(BaseResult):
     references: References | None = field(default=None, metadata=OMIT_IF_NONE)
     unit: Unit | None = field(default=None, metadata=OMIT_IF_NONE)
     words: Mapping[str, str] | None = field(default=None, metadata=OMIT_IF_NONE)
+    chosen: tuple[str, ...] = field(default=(), metadata=OMIT_IF_NONE)
 
     @overload
     def to_html(self, path: None = None, cases: Cases | None = None) -> str: ...

@@ -41,7 +41,7 @@ class VarianceComponents:
     Examples
     --------
     >>> import concord as cc
-    >>> components = cc.VarianceComponents(sd_users=0.2, sd_seeds=0.01, sd_residual=0.05)
+    >>> components = cc.results.VarianceComponents(sd_users=0.2, sd_seeds=0.01, sd_residual=0.05)
     >>> plan = cc.plan(sd=components, users=1000, seeds=5, effect=0.02)
     >>> round(plan.differences[0].power, 3)
     0.624

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from ruamel.yaml import YAML
 
-from concord.metrics_core.comparison.config import MAX_MISSING_LISTS
+from concord.metrics_core.comparison.options import MAX_MISSING_LISTS
 from concord.metrics_core.comparison.replicate_config import ReplicateNames, match_replicates
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.yaml_files import find_conflict

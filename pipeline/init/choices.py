@@ -1,7 +1,6 @@
 """Choices of `concord init`: roles, unit, baseline, and MLflow runs of the models."""
 
 import json
-import math
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,14 +9,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from concord.metrics_core.comparison.defaults import (
+    METRICS,
+    MIN_EFFECT,
+    choose_cutoffs,
+    choose_threshold,
+    main_cutoff,
+)
+from concord.metrics_core.comparison.defaults import shared_unit as unit_of_tables
 from concord.metrics_core.comparison.replicate_config import REPLICATES
-from concord.metrics_core.conventions.metric_conventions import MAX_GRADE
 from concord.metrics_core.data.column_names import is_search_name
 from concord.metrics_core.data.formats import UNNAMED, format_by_name
 from concord.metrics_core.data.input_table import LIST_COLUMNS, InputTable, resolve_columns
-from concord.metrics_core.data.unit_detection import are_session_names, possible_units
 from concord.metrics_core.errors import params_keys
-from concord.metrics_core.evaluation.warnings.data import STAR_MAXIMA, least_liked
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.dvc.training import flatten
@@ -27,7 +31,6 @@ from concord.pipeline.init.rows import has_duplicates, has_times, longest_list, 
 from concord.pipeline.init.tables import Table
 from concord.pipeline.params.repository import repository
 from concord.pipeline.params.yaml_files import FILL_IN
-from concord.pipeline.running.connections import isolated_connection
 
 
 def with_user_column(truth: Table, models: Mapping[str, Table]) -> Table:
@@ -43,22 +46,7 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
     tables = [truth, *models.values()]
     if any(FILL_IN in (t.path.name, *t.columns.values()) for t in tables):
         return ()
-    shared = [
-        name
-        for name in truth.file.columns
-        if all(name in t.file.columns and name not in t.columns.values() for t in tables)
-    ]
-    if not shared:
-        return ()
-    with isolated_connection() as connection:
-        units = [
-            [*possible_units(connection, as_input(table), shared)] for table in models.values()
-        ]
-    common = [unit for unit in units[0] if all(unit in others for others in units)]
-    if () in common:  # ranks prove that a user has one list; scores do not
-        is_ranked = any("rank" in table.columns for table in models.values())
-        common = [] if is_ranked else [unit for unit in common if unit and are_session_names(unit)]
-    return next(iter(common), ())
+    return unit_of_tables([as_input(table) for table in models.values()], as_input(truth))
 
 
 def as_input(table: Table) -> InputTable:
@@ -116,15 +104,10 @@ def tracking_uri(project: Path) -> str:
     return f"sqlite:///{os.path.relpath(database, project)}"
 
 
-CUTOFFS = (5, 10, 20, 50, 100)
-SEARCH_CUTOFFS = (10, 100)
 SEARCH_PRESET = (
     "values are those of preset standard; those of trec_eval: `concord pin pytrec_eval` "
     "(conventions)"
 )
-METRICS = ("nDCG", "AP", "RR", "P", "R", "Hit")
-# Names of grades on a scale of stars, whose low values are no recommendation; others are counts.
-RATINGS = ("rating", "ratings", "stars")
 TABLE_HELP = {
     "train": "user, item [, time]: what the models learned from",
     "items": "item [, categories | vector] [, title]: the catalogue",
@@ -169,7 +152,7 @@ def choose(
     is_search = truth.file.format in UNNAMED or is_search_name("user", truth.columns["user"])
     ks = _cutoffs(discovery.models, unit, is_search=is_search)
     threshold, highest = _threshold_and_max_grade(truth)
-    k = 10 if 10 in ks else ks[-1]  # noqa: PLR2004
+    k = main_cutoff(ks)
     metric_by_table = {"items": f"Coverage@{k}", "train": f"Novelty@{k}"}
     tables = [*discovery.tables.values(), *discovery.models.values()]
     files = [file for table in tables for file in (table.path, *table.path.rglob("*"))]
@@ -190,7 +173,7 @@ def choose(
         "ks": ks,
         "baseline": baseline_of(models),
         "primary": [f"nDCG@{k}"],
-        "min_effect": "2%",
+        "min_effect": MIN_EFFECT,
         "segments": SEGMENTS if "train" in background else (),
         "threshold": threshold,
         "highest": highest,
@@ -238,21 +221,16 @@ def _entry(table: Table, common: Mapping[str, str], project: Path) -> Content:
 
 
 def _cutoffs(models: Mapping[str, Table], unit: Sequence[str], *, is_search: bool) -> list[int]:
-    """Return the usual cutoffs up to the longest list of the model with the shortest lists."""
+    """Return the cutoffs of `choose_cutoffs`."""
     lengths = [longest_list(t.file, [t.columns["user"], *unit]) for t in models.values()]
-    cutoffs, unknown = (SEARCH_CUTOFFS, 100) if is_search else (CUTOFFS, 20)
-    longest = min((length for length in lengths if length), default=unknown)
-    return [k for k in cutoffs if k <= longest] or [1]
+    return choose_cutoffs(lengths, is_search=is_search)
 
 
 def _threshold_and_max_grade(truth: Table) -> tuple[int, int]:
-    """Return the lowest grade that counts as relevant, and the highest of the scale."""
+    """Return the result of `choose_threshold`."""
     name = truth.columns.get("grade", "")
     grades = value_range(truth.file, name) if name and truth.file.format not in UNNAMED else None
-    highest = max(1, min(MAX_GRADE, math.ceil(grades[1]))) if grades else 1
-    min_stars, max_stars = STAR_MAXIMA
-    is_rating = name.casefold() in RATINGS and min_stars <= highest <= max_stars
-    return (least_liked(highest) if is_rating else 1), highest
+    return choose_threshold(name, grades[1] if grades else None)
 
 
 def _is_rank_base_0(models: Mapping[str, Table]) -> bool:

@@ -23,16 +23,15 @@ from concord.metrics_core.comparison.behaviour_rules import parse_checks
 from concord.metrics_core.comparison.config import (
     ABOVE_CONFIDENCE,
     MAX_CONFIDENCE,
-    MAX_MISSING_LISTS,
     MAX_RESAMPLES,
     MAX_SEED,
     MIN_RESAMPLES,
     ComparisonConfig,
     ComparisonOptions,
-    Family,
 )
 from concord.metrics_core.comparison.gate import parse_gate
 from concord.metrics_core.comparison.min_effect import Effect
+from concord.metrics_core.comparison.options import Family, StatisticsOptions
 from concord.metrics_core.comparison.replicate_config import (
     ReplicateNames,
     match_replicates,
@@ -373,14 +372,16 @@ class Comparison(Section):
     primary: list[str] = Field(min_length=1, max_length=MAX_NAMES)
     confidence: SkipValidation[Annotated[float, Field(gt=ABOVE_CONFIDENCE, le=MAX_CONFIDENCE)]]
     min_effect: SkipValidation[Effect | dict[str, Effect]]
-    family: SkipValidation[Family] = "baseline"
-    tried: SkipValidation[int | None] = None
+    family: SkipValidation[Family] = StatisticsOptions.family
+    tried: SkipValidation[int | None] = StatisticsOptions.tried
     wilcoxon: SkipValidation[bool]
     resamples: SkipValidation[Annotated[int, Field(ge=MIN_RESAMPLES, le=MAX_RESAMPLES)]]
     seed: SkipValidation[Annotated[int, Field(ge=0, le=MAX_SEED)]]
     replicates: dict[ModelName, Replicates] = {}
-    paired_replicates: SkipValidation[bool] = False
-    max_missing_lists: SkipValidation[Annotated[float, Field(ge=0, le=1)]] = MAX_MISSING_LISTS
+    paired_replicates: SkipValidation[bool] = StatisticsOptions.paired_replicates
+    max_missing_lists: SkipValidation[Annotated[float, Field(ge=0, le=1)]] = (
+        StatisticsOptions.max_missing_lists
+    )
     cases: list[ModelName] | None = None
 
     @field_validator("cases", mode="before")

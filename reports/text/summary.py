@@ -64,8 +64,7 @@ def eyebrow(comparison: Comparison) -> str:
 
 def notes(comparison: Comparison) -> list[str]:
     """Return where to read on in Python: notices, other metrics, and users that would decide."""
-    lines = []
-    prominent = comparison.prominent
+    lines, prominent = [*chosen_sentences(comparison)], comparison.prominent
     if notices := [w for w in comparison.warnings if w not in prominent and not w.is_acknowledged]:
         codes = ", ".join(dict.fromkeys(each.code for each in notices))
         lines.append(f"{format_count(len(notices), 'notice')} ({codes}): `comparison.warnings`")
@@ -77,8 +76,24 @@ def notes(comparison: Comparison) -> list[str]:
         for model in comparison.compared_models
     )
     if any(pair is not None and pair.verdict == "undecided" for pair in with_baseline):
-        lines.append("How many users would decide: `cc.plan(comparison)`")
+        lines.append("How many users would decide: `comparison.plan()`")
     return lines
+
+
+def chosen_sentences(comparison: Comparison) -> Iterator[str]:
+    """Yield what was chosen from the tables, as `compare` got no metrics."""
+    if not comparison.chosen:
+        return
+    primary, values = comparison.primary[0], comparison.conventions.values
+    effect = numbers.min_effect_text(comparison, primary)
+    threshold = next(each.value for each in values if each.name == "relevance_threshold")
+    texts = {
+        "metrics": f"cutoffs {join_names(list(map(str, comparison.ks)))}",
+        "primary": f"{primary} decides",
+        "min_effect": f"differences of at least {effect} matter",
+        "conventions": f"grades from {threshold} count as relevant",
+    }
+    yield f"Chosen as by `concord init`: {', '.join(texts[each] for each in comparison.chosen)}"
 
 
 @dataclass(frozen=True)

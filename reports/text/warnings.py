@@ -443,8 +443,8 @@ def _few_judged(details: Details) -> Texts:
     return (
         f"Of the top {details['k']}, {high if low == high else span} is judged; unjudged items "
         "count as not relevant.",
-        "`concord judge`, in Python `concord.judge`, shows what their grades can change; Bpref and "
-        "`judged_only` use judged items only",
+        "`concord judge`, in Python `concord.search.judge`, shows what their grades can change; "
+        "Bpref and `judged_only` use judged items only",
     )
 
 

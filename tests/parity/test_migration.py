@@ -58,7 +58,9 @@ def test_the_new_call_gives_the_numbers_of_the_page(page: str) -> None:
     names: dict[str, object] = {}
     exec(code_of(page, "Data", "After"), names)
     values = list(names.values()) + list(names.get("variants", []))  # type: ignore[call-overload]
-    results = {each.conventions.preset: each for each in values if isinstance(each, cc.Evaluation)}
+    results = {
+        each.conventions.preset: each for each in values if isinstance(each, cc.results.Evaluation)
+    }
 
     rows = rows_of(page)
     actual = [

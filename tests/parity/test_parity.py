@@ -141,7 +141,7 @@ def _concord_values(expected: pl.DataFrame, preset: str) -> pl.DataFrame:
 
 def _evaluate(
     names: Sequence[str], preset: str, labels: Sequence[str]
-) -> tuple[cc.Evaluation, ValueFrames]:
+) -> tuple[cc.results.Evaluation, ValueFrames]:
     """Evaluate the users of several cases at once, which takes a fraction of the time."""
     case = _cases()[names[0]] if len(names) == 1 else {}
     stores: list[ValueFrames] = []
@@ -164,7 +164,7 @@ def _evaluate(
     return result, stores[0]
 
 
-def _long(result: cc.Evaluation, store: ValueFrames, name: str) -> pl.DataFrame:
+def _long(result: cc.results.Evaluation, store: ValueFrames, name: str) -> pl.DataFrame:
     """Return case, label, user (null: the mean) and value of the users of one case."""
     of_case = pl.col("user").is_in(list(_ids(name).values()))
     values = store.values.filter(of_case)
@@ -184,7 +184,7 @@ def _long(result: cc.Evaluation, store: ValueFrames, name: str) -> pl.DataFrame:
     return rows.with_columns(case=pl.lit(name))
 
 
-def _weighted(case: Case, metrics: list[str], **options: str) -> cc.Evaluation:
+def _weighted(case: Case, metrics: list[str], **options: str) -> cc.results.Evaluation:
     """Evaluate with relevant items weighted by their inverse propensities."""
     lists, truth = (
         {str(user): [str(item) for item in items] for user, items in enumerate(case[name])}

@@ -11,7 +11,7 @@ from concord.reports.page import render_html
 from concord.reports.text.tables import fold_models, fold_note
 
 
-def _compared(models: int) -> cc.Comparison:
+def _compared(models: int) -> cc.results.Comparison:
     """Return a comparison in which the order on metric B is the reverse of that on metric A."""
     rng = np.random.default_rng(1)
     users, noise = [f"u{n}" for n in range(12)], rng.random(12) / 10
@@ -29,12 +29,12 @@ def _compared(models: int) -> cc.Comparison:
 
 
 @pytest.fixture(scope="module")
-def many() -> cc.Comparison:
+def many() -> cc.results.Comparison:
     return _compared(40)
 
 
 def test_best_leaders_baseline_and_requested_models_are_shown(
-    many: cc.Comparison,
+    many: cc.results.Comparison,
 ) -> None:
     folded = fold_models(many, ["m035"])
 
@@ -52,7 +52,7 @@ def test_up_to_30_models_nothing_is_folded() -> None:
     assert not fold_note(few, few)
 
 
-def test_pairs_and_charts_are_folded_and_tables_are_not(many: cc.Comparison) -> None:
+def test_pairs_and_charts_are_folded_and_tables_are_not(many: cc.results.Comparison) -> None:
     page = render_html(many)
 
     parts = re.findall(r'<(section|header) id="(\w+)"[^>]*>(.*?)</\1>', page, re.DOTALL)

@@ -86,7 +86,7 @@ def search() -> Comparison:
     )
 
 
-def audit() -> cc.Audit:
+def audit() -> cc.results.Audit:
     """Return an audit in which `first` hits the 20 users with a leak and no other."""
     users = [f"u{n}" for n in range(40)]
     first = {user: ["a", "b"] if n < 20 else ["b", "c"] for n, user in enumerate(users)}

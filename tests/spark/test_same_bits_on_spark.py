@@ -123,7 +123,7 @@ def test_hundreds_of_empty_partitions_are_few_tasks(spark: "SparkSession") -> No
             "user_no_recs": "drop",
             "user_empty_truth": "one",
             "relevance_threshold": 3,
-            "exclude": cc.excluded_pairs(EXCLUDED),
+            "exclude": cc.data.excluded_pairs(EXCLUDED),
         },
     ],
 )  # fmt: skip

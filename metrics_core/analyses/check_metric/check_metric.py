@@ -66,7 +66,7 @@ def check_metric(
     ...     '''hits@k = number of relevant items in the top k.'''
     ...     return lists.count(k)
     ...
-    >>> cc.check_metric("hits").holds
+    >>> cc.metrics.check_metric("hits").holds
     True
     """
     label = parse(metric, allow_missing_cutoff=True)

@@ -28,7 +28,7 @@ class PropertyCheck:
     ...     '''misses@k = number of other items in the top k.'''
     ...     return lists.n_listed - lists.count(k)
     ...
-    >>> check = cc.check_metric("misses").properties[-1]
+    >>> check = cc.metrics.check_metric("misses").properties[-1]
     >>> check.name
     'a relevant item in place of another never hurts'
     >>> check.holds
@@ -57,7 +57,7 @@ class MetricCheck(BaseResult):
     ...     '''hits@k = number of relevant items in the top k.'''
     ...     return lists.count(k)
     ...
-    >>> check = cc.check_metric("hits")
+    >>> check = cc.metrics.check_metric("hits")
     >>> check.holds, len(check.properties)
     (True, 6)
     """

@@ -96,7 +96,7 @@ def judge(
     --------
     >>> import concord as cc
     >>> models = {"bm25": {"q1": ["a", "b"]}, "dense": {"q1": ["c", "b"]}}
-    >>> result = cc.judge(models, {"q1": ["a", "d"]}, metrics=["P@2"])
+    >>> result = cc.search.judge(models, {"q1": ["a", "d"]}, metrics=["P@2"])
     >>> [(each.model, each.low, each.high) for each in result.scores]
     [('bm25', 0.5, 1.0), ('dense', 0.0, 1.0)]
     >>> result.differences[0].low, result.differences[0].high

@@ -97,7 +97,7 @@ class Judging(BaseResult):
     --------
     >>> import concord as cc
     >>> runs = {"bm25": {"q1": ["a", "b"]}, "dense": {"q1": ["c", "a"]}}
-    >>> result = cc.judge(runs, {"q1": ["a"]}, metrics=["DCG@2"])
+    >>> result = cc.search.judge(runs, {"q1": ["a"]}, metrics=["DCG@2"])
     >>> result.differences[0].is_open, result.next[0].item
     (True, 'c')
     """

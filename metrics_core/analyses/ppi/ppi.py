@@ -127,7 +127,7 @@ def ppi(
     ...     "bm25": {f"q{n:03}": ["a", "b", "c"] for n in range(600)},
     ...     "dense": {f"q{n:03}": ["b", "a", "c"] for n in range(600)},
     ... }
-    >>> result = cc.ppi(models, truth, metrics=["RR"], baseline="bm25", sample="random")
+    >>> result = cc.search.ppi(models, truth, metrics=["RR"], baseline="bm25", sample="random")
     >>> result.agreement.kappa
     1.0
     >>> result.differences[0].verdict

@@ -152,7 +152,7 @@ class PredictionPowered(BaseResult):
     ...     orient="row",
     ... )
     >>> models = {"bm25": {q: ["b", "a"] for q in queries}, "dense": {q: ["a"] for q in queries}}
-    >>> result = cc.ppi(models, truth, metrics=["RR"], baseline="bm25", sample="random")
+    >>> result = cc.search.ppi(models, truth, metrics=["RR"], baseline="bm25", sample="random")
     >>> result.means[0].estimate, result.n_sampled
     (0.5, 20)
     """

@@ -35,7 +35,7 @@ class Split(BaseResult):
     >>> import concord as cc
     >>> import polars as pl
     >>> clicks = pl.DataFrame({"user": [1, 1, 2], "item": [10, 11, 10], "time": [1, 2, 3]})
-    >>> split = cc.split(clicks, "leave-last-out")
+    >>> split = cc.data.split(clicks, "leave-last-out")
     >>> split.train.rows(), split.truth.rows()
     ([(1, 10, 1.0), (2, 10, 3.0)], [(1, 11, 2.0)])
     """

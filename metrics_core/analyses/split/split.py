@@ -104,7 +104,7 @@ def split(
     >>> import concord as cc
     >>> import polars as pl
     >>> clicks = pl.DataFrame({"user": [1, 1, 2], "item": [10, 11, 10], "time": [1, 2, 3]})
-    >>> cc.split(clicks, "leave-last-out").truth.rows()
+    >>> cc.data.split(clicks, "leave-last-out").truth.rows()
     [(1, 11, 2.0)]
     """
     options = parse_options(

@@ -22,7 +22,7 @@ USERS = range(40)
 TRUTH = {user: {f"i{user % 5}": 1, "new": 1} for user in USERS}  # half of it is in train
 
 
-def compared(**acknowledge: Any) -> cc.Comparison:
+def compared(**acknowledge: Any) -> cc.results.Comparison:
     return cc.compare(
         {"als": {user: [f"i{n}" for n in range(5)] for user in USERS}},
         TRUTH,

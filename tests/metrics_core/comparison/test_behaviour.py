@@ -36,7 +36,7 @@ NEVER = {"never": {"items": {"group": "adult"}, "users": {"age_group": "minor"}}
 GATE = {"guardrails": {"R@3": 0.99}}
 
 
-def _compare(checks: Any = None, models: Any = MODELS, **other: Any) -> cc.Comparison:
+def _compare(checks: Any = None, models: Any = MODELS, **other: Any) -> cc.results.Comparison:
     arguments = {"metrics": ["R@3"], "baseline": "production", "resamples": 99, "panel": False}
     tables = {"items": ITEMS, "users": USERS, "columns": {"items": {"group": "rating"}}}
     policies = {"input": {"unknown_items": "keep"}}

@@ -50,19 +50,19 @@ TRUTH_FRAME = pl.DataFrame(
 )
 
 
-def _numbers(comparison: cc.Comparison) -> dict[str, Any]:
+def _numbers(comparison: cc.results.Comparison) -> dict[str, Any]:
     """Return the content without paths and names of tables."""
     content = to_content(comparison)
     return {key: content[key] for key in content if key not in {"quality", "provenance"}}
 
 
 @pytest.fixture(scope="module")
-def comparison() -> cc.Comparison:
+def comparison() -> cc.results.Comparison:
     return cc.compare(MODELS, TRUTH, **ARGUMENTS)
 
 
 def test_means_are_those_of_evaluate_and_differences_those_of_their_means(
-    comparison: cc.Comparison,
+    comparison: cc.results.Comparison,
 ) -> None:
     for model, lists in MODELS.items():
         alone = cc.evaluate(lists, TRUTH, metrics=ARGUMENTS["metrics"], conventions="standard")
@@ -256,7 +256,7 @@ def test_labels_come_in_report_order_whatever_the_order_of_the_argument() -> Non
 
 
 def test_documents_are_written_to_a_path_which_is_returned(
-    comparison: cc.Comparison, tmp_path: Path
+    comparison: cc.results.Comparison, tmp_path: Path
 ) -> None:
     page, table, text = comparison.to_html(), comparison.to_latex(), comparison.to_markdown()
     paths = [
@@ -306,7 +306,7 @@ def _columns(table: str) -> set[str]:
     return {cell.split()[0] for cell in head.split("&")[1:]}
 
 
-def test_markdown_is_the_short_report(comparison: cc.Comparison) -> None:
+def test_markdown_is_the_short_report(comparison: cc.results.Comparison) -> None:
     assert comparison.to_markdown() == render_markdown(comparison)
 
 

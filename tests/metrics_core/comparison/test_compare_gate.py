@@ -27,7 +27,7 @@ DATA: dict[str, Any] = {
 }
 
 
-def _compare(gate: Any, **other: Any) -> cc.Comparison:
+def _compare(gate: Any, **other: Any) -> cc.results.Comparison:
     arguments = {**ARGUMENTS, "metrics": ["nDCG@5", "R@5", "P@5", "Coverage@5"], "models": MODELS}
     return cc.compare(truth=TRUTH, gate=gate, **{**arguments, **DATA, **other})
 

@@ -41,7 +41,7 @@ EASE = {seed: lists(10 + seed, 0.1 * seed) for seed in (1, 2, 3)}
 POPULARITY = lists(99, 0.0)
 
 
-def compare(models: dict[str, Any], **settings: Any) -> cc.Comparison:
+def compare(models: dict[str, Any], **settings: Any) -> cc.results.Comparison:
     defaults: dict[str, Any] = {
         "metrics": ["nDCG@10", "R@5"],
         "baseline": "popularity",
@@ -53,13 +53,13 @@ def compare(models: dict[str, Any], **settings: Any) -> cc.Comparison:
 
 
 @pytest.fixture(scope="module")
-def comparison() -> cc.Comparison:
+def comparison() -> cc.results.Comparison:
     return compare(
         {"als": {"replicates": ALS}, "popularity": POPULARITY, "ease": {"replicates": EASE}}
     )
 
 
-def test_the_differences_carry_both_intervals(comparison: cc.Comparison) -> None:
+def test_the_differences_carry_both_intervals(comparison: cc.results.Comparison) -> None:
     (row,) = comparison.differences.filter(label="nDCG@10", a="als", b="ease").to_dicts()
 
     names = ("trained_low", "ci_low", "difference", "ci_high", "trained_high")
@@ -76,7 +76,9 @@ def test_the_differences_carry_both_intervals(comparison: cc.Comparison) -> None
     ]
 
 
-def test_a_models_interval_over_users_is_that_of_its_mean_values(comparison: cc.Comparison) -> None:
+def test_a_models_interval_over_users_is_that_of_its_mean_values(
+    comparison: cc.results.Comparison,
+) -> None:
     each = [
         cc.evaluate(frame, TRUTH, metrics=["nDCG@10"], conventions="standard")
         for frame in ALS.values()
@@ -91,7 +93,7 @@ def test_a_models_interval_over_users_is_that_of_its_mean_values(comparison: cc.
 
 
 def test_neither_the_order_of_models_nor_of_trainings_changes_a_number(
-    comparison: cc.Comparison,
+    comparison: cc.results.Comparison,
 ) -> None:
     again = compare(
         {
@@ -113,7 +115,7 @@ def test_without_replicates_nothing_of_them_is_there() -> None:
     assert plain.retrained("als", "popularity", "nDCG@10") is None
 
 
-def test_the_other_way_round_is_the_mirror_image(comparison: cc.Comparison) -> None:
+def test_the_other_way_round_is_the_mirror_image(comparison: cc.results.Comparison) -> None:
     forth = defined(comparison.retrained("als", "popularity", "nDCG@10"))
     back = defined(comparison.retrained("popularity", "als", "nDCG@10"))
 
@@ -225,7 +227,7 @@ def test_a_training_far_from_the_others_is_a_warning() -> None:
     assert warning.fix == "look into this training run, and train more replicates"
 
 
-def test_replicates_of_equal_spread_give_no_warning(comparison: cc.Comparison) -> None:
+def test_replicates_of_equal_spread_give_no_warning(comparison: cc.results.Comparison) -> None:
     assert "outlying_training" not in {each.code for each in comparison.warnings}
 
 

@@ -38,13 +38,13 @@ _WHOLE = st.integers(-200, 200)
 ARGUMENTS: dict[str, Any] = {"baseline": "bm25", "primary": ["AP"], "resamples": 99}
 
 
-def _runs(**options: Any) -> cc.Comparison:
+def _runs(**options: Any) -> cc.results.Comparison:
     runs = {"run125": RUN_125, "run126": RUN_126}
     values = {name: {"AP": dict(enumerate(items))} for name, items in runs.items()}
     return cc.compare_values(values, baseline="run126", bounds={"AP": (0, 1)}, **options)
 
 
-def _difference(comparison: cc.Comparison, a: str, b: str, label: str) -> Any:
+def _difference(comparison: cc.results.Comparison, a: str, b: str, label: str) -> Any:
     row = comparison.difference(a, b, label)
     assert row is not None
     return row

@@ -49,7 +49,7 @@ class World:
 
     def compare(
         self, users: Iterable[int] | None = None, models: Iterable[str] | None = None
-    ) -> cc.Comparison:
+    ) -> cc.results.Comparison:
         order = [*users] if users is not None else [*range(len(self.columns["m0"]["X"]))]
         values = {
             model: {
@@ -111,7 +111,7 @@ def random_world(seed: int, *, n_models: int | None = None, n_users: int | None 
     return World(columns, options, {"X": bool(rng.random() < 0.7)})
 
 
-def check_row(row: Difference, comparison: cc.Comparison, *, up: bool) -> None:
+def check_row(row: Difference, comparison: cc.results.Comparison, *, up: bool) -> None:
     """Assert that word, interval, level and single interval of a row agree."""
     if row.verdict in WITHOUT_INTERVAL:
         assert row.ci_low is None
@@ -136,7 +136,7 @@ def check_row(row: Difference, comparison: cc.Comparison, *, up: bool) -> None:
         assert row.detectable > 0
 
 
-def family_key(comparison: cc.Comparison, row: Difference) -> tuple[bool, bool]:
+def family_key(comparison: cc.results.Comparison, row: Difference) -> tuple[bool, bool]:
     return row.primary, row.vs_baseline or comparison.family == "all" or not row.primary
 
 
@@ -154,7 +154,7 @@ def benjamini_hochberg(p: list[float]) -> list[float]:
     ]
 
 
-def check_families(comparison: cc.Comparison) -> None:
+def check_families(comparison: cc.results.Comparison) -> None:
     """Assert that levels are between Bonferroni's and one test's, and p is adjusted in families."""
     families: dict[tuple[bool, bool], list[Difference]] = {}
     for row in comparison.pairs:

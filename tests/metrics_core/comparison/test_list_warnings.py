@@ -11,7 +11,7 @@ import concord as cc
 OPTIONS: dict[str, Any] = {"metrics": ["nDCG@10"], "conventions": "standard"}
 
 
-def _codes(actual: cc.Comparison | cc.Evaluation) -> set[str]:
+def _codes(actual: cc.results.Comparison | cc.results.Evaluation) -> set[str]:
     return {each.code for each in actual.warnings}
 
 
@@ -160,7 +160,7 @@ def test_the_remedy_keeps_the_conventions_that_presets_leave_open(conventions: A
     "conventions",
     [
         cc.preset("standard", user_no_recs="drop"),
-        cc.preset("standard", exclude=cc.excluded_pairs({"u": ["c"]})),
+        cc.preset("standard", exclude=cc.data.excluded_pairs({"u": ["c"]})),
     ],
 )
 def test_the_remedy_names_the_convention_if_it_cannot_write_all(conventions: Any) -> None:

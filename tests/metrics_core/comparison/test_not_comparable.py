@@ -19,7 +19,7 @@ def lists(users: int, *, hits: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
 
 
-def compare(models: Mapping[str, object], **settings: object) -> concord.Comparison:
+def compare(models: Mapping[str, object], **settings: object) -> concord.results.Comparison:
     arguments: dict[str, object] = {
         "conventions": "standard",
         "metrics": ["P@1", "Coverage@1"],
@@ -29,7 +29,7 @@ def compare(models: Mapping[str, object], **settings: object) -> concord.Compari
     return concord.compare(models, TRUTH, baseline="old", primary=["P@1"], items=items, **arguments)  # type: ignore[arg-type]
 
 
-def verdict(comparison: concord.Comparison, model: str, label: str = "P@1") -> str:
+def verdict(comparison: concord.results.Comparison, model: str, label: str = "P@1") -> str:
     row = comparison.difference(model, "old", label)
     assert row is not None
     return row.verdict

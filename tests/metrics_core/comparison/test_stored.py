@@ -192,7 +192,7 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
 
 # Keys that are there only where requests are the unit, a model lacks lists, or more were tried.
 OPTIONAL = {
-    *("unit", "words", "tried", "references", "doubts", "failed_checks"),
+    *("unit", "words", "tried", "references", "doubts", "failed_checks", "chosen"),
     *("n_requests", "n_unlisted", "n_without_list", "n_with_both"),
     *("order_decides", "ties"),  # of equal scores that ids order
 }

@@ -30,21 +30,21 @@ TENTH = _scores(lambda u, n: -float(n) if u % 10 == 0 else float(n))  # Hit@10 =
 THIRD = _scores(lambda _u, n: 7.5 if n == 0 else 10.0 - n)  # RR = 1/3
 
 
-def compare(models: dict[str, Scores], **options: Any) -> cc.Comparison:
+def compare(models: dict[str, Scores], **options: Any) -> cc.results.Comparison:
     options = {"metrics": ["RR@10", "Hit@10"], "primary": ["RR@10"]} | options
     return cc.compare(models, TRUTH, baseline=next(iter(models)), **options)
 
 
-def codes(comparison: cc.Comparison) -> dict[str, tuple[str, ...]]:
+def codes(comparison: cc.results.Comparison) -> dict[str, tuple[str, ...]]:
     return {each.code: each.models for each in comparison.warnings}
 
 
 @pytest.fixture(scope="module")
-def accident() -> cc.Comparison:
+def accident() -> cc.results.Comparison:
     return compare({"rand": RANDOM, "const": CONSTANT})
 
 
-def test_a_constant_scorer_is_not_better(accident: cc.Comparison) -> None:
+def test_a_constant_scorer_is_not_better(accident: cc.results.Comparison) -> None:
     """By id its RR@10 is 1; on average (1 + 1/2 + … + 1/10) / 101 = 0.029."""
     pair = accident.difference("const", "rand", "RR@10")
     assert pair is not None
@@ -58,7 +58,7 @@ def test_a_constant_scorer_is_not_better(accident: cc.Comparison) -> None:
     assert accident.difference("rand", "const", "RR@10").verdict == "undecided_by_order"  # type: ignore[union-attr]
 
 
-def test_every_view_says_why(accident: cc.Comparison) -> None:
+def test_every_view_says_why(accident: cc.results.Comparison) -> None:
     because = "as the order of equal scores decides"
     answer, _, reason, *_ = accident.verdicts
     assert answer == f"No model is shown to beat rand on RR@10: const is undecided, {because}."
@@ -70,7 +70,7 @@ def test_every_view_says_why(accident: cc.Comparison) -> None:
         assert "better than rand" not in text
 
 
-def test_the_accident_is_named(accident: cc.Comparison) -> None:
+def test_the_accident_is_named(accident: cc.results.Comparison) -> None:
     named = {"constant_scores": ("const",), "tie_range": ("const",)}
     assert {code: codes(accident).get(code) for code in named} == named
     assert "ties_at_cutoff" not in codes(accident)

@@ -17,7 +17,9 @@ def lists(*users: int) -> pl.DataFrame:
     return pl.DataFrame({"user": users, "item": ["a"] * len(users), "rank": [1] * len(users)})
 
 
-def compare(models: dict[str, Any], truth: Any = TRUTH, **settings: Any) -> concord.Comparison:
+def compare(
+    models: dict[str, Any], truth: Any = TRUTH, **settings: Any
+) -> concord.results.Comparison:
     return concord.compare(
         models,
         truth,
@@ -30,7 +32,7 @@ def compare(models: dict[str, Any], truth: Any = TRUTH, **settings: Any) -> conc
     )
 
 
-def counts(comparison: concord.Comparison, model: str) -> dict[str, int | None]:
+def counts(comparison: concord.results.Comparison, model: str) -> dict[str, int | None]:
     cells = comparison.segments[0].cells
     return {cell.segment: cell.n_without_list for cell in cells if cell.model == model}
 

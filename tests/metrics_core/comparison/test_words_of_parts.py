@@ -58,7 +58,7 @@ GATE = {
 
 
 @cache
-def compared(effect: str) -> cc.Comparison:
+def compared(effect: str) -> cc.results.Comparison:
     return cc.compare(
         MODELS,
         TRUTH,
@@ -171,7 +171,7 @@ def test_words_of_the_comparison_follow_from_its_intervals(effect: str) -> None:
     assert {"identical", "better", "worse", "undecided"} <= words
 
 
-def replicated(n_models: int, **settings: Any) -> cc.Comparison:
+def replicated(n_models: int, **settings: Any) -> cc.results.Comparison:
     models: dict[str, Any] = {"old": lists(2, 0.25)}
     for n in range(1, n_models):
         seeds = {str(seed): lists(10 * n + seed, 0.2 + 0.03 * (n // 2), 0.1) for seed in (1, 2, 3)}

@@ -67,7 +67,7 @@ def test_lists_that_lack_the_pairs_give_the_same_values(changes: Any) -> None:
         }
 
     plain = cc.preset("standard", **changes)
-    excluding = cc.preset("standard", exclude=cc.excluded_pairs(excluded), **changes)
+    excluding = cc.preset("standard", exclude=cc.data.excluded_pairs(excluded), **changes)
     labels = ["RR@10", "nDCG@10", "AP@2", "P@1"]
 
     expected = cc.evaluate(without(RUN), without(TRUTH), metrics=labels, conventions=plain)
@@ -78,14 +78,14 @@ def test_lists_that_lack_the_pairs_give_the_same_values(changes: Any) -> None:
 def test_pairs_are_named_by_their_content_in_any_order_type_and_file(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("query-id\tcorpus-id\n2\t7\n1\t8\n1\t8\n")
-    pairs = cc.excluded_pairs({"1": ["8"], "2": ["7"]})
+    pairs = cc.data.excluded_pairs({"1": ["8"], "2": ["7"]})
     numbers = pl.DataFrame({"user": [2, 1], "item": [7, 8]})
 
-    assert pairs == cc.excluded_pairs(path) == cc.excluded_pairs(numbers)
+    assert pairs == cc.data.excluded_pairs(path) == cc.data.excluded_pairs(numbers)
     renamed = numbers.rename({"item": "doc"})
-    assert pairs == cc.excluded_pairs(renamed, columns={"pairs": {"item": "doc"}})
-    assert pairs != cc.excluded_pairs({"1": ["8"], "27": ["7"]})
-    assert cc.excluded_pairs({"1": ["12"]}) != cc.excluded_pairs({"11": ["2"]})
+    assert pairs == cc.data.excluded_pairs(renamed, columns={"pairs": {"item": "doc"}})
+    assert pairs != cc.data.excluded_pairs({"1": ["8"], "27": ["7"]})
+    assert cc.data.excluded_pairs({"1": ["12"]}) != cc.data.excluded_pairs({"11": ["2"]})
     conventions = cc.preset("standard", exclude=pairs)
     assert conventions.fingerprint != EXCLUDE.fingerprint
     result = cc.evaluate(RANKED, {"1": ["8", "1"]}, metrics=["RR@10"], conventions=conventions)
@@ -93,8 +93,8 @@ def test_pairs_are_named_by_their_content_in_any_order_type_and_file(tmp_path: P
 
 
 def test_stored_conventions_have_the_name_of_pairs_and_are_refused_without_the_pairs() -> None:
-    conventions = cc.preset("standard", exclude=cc.excluded_pairs({"q1": ["a"]}))
-    stored = cc.Conventions.from_mapping(json.loads(json.dumps(conventions.as_dict())))
+    conventions = cc.preset("standard", exclude=cc.data.excluded_pairs({"q1": ["a"]}))
+    stored = cc.metrics.Conventions.from_mapping(json.loads(json.dumps(conventions.as_dict())))
 
     assert type(conventions.as_dict()["exclude"]) is str
     assert stored == conventions
@@ -105,10 +105,10 @@ def test_stored_conventions_have_the_name_of_pairs_and_are_refused_without_the_p
         cc.InputError, match=r"a stored hash without the pairs\n  fix: set it to concord"
     ):
         cc.evaluate(RUN, TRUTH, metrics=["P@2"], conventions=stored)
-    with pytest.raises(ValueError, match=r"choose one of: same_id \| concord\.excluded_pairs\("):
+    with pytest.raises(ValueError, match=r"choose one of: same_id \| concord\.data\.excluded_pairs\("):
         cc.preset("standard", exclude="pairs.tsv")  # type: ignore[arg-type]
     with pytest.raises(cc.InputError, match="pairs: row 1, column 'item'"):
-        cc.excluded_pairs(pl.DataFrame({"user": ["q1"], "item": [None]}))
+        cc.data.excluded_pairs(pl.DataFrame({"user": ["q1"], "item": [None]}))
 
 
 def test_in_sessions_the_item_with_the_id_of_the_user_is_left_out() -> None:
@@ -171,7 +171,7 @@ def test_the_stages_read_pairs_of_a_file_and_name_them_as_the_library(
     Path("pairs.csv").write_text("topic,doc\nq1,a\n")
     columns = {"user": "topic", "item": "doc"}
     exclude = {"path": "pairs.csv", "columns": columns}
-    pairs = cc.excluded_pairs({"q1": ["a"]})
+    pairs = cc.data.excluded_pairs({"q1": ["a"]})
 
     rows, quality = loaded("run.csv", exclude=exclude)
     assert rows == [("q1", "q1", 1, 9.0), ("q2", "c", 1, 1.0)]

@@ -78,16 +78,16 @@ def recalls(model: str) -> dict[int, list[float]]:
     return results
 
 
-def pinned(mean: Any) -> cc.Conventions:
+def pinned(mean: Any) -> cc.metrics.Conventions:
     return cc.preset("standard", unit_mean=mean)
 
 
-def evaluate(model: str, mean: Any) -> cc.Evaluation:
+def evaluate(model: str, mean: Any) -> cc.results.Evaluation:
     conventions = pinned(mean)
     return cc.evaluate(lists(model), truth(), metrics=[LABEL], conventions=conventions, unit=UNIT)
 
 
-def compare(mean: Any, **settings: Any) -> cc.Comparison:
+def compare(mean: Any, **settings: Any) -> cc.results.Comparison:
     options: dict[str, Any] = {"metrics": [LABEL], "baseline": "popularity", "resamples": 99}
     models = {model: lists(model) for model in SKILLS}
     return cc.compare(models, truth(), conventions=pinned(mean), unit=UNIT, **options | settings)

@@ -33,7 +33,7 @@ def conventions(
     negatives: int = NEGATIVES,
     catalogue: int | Literal["items", "train"] = CATALOGUE,
     **options: Any,
-) -> cc.Conventions:
+) -> cc.metrics.Conventions:
     """Standard, with candidates."""
     declaration: CandidatesOptions = {
         "negatives": negatives,

@@ -54,7 +54,12 @@ TIED = pl.DataFrame({"user": "u", "item": ["a", "x", "b", "c"], "score": 1.0})
     ],
 )
 def test_a_list_is_still_a_list_when_its_unjudged_items_are_taken_out(
-    label: str, lists: Any, truth: Any, *, conventions: cc.Conventions, values: dict[str, float]
+    label: str,
+    lists: Any,
+    truth: Any,
+    *,
+    conventions: cc.metrics.Conventions,
+    values: dict[str, float],
 ) -> None:
     name, at, k = label.partition("@")
     label = f"{name}(judged_only=true){at}{k}"

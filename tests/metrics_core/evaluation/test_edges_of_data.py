@@ -13,7 +13,7 @@ TRUTH = {"u": {"a": 1, "b": 2}, "v": {"a": 0}}
 
 def _evaluate(
     lists: dict[str, list[str]], *metrics: str, **changed: Unpack[ConventionOptions]
-) -> cc.Evaluation:
+) -> cc.results.Evaluation:
     conventions = cc.preset("standard", **changed)
     return cc.evaluate(lists, TRUTH, metrics=list(metrics), conventions=conventions)
 

@@ -3,7 +3,6 @@
 What it refuses stands in `tests/inputs`.
 """
 
-import ast
 import json
 import math
 import pickle
@@ -24,7 +23,6 @@ import concord as cc
 from concord.metrics_core.errors import InputError
 from concord.typing import ConventionsLike, TableColumns
 from tests.inputs.bad_arguments import LISTS, TRUTH
-from tests.project import ROOT
 
 RR = (1 / 2 + 1) / 2  # b at rank 2 of u, at rank 1 of v
 NUMBERED = pl.DataFrame({"user": [1, 1, 2], "item": [10, 20, 20], "score": [0.9, 0.5, 0.7]})
@@ -203,7 +201,7 @@ def test_names_of_user_and_item_hold_for_all_tables_unless_a_table_has_its_own()
     result = cc.evaluate(recs, truth, **arguments, items=items, columns=names)
     with_own_names: Any = {**names, "recs": {"user": "user", "item": "item"}}
     own = cc.evaluate(LISTS, truth, **arguments, items=items, columns=with_own_names)
-    from_dict = cc.evaluate(recs, {"u": {"a": 1}}, metrics=["RR"], users=["u"], columns=names)
+    from_dict = cc.evaluate(recs, {"u": {"a": 1}}, metrics=["RR"], only_users=["u"], columns=names)
 
     expected = cc.evaluate(LISTS, TRUTH, **arguments, items=LISTS.select("item").unique())
     assert result.to_dict() == own.to_dict() == expected.to_dict()
@@ -211,14 +209,14 @@ def test_names_of_user_and_item_hold_for_all_tables_unless_a_table_has_its_own()
 
 
 def test_users_choose_who_is_evaluated() -> None:
-    assert _rr(LISTS, TRUTH, users=["u"]) == 1 / 2
-    assert _rr(LISTS, TRUTH, users=pl.DataFrame({"user": ["u", "u"]})) == 1 / 2
-    assert _rr(NUMBERED, NUMBERED_TRUTH, users=range(1, 2)) == 1 / 2
-    assert _rr(NUMBERED.lazy(), NUMBERED_TRUTH, users=pl.LazyFrame({"user": [1]})) == 1 / 2
+    assert _rr(LISTS, TRUTH, only_users=["u"]) == 1 / 2
+    assert _rr(LISTS, TRUTH, only_users=pl.DataFrame({"user": ["u", "u"]})) == 1 / 2
+    assert _rr(NUMBERED, NUMBERED_TRUTH, only_users=range(1, 2)) == 1 / 2
+    assert _rr(NUMBERED.lazy(), NUMBERED_TRUTH, only_users=pl.LazyFrame({"user": [1]})) == 1 / 2
 
     lists, truth = {"a": ["x"], "b": ["y"]}, {"a": ["x"], "c": ["z"]}
     users = ["a", "b", "c"]
-    result = cc.evaluate(lists, truth, metrics=["RR"], conventions="standard", users=users)
+    result = cc.evaluate(lists, truth, metrics=["RR"], conventions="standard", only_users=users)
     assert result.per_user["user"].to_list() == users
     assert result["RR"] == (1 + 0) / 2  # b has nothing relevant: undefined, skipped
     assert result.to_frame().row(0)[4:] == (2, 1)
@@ -321,7 +319,7 @@ def test_whole_floats_match_ids_of_other_tables() -> None:
     options: dict[str, Any] = {"conventions": "standard", "train": train, "items": items}
 
     assert _rr(lists, truth) == 1 / 2  # x has no list
-    assert _rr(lists, truth, users=["1.0"]) == 1
+    assert _rr(lists, truth, only_users=["1.0"]) == 1
     assert _rr({"u": ["python 3.0"]}, {"u": ["python 3"]}) == 0
     result = cc.evaluate(lists, truth, metrics=["ARP@2", "Coverage@2", "Calibration@1"], **options)
     assert result["ARP@2"] == (2 + 1) / 2
@@ -375,22 +373,6 @@ def test_grades_in_later_lines_of_json_are_noticed(tmp_path: Path) -> None:
     assert _rr(LISTS, path) == RR
 
 
-def test_type_checkers_see_the_public_names_that_are_there_at_run_time() -> None:
-    source = ast.parse((ROOT / "concord" / "__init__.py").read_text(encoding="utf-8"))
-    imports = {
-        alias.asname: f"{each.module}.{alias.name}"
-        for each in ast.walk(source)
-        if isinstance(each, ast.ImportFrom)
-        for alias in each.names
-        if alias.asname
-    }
-
-    modules = vars(cc)["_MODULES"]
-    assert imports == {"datasets": "concord.datasets"} | {
-        name: f"concord.metrics_core.{modules[name]}.{name}" for name in modules
-    }
-
-
 UNTYPED: Any = cc
 REFUSED: dict[str, Callable[[], object]] = {
     "input": lambda: _rr({"u": [1.5]}, TRUTH),
@@ -416,7 +398,7 @@ def test_a_refusal_ends_at_the_call(refused: str) -> None:
 
 def test_a_missing_argument_is_shown_by_an_example() -> None:
     with pytest.raises(TypeError, match="missing 1 required") as raised:
-        UNTYPED.compare({"a": LISTS}, TRUTH)
+        UNTYPED.evaluate(LISTS, TRUTH)
 
     assert str(raised.value).endswith('\n  fix: add metrics=["nDCG@10", "R@20"]')
 
@@ -474,3 +456,8 @@ def test_a_golden_set_is_a_frame_or_becomes_a_dict() -> None:
     message = r"(?s)^truth: is a list of dicts with the keys id, question, relevant_ids.*fix: "
     with pytest.raises(cc.InputError, match=message):
         cc.evaluate(lists, golden, metrics=["RR@10"])
+
+
+def test_a_table_of_users_is_that_of_a_propensity() -> None:
+    with pytest.raises(cc.InputError, match=r"users: changes no value.*\n.*`only_users=`"):
+        cc.evaluate(LISTS, TRUTH, metrics=["RR"], users=["u"])  # type: ignore[arg-type]

@@ -299,7 +299,7 @@ def test_excluded_items_are_not_listed() -> None:
     assert references.values[0].chance == approx((1 / 2 + 2 / 3) / 2)
     assert references.values[0].most_popular == approx((1 + 0) / 2)  # b is second to a
     assert references.hits[0].chance == approx(1 / 2 + 2 / 3)
-    pairs = cc.excluded_pairs({"x": ["a", "c"], "a": ["a"]})
+    pairs = cc.data.excluded_pairs({"x": ["a", "c"], "a": ["a"]})
     options["conventions"] = {"preset": "standard", "exclude": pairs}
     truth = {"a": ["b"], "x": ["b"]}
     assert reference_of(truth, "P@1", **options) == Reference(

@@ -307,7 +307,7 @@ def test_explain_shows_how_the_value_came_about() -> None:
     assert both.path.decisive == ("candidates",)
 
 
-def _compared(a: list[int], b: list[int], **how: Any) -> cc.Comparison:
+def _compared(a: list[int], b: list[int], **how: Any) -> cc.results.Comparison:
     negatives, catalogue = how.pop("negatives"), how.pop("catalogue")
     return cc.compare(
         {"a": lists(a, negatives), "b": lists(b, negatives)},
@@ -371,7 +371,7 @@ def test_ranks_of_requests_of_one_user_are_dependent() -> None:
         [drawn(np.repeat(full, n), 40, 100, seed) for seed in (1, 2)] for n in (1, 30)
     )
 
-    def spans(actual: cc.Comparison) -> list[float]:
+    def spans(actual: cc.results.Comparison) -> list[float]:
         (sentence,) = [w.sentence for w in actual.warnings if w.code == "order_not_identifiable"]
         return [float(each) for each in re.findall(r"[ab] ([\d.]+) to ([\d.]+)", sentence)[0]]
 

@@ -30,15 +30,15 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def _compare(world: World, **options: Any) -> cc.Comparison:
+def _compare(world: World, **options: Any) -> cc.results.Comparison:
     return cc.compare(**world.arguments(), **{**OPTIONS, **options})
 
 
-def _codes(comparison: cc.Comparison) -> set[tuple[str, tuple[str, ...]]]:
+def _codes(comparison: cc.results.Comparison) -> set[tuple[str, tuple[str, ...]]]:
     return {(each.code, each.models) for each in comparison.warnings}
 
 
-def _suspicious(comparison: cc.Comparison) -> set[str]:
+def _suspicious(comparison: cc.results.Comparison) -> set[str]:
     return {each.code for each in comparison.warnings if each.code in SUSPICIOUS}
 
 

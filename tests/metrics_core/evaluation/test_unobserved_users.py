@@ -22,14 +22,14 @@ SUMS = ["P@1", "CG@1", "DCG@1", "RBP(p=0.5)@1", "Hit@1"]
 RATIOS = ["R@1", "nDCG@1"]
 
 
-def pinned(normalised: str | None = None, **options: Any) -> cc.Conventions:
+def pinned(normalised: str | None = None, **options: Any) -> cc.metrics.Conventions:
     propensity: Any = HALF if normalised is None else {**HALF, "normalised": normalised}
     return cc.preset("standard", propensity=propensity, hit_kind="count", **options)
 
 
 def evaluated(
     truth: Any = OBSERVED, recs: Any = RECOMMENDED, metrics: Any = None, **how: Any
-) -> cc.Evaluation:
+) -> cc.results.Evaluation:
     how = {"items": ITEMS, "columns": COLUMNS, "conventions": pinned(), **how}
     return cc.evaluate(recs, truth, metrics=metrics or [*SUMS, *RATIOS], **how)
 
@@ -111,7 +111,7 @@ def test_no_unobserved_user_with_a_list_is_a_warning() -> None:
     )
 
 
-def compared(models: dict[str, Any], **how: Any) -> cc.Comparison:
+def compared(models: dict[str, Any], **how: Any) -> cc.results.Comparison:
     how = {"metrics": ["P@1", "R@1"], "conventions": pinned(), "panel": False, **how}
     return cc.compare(models, OBSERVED, baseline="one", items=ITEMS, columns=COLUMNS, **how)
 

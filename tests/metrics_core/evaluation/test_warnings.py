@@ -213,7 +213,7 @@ def test_a_split_within_users_is_one_warning_with_the_line_to_acknowledge_it(
     assert acknowledged.warnings[-1].is_acknowledged
 
 
-def _serious(comparison: cc.Comparison) -> list[DataWarning]:
+def _serious(comparison: cc.results.Comparison) -> list[DataWarning]:
     """Return the serious warnings, that on the split first."""
     return sorted(comparison.serious, key=lambda each: each.code != "split_not_by_time")
 

@@ -142,13 +142,13 @@ class Case:
         schema = {"user": pl.String, "item": item_type, "grade": pl.Float64}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
-    def evaluate(self, conventions: Conventions, labels: Labels) -> cc.Evaluation:
+    def evaluate(self, conventions: Conventions, labels: Labels) -> cc.results.Evaluation:
         return cc.evaluate(
             self.recs(),
             self.judgements(),
             metrics=list(labels),
             conventions=conventions,
-            users=self.users,
+            only_users=self.users,
         )
 
 

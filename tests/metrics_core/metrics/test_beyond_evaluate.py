@@ -34,7 +34,7 @@ OVERALL = [
 ]
 
 
-def _evaluate(labels: list[str], **changed: Any) -> cc.Evaluation:
+def _evaluate(labels: list[str], **changed: Any) -> cc.results.Evaluation:
     inputs = {"train": TRAIN, "items": ITEMS} | changed
     return cc.evaluate(LISTS, TRUTH, metrics=labels, conventions=STANDARD, **inputs)
 
@@ -43,13 +43,13 @@ LABELS = [*dict.fromkeys(label for label, *_ in EXPECTED), *(label for label, _ 
 
 
 @pytest.fixture(scope="module")
-def result() -> cc.Evaluation:
+def result() -> cc.results.Evaluation:
     return _evaluate(LABELS)
 
 
 @pytest.mark.parametrize(("label", "user", "value"), EXPECTED)
 def test_values_of_users_are_those_on_paper(
-    result: cc.Evaluation, label: str, user: str, value: float
+    result: cc.results.Evaluation, label: str, user: str, value: float
 ) -> None:
     values = dict(result.per_user.select("user", label).iter_rows())
 
@@ -58,7 +58,7 @@ def test_values_of_users_are_those_on_paper(
 
 @pytest.mark.parametrize(("label", "value"), OVERALL)
 def test_numbers_over_all_users_are_those_on_paper(
-    result: cc.Evaluation, label: str, value: float
+    result: cc.results.Evaluation, label: str, value: float
 ) -> None:
     (row,) = result.to_frame().filter(metric=label).to_dicts()
 
@@ -68,7 +68,7 @@ def test_numbers_over_all_users_are_those_on_paper(
     assert math.isnan(row["ci_low"])
 
 
-def test_frames_and_integer_ids_give_the_same_as_dicts(result: cc.Evaluation) -> None:
+def test_frames_and_integer_ids_give_the_same_as_dicts(result: cc.results.Evaluation) -> None:
     ids = {"a": 10, "b": 9, "c": 100, "d": 7, "e": 8}
     lists = {u: [ids[i] for i in items] for u, items in LISTS.items()}
     truth = {u: [ids[i] for i in items] for u, items in TRUTH.items()}

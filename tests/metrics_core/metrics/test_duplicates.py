@@ -51,7 +51,7 @@ def _drawn() -> dict[str, Any]:
 DATA = _drawn()
 
 
-def _evaluate(labels: list[str], duplicates: str, **options: Any) -> cc.Evaluation:
+def _evaluate(labels: list[str], duplicates: str, **options: Any) -> cc.results.Evaluation:
     pinned = cc.preset(
         "standard",
         **{"duplicates": duplicates, "ties": "given", "fairness_target": "catalogue", **options},
@@ -60,7 +60,7 @@ def _evaluate(labels: list[str], duplicates: str, **options: Any) -> cc.Evaluati
 
 
 @cache
-def _means(duplicates: str, convention: str = "", value: str = "") -> cc.Evaluation:
+def _means(duplicates: str, convention: str = "", value: str = "") -> cc.results.Evaluation:
     """Evaluate all metrics, or those that read a convention with a word of it."""
     labels = [
         label_of(metric, LENGTH)

@@ -34,11 +34,13 @@ SECOND = 1 / math.log2(3)
 OVERALL = ["EED@2", "EER@2", "EEL@2"]
 
 
-def pinned(target: Any | None = "catalogue", **options: Any) -> cc.Conventions:
+def pinned(target: Any | None = "catalogue", **options: Any) -> cc.metrics.Conventions:
     return cc.preset("standard", fairness_target=target, **options)
 
 
-def evaluated(metrics: Sequence[str], conventions: cc.Conventions, **others: Any) -> cc.Evaluation:
+def evaluated(
+    metrics: Sequence[str], conventions: cc.metrics.Conventions, **others: Any
+) -> cc.results.Evaluation:
     how = {"items": ITEMS, "columns": COLUMNS, **others}
     return cc.evaluate(RECS, TRUTH, metrics=metrics, conventions=conventions, **how)
 
@@ -347,7 +349,7 @@ def test_a_comparison_tests_what_evaluate_says() -> None:
     )
 
 
-def segmented(*, compare_gaps: bool = True) -> tuple[cc.Comparison, dict[str, Any]]:
+def segmented(*, compare_gaps: bool = True) -> tuple[cc.results.Comparison, dict[str, Any]]:
     """Return a comparison of two models and three groups of users; the last group is too small."""
     even, leaning = groups()
     tiers = [*even["groups"], *["few"] * 10]

@@ -98,7 +98,7 @@ def test_metric_that_writes_to_its_lists_is_refused_and_check_metric_fails(
     label = write_metric(tmp_path, WRITES[name])
 
     message = refused_value(label)
-    checked = cc.check_metric(label).properties[0]
+    checked = cc.metrics.check_metric(label).properties[0]
 
     assert "read-only" in message
     assert "change a copy" in message

@@ -35,7 +35,7 @@ import concord
 
 
 @concord.metric(high=float("inf"), columns=["price"], source="the shop")
-def revenue(lists: concord.Judged, k):
+def revenue(lists: concord.metrics.Judged, k):
     """revenue@k = sum of the prices of the hits in the top k."""
     return lists.total(lists.hit_column("price"), k)
 
@@ -84,7 +84,7 @@ def test_revenue_by_hand(file: Path) -> None:
 
 def test_a_function_of_a_notebook_is_a_metric_by_its_name() -> None:
     @cc.metric()
-    def early(lists: cc.Judged, k: int | None) -> Any:
+    def early(lists: cc.metrics.Judged, k: int | None) -> Any:
         """early@k = hits in the top k / k, squared."""
         return (lists.count(k) / lists.cutoff(k)) ** 2
 
@@ -95,7 +95,7 @@ def test_a_function_of_a_notebook_is_a_metric_by_its_name() -> None:
 
 def test_conventions_are_arguments() -> None:
     @cc.metric(high=math.inf)
-    def worth(lists: cc.Judged, k: int | None, *, relevance_threshold: float | None) -> Any:
+    def worth(lists: cc.metrics.Judged, k: int | None, *, relevance_threshold: float | None) -> Any:
         """worth@k = sum of the grades above the threshold in the top k."""
         return lists.total(lists.hit_grade - (relevance_threshold or 0), k)
 
@@ -347,7 +347,7 @@ def test_a_case_is_found_against_each_property(tmp_path: Path, name: str) -> Non
     code = f"{head}    '{name}@k'\n    return {formula}\n"
     (tmp_path / "m.py").write_text(code, encoding="utf-8")
 
-    check = cc.check_metric(f"{tmp_path}/m.py:{name}")
+    check = cc.metrics.check_metric(f"{tmp_path}/m.py:{name}")
     process = attempt(tmp_path, "concord", "check-metric", f"./m.py:{name}")
 
     assert [each.name for each in check.properties if not each.holds][:1] == (
@@ -362,14 +362,14 @@ def test_a_case_is_found_against_each_property(tmp_path: Path, name: str) -> Non
 
 def test_the_direction_is_heard_and_the_catalogue_is_not_checked(file: Path) -> None:
     @cc.metric(higher_is_better=False)
-    def missed(lists: cc.Judged, k: int | None) -> Any:
+    def missed(lists: cc.metrics.Judged, k: int | None) -> Any:
         """missed@k = 1 - hits / k."""
         return 1 - lists.count(k) / lists.cutoff(k)
 
-    assert cc.check_metric("missed").holds
-    assert cc.check_metric(f"{file}:revenue").holds
+    assert cc.metrics.check_metric("missed").holds
+    assert cc.metrics.check_metric(f"{file}:revenue").holds
     with pytest.raises(cc.InputError, match="nDCG: is in the catalogue"):
-        cc.check_metric("nDCG")
+        cc.metrics.check_metric("nDCG")
 
 
 N_USERS, N_ITEMS, K = 80, 30, 5

@@ -30,7 +30,9 @@ WORKED = [
 ]
 
 
-def _evaluate(listed: dict[str, list[str]], truth: Any, metrics: list[str]) -> cc.Evaluation:
+def _evaluate(
+    listed: dict[str, list[str]], truth: Any, metrics: list[str]
+) -> cc.results.Evaluation:
     return cc.evaluate(listed, truth, metrics=metrics, conventions="standard", input=POOLED)
 
 

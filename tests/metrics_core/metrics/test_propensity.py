@@ -32,7 +32,7 @@ HALF: PropensityOptions = {"popularity": 0.5, "clip": 0.01, "fewest": 1}
 LABELS = ["P@2", "R@2", "CG@2", "DCG@2", "nDCG@2", "RBP(p=0.5)@2"]
 
 
-def pinned(**propensity: Any) -> cc.Conventions:
+def pinned(**propensity: Any) -> cc.metrics.Conventions:
     changed: Any = {**HALF, **propensity}
     return cc.preset("standard", propensity=changed)
 

@@ -77,7 +77,7 @@ def _bits(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
 def test_values_are_in_bounds_under_standard(case: Case, k: int | None) -> None:
     first = cc.preset("standard", duplicates="first")
     frame = cc.evaluate(
-        case.recs(), case.judgements(), metrics=_labels(k), conventions=first, users=case.users
+        case.recs(), case.judgements(), metrics=_labels(k), conventions=first, only_users=case.users
     ).per_user
 
     for metric in EVERY:
@@ -133,14 +133,14 @@ def test_the_order_of_users_and_rows_does_not_change_a_bit(
     shuffled = random.Random(seed)
     labels = _labels(3)
 
-    def evaluate(*, shuffle: bool) -> cc.Evaluation:
+    def evaluate(*, shuffle: bool) -> cc.results.Evaluation:
         recs, truth, users = case.recs(), case.judgements(), case.users
         if shuffle:
             recs = recs.sample(fraction=1, shuffle=True, seed=seed)
             if pinned.ideal != "truth_given_order_at_k":  # whose point is the order of the truth
                 truth = truth.sample(fraction=1, shuffle=True, seed=seed)
             users = users and shuffled.sample(users, k=len(users))
-        return cc.evaluate(recs, truth, metrics=labels, conventions=pinned, users=users)
+        return cc.evaluate(recs, truth, metrics=labels, conventions=pinned, only_users=users)
 
     straight, mixed = evaluate(shuffle=False), evaluate(shuffle=True)
 

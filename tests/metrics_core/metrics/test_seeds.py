@@ -17,7 +17,7 @@ PRINTED = 0.0005  # half a unit of three printed decimals
 
 List = list[Any]
 # label, list, truth, conventions, expected and printed value
-Example = tuple[str, List, Any, cc.Conventions, float, float | None]
+Example = tuple[str, List, Any, cc.metrics.Conventions, float, float | None]
 
 
 # 1. Bellei 2017, "The confusion over information retrieval metrics in Recommender Systems"
@@ -132,7 +132,7 @@ def test_example_of_a_text(
     listed: List,
     truth: Any,
     *,
-    conventions: cc.Conventions,
+    conventions: cc.metrics.Conventions,
     expected: float,
     printed: float | None,
 ) -> None:

@@ -383,7 +383,7 @@ def _no_other_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_no_other_metrics")
 def test_custom_metrics_read_subtopics() -> None:
     @cc.metric(high=float("inf"), subtopics=True)
-    def subtopicsFound(lists: cc.Judged, k: int | None) -> Any:  # noqa: N802
+    def subtopicsFound(lists: cc.metrics.Judged, k: int | None) -> Any:  # noqa: N802
         """subtopicsFound@k = distinct subtopics of the user in the top k."""
         rows = lists.hit_subtopics
         top = rows.select(lists.within(k)[rows.row])
@@ -396,7 +396,7 @@ def test_custom_metrics_read_subtopics() -> None:
 @pytest.mark.usefixtures("_no_other_metrics")
 def test_a_custom_metric_that_names_no_subtopics_cannot_read_them() -> None:
     @cc.metric()
-    def undeclared(lists: cc.Judged, k: int | None) -> Any:
+    def undeclared(lists: cc.metrics.Judged, k: int | None) -> Any:
         """undeclared@k = 0."""
         return lists.hit_subtopics
 

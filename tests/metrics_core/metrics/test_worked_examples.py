@@ -83,7 +83,7 @@ WORKED = [
 ]
 
 
-def _value(label: str, listed: List, grades: Grades, conventions: cc.Conventions) -> float:
+def _value(label: str, listed: List, grades: Grades, conventions: cc.metrics.Conventions) -> float:
     result = cc.evaluate({"u": listed}, {"u": grades}, metrics=[label], conventions=conventions)
     value: float = result.per_user[label].item()
     return value

@@ -112,7 +112,9 @@ def _without_gaps(items: Any) -> Any:
     return [f"gap {rank}" if item is None else item for rank, item in enumerate(items, 1)]
 
 
-def _values(result: cc.Evaluation, label: str, expected: dict[str, float]) -> dict[str, Any]:
+def _values(
+    result: cc.results.Evaluation, label: str, expected: dict[str, float]
+) -> dict[str, Any]:
     """Return the values of the expected users, and the mean; None for a user left out."""
     per_user: dict[str, Any] = {"mean": result[label]}
     if label in result.per_user.columns:

@@ -1,4 +1,4 @@
-"""`concord ppi`: the estimates of params.yaml equal those of `concord.ppi`."""
+"""`concord ppi`: the estimates of params.yaml equal those of `concord.search.ppi`."""
 
 import json
 from pathlib import Path
@@ -43,7 +43,7 @@ def project(tmp_path: Path) -> Path:
 def estimates(*metrics: str, exclude: Any = None, **options: Any) -> dict[str, Any]:
     """Return the content of the library's estimates."""
     models, truth = drawn(np.random.default_rng(3), 100, 30, noise=0.3)
-    result = cc.ppi(
+    result = cc.search.ppi(
         models,
         truth,
         metrics=metrics,
@@ -69,7 +69,7 @@ def test_excluded_pairs_are_read_without_results_of_the_pipeline(project: Path) 
 
     output = run(project, "concord", "ppi", "--json")
 
-    assert json.loads(output) == estimates("nDCG@5", exclude=cc.excluded_pairs(pairs))
+    assert json.loads(output) == estimates("nDCG@5", exclude=cc.data.excluded_pairs(pairs))
 
 
 def test_named_metrics_are_printed(project: Path) -> None:

@@ -78,7 +78,7 @@ def test_parts_add_up_to_the_manifest(project: Path) -> None:
 def test_library_and_command_give_the_same_result(project: Path) -> None:
     how = ("--how", "random", "--share", "0.3", "--seed", "5")
     run(project, "concord", "split", "all.parquet", *how, "--into", "split")
-    split = cc.split(TABLE, "random", share=0.3, seed=5)
+    split = cc.data.split(TABLE, "random", share=0.3, seed=5)
 
     for side in ("train", "truth"):
         assert pl.read_parquet(project / "split" / f"{side}.parquet").equals(getattr(split, side))

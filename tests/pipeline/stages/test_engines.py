@@ -166,7 +166,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     )
 
 
-def library_values() -> cc.Evaluation:
+def library_values() -> cc.results.Evaluation:
     return cc.evaluate(
         LISTS,
         TRUTH,
@@ -268,7 +268,7 @@ CONVENTIONS = [
 
 
 def assert_loaded_files_give(
-    expected: pl.DataFrame, labels: list[str], conventions: cc.Conventions
+    expected: pl.DataFrame, labels: list[str], conventions: cc.metrics.Conventions
 ) -> None:
     """Assert that both engines give these values for the files that `load` wrote."""
     task = Task([parse(label) for label in labels], conventions)

@@ -67,7 +67,7 @@ def recalls(model: str) -> list[list[float]]:
     return results
 
 
-def compare_folds(**settings: Any) -> cc.Comparison:
+def compare_folds(**settings: Any) -> cc.results.Comparison:
     options: dict[str, Any] = {
         "models": {model: {"replicates": {f: lists(model, f) for f in FOLDS}} for model in SKILLS},
         "truth": {"replicates": {fold: truth(fold) for fold in FOLDS}},

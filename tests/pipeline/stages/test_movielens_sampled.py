@@ -76,7 +76,7 @@ def _sampled(ranked: Frames, truth: pl.DataFrame, seed: int) -> Frames:
     }
 
 
-def _conventions(catalogue: int | None) -> cc.Conventions:
+def _conventions(catalogue: int | None) -> cc.metrics.Conventions:
     candidates = None if catalogue is None else _candidates(catalogue)
     return cc.preset("standard", relevance_threshold=4, err_max_grade=5, candidates=candidates)
 

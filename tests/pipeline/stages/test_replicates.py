@@ -47,7 +47,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return evaluated_project(tmp_path_factory.mktemp("replicates"), tables, changes, last="log")
 
 
-def _comparison(project: Path) -> cc.Comparison:
+def _comparison(project: Path) -> cc.results.Comparison:
     return read_comparison(project / COMPARISON)
 
 

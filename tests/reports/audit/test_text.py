@@ -19,12 +19,12 @@ COUNT = CheckCount("cold_items", True, "notice", 30, 300, 40, 100, 2, 8)
 
 
 @pytest.fixture(scope="module")
-def audit() -> cc.Audit:
+def audit() -> cc.results.Audit:
     lists = {user: ["a"] for user in USERS}
     return cc.audit({"als": lists}, lists, train=lists, metrics=["Hit@1"], conventions="standard")
 
 
-def sentences(audit: cc.Audit, check: AuditCheck) -> list[str]:
+def sentences(audit: cc.results.Audit, check: AuditCheck) -> list[str]:
     """Return the finding, then the effects on means."""
     text = replace(audit, checks=(check,)).summary.split(f"{check.name} (notice)\n")[1]
     return re.split(r"\n(?:do:|e\.g\.|see:)", text)[0].splitlines()
@@ -37,7 +37,7 @@ def effect(model: str, without: float, n_without: int = 60) -> LeaveOutEffect:
     )
 
 
-def test_a_count_is_a_sentence_with_shares(audit: cc.Audit) -> None:
+def test_a_count_is_a_sentence_with_shares(audit: cc.results.Audit) -> None:
     (sentence,) = sentences(audit, AuditCheck(COUNT))
 
     assert sentence.replace("\N{NO-BREAK SPACE}", " ").startswith(
@@ -45,7 +45,7 @@ def test_a_count_is_a_sentence_with_shares(audit: cc.Audit) -> None:
     )
 
 
-def test_copies_name_the_signs_by_which_they_were_found(audit: cc.Audit) -> None:
+def test_copies_name_the_signs_by_which_they_were_found(audit: cc.results.Audit) -> None:
     count = replace(COUNT, check="item_copies", rows=0)
     check = AuditCheck(count, ({"item": "a", "copy": "b"},), copies=Copies(2, {"title": 1}))
 
@@ -63,7 +63,7 @@ def test_copies_name_the_signs_by_which_they_were_found(audit: cc.Audit) -> None
     [(True, "als is ahead of ease", "+0.1400"), (False, "ease is ahead of als", "−0.1400")],
 )
 def test_a_reversal_names_who_leads_in_the_direction_of_the_metric(
-    audit: cc.Audit, higher_is_better: bool, leader: str, difference: str
+    audit: cc.results.Audit, higher_is_better: bool, leader: str, difference: str
 ) -> None:
     reversal = Reversal(
         "cold_items",
@@ -92,7 +92,7 @@ def test_a_reversal_names_who_leads_in_the_direction_of_the_metric(
 
 @pytest.mark.parametrize(("n_left", "remaining"), [(0, "all of"), (9, "all but 9 of")])
 def test_fewer_than_ten_users_who_are_left_give_no_statement(
-    audit: cc.Audit, n_left: int, remaining: str
+    audit: cc.results.Audit, n_left: int, remaining: str
 ) -> None:
     _, change = sentences(audit, AuditCheck(COUNT, effects=(effect("als", 0.3, n_left),)))
 
@@ -101,13 +101,13 @@ def test_fewer_than_ten_users_who_are_left_give_no_statement(
     )
 
 
-def test_a_pooled_metric_is_named_in_the_notes(audit: cc.Audit) -> None:
+def test_a_pooled_metric_is_named_in_the_notes(audit: cc.results.Audit) -> None:
     pooled = replace(audit, pooled=("P@1",))
 
     assert "Note: P@1 is one ratio over all users" in pooled.summary
     assert "P@1 is one ratio" not in audit.summary
 
 
-def test_a_notebook_shows_a_table_of_checks(audit: cc.Audit) -> None:
+def test_a_notebook_shows_a_table_of_checks(audit: cc.results.Audit) -> None:
     assert "<td" in audit._repr_html_()
     assert "popularity_drift" in audit._repr_html_()

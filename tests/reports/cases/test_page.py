@@ -28,7 +28,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _write(tmp_path_factory.mktemp("cases"), cases())
 
 
-def _write(folder: Path, cases: cc.Cases) -> Path:
+def _write(folder: Path, cases: cc.results.Cases) -> Path:
     path = folder / "cases.html"
     cases.to_html(path)
     return path

@@ -43,7 +43,7 @@ def main() -> None:
         (FOLDER / f"{name}.json").write_text(json.dumps(content) + "\n", encoding="utf-8")
 
 
-def compare(skills: Mapping[str, float], *, n_users: int, **options: Any) -> cc.Comparison:
+def compare(skills: Mapping[str, float], *, n_users: int, **options: Any) -> cc.results.Comparison:
     """Return a comparison of models, each with a probability of relevant items."""
     rng = random.Random(11)
     users = [f"u{n}" for n in range(n_users)]

@@ -10,7 +10,7 @@ from concord.metrics_core.results.stored import from_content
 from tests.reports.samples import sample
 
 
-def cases(name: str = "als", title: str = "Blue lamp", **options: Any) -> cc.Cases:
+def cases(name: str = "als", title: str = "Blue lamp", **options: Any) -> cc.results.Cases:
     users = [f"u{n}" for n in range(1, 6)]
     lists = {
         name: {user: ["x", "y", "low", f"i{user}"] for user in users},
@@ -40,7 +40,7 @@ def cases(name: str = "als", title: str = "Blue lamp", **options: Any) -> cc.Cas
     )
 
 
-def one_user() -> cc.Cases:
+def one_user() -> cc.results.Cases:
     """Return an error analysis of one user whose values are equal, without features."""
     lists = {"a": {"u": ["x"]}, "b": {"u": ["y"]}}
     return cc.cases(

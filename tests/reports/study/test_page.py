@@ -14,7 +14,7 @@ from tests.reports.samples.sample_study import study as stored_study
 
 
 @pytest.fixture(scope="module")
-def study() -> concord.Study:
+def study() -> concord.results.Study:
     return stored_study()
 
 
@@ -24,7 +24,7 @@ def _texts(svg: str) -> list[str]:
     ]
 
 
-def test_the_heat_map_has_a_number_and_ranks_a_cell(study: concord.Study) -> None:
+def test_the_heat_map_has_a_number_and_ranks_a_cell(study: concord.results.Study) -> None:
     wide, remainder = heatmap_charts(study, LABEL, narrow=False)
 
     assert (
@@ -36,7 +36,7 @@ def test_the_heat_map_has_a_number_and_ranks_a_cell(study: concord.Study) -> Non
     assert len(heatmap_charts(study, LABEL, narrow=True)) == 3  # 4 + 4 + 1
 
 
-def test_a_mean_without_an_interval_says_why(study: concord.Study) -> None:
+def test_a_mean_without_an_interval_says_why(study: concord.results.Study) -> None:
     pair = replace(study.pairs[0], verdict="no_interval", ci_low=None, ci_high=None)
     pair = replace(pair, reason="equal_differences")
     changed = replace(study, pairs=(pair, *study.pairs[1:]))
@@ -48,7 +48,7 @@ def test_a_mean_without_an_interval_says_why(study: concord.Study) -> None:
     assert f'<span class="beside">{reason}</span>' in changed.to_html()
 
 
-def test_the_headline_says_whether_the_lead_is_significant(study: concord.Study) -> None:
+def test_the_headline_says_whether_the_lead_is_significant(study: concord.results.Study) -> None:
     answer = study.answers[0]
     best = "c has the best nDCG@10 on"
     few = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(3)})
@@ -73,7 +73,7 @@ def test_the_headline_says_whether_the_lead_is_significant(study: concord.Study)
     )
 
 
-def test_the_forest_has_a_line_a_data_set_and_the_mean(study: concord.Study) -> None:
+def test_the_forest_has_a_line_a_data_set_and_the_mean(study: concord.results.Study) -> None:
     texts = _texts(forest_chart(study, LABEL, narrow=False))
 
     assert texts.count("d4") == 2  # of a and of c
@@ -81,7 +81,9 @@ def test_the_forest_has_a_line_a_data_set_and_the_mean(study: concord.Study) -> 
     assert any(text.endswith(" better") for text in texts)
 
 
-def test_a_difference_stands_beside_one_winner_and_not_beside_two(study: concord.Study) -> None:
+def test_a_difference_stands_beside_one_winner_and_not_beside_two(
+    study: concord.results.Study,
+) -> None:
     answer = replace(study.answers[0], winners=("c",))
 
     pair = text.winner_difference(study, answer)

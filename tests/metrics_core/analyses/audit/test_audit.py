@@ -25,7 +25,7 @@ def rows(items: Any) -> pl.DataFrame:
     return pl.DataFrame(items, schema=["user", "item", "time"], orient="row")
 
 
-def example_audit(models: Any = None, **changes: Any) -> cc.Audit:
+def example_audit(models: Any = None, **changes: Any) -> cc.results.Audit:
     arguments: dict[str, Any] = {
         "train": rows(TRAIN),
         "items": pl.DataFrame({"item": list(TITLES), "title": list(TITLES.values())}),
@@ -35,7 +35,7 @@ def example_audit(models: Any = None, **changes: Any) -> cc.Audit:
 
 
 @pytest.fixture(scope="module")
-def audit() -> cc.Audit:
+def audit() -> cc.results.Audit:
     return example_audit()
 
 
@@ -55,7 +55,7 @@ def audit() -> cc.Audit:
     ],
 )
 def test_each_check_counts_rows_users_and_items(
-    audit: cc.Audit, check: str, expected: tuple[int, ...]
+    audit: cc.results.Audit, check: str, expected: tuple[int, ...]
 ) -> None:
     count = audit[check].count
 
@@ -65,7 +65,7 @@ def test_each_check_counts_rows_users_and_items(
     assert (count.severity is not None) == bool(count.rows)
 
 
-def test_drift_is_the_divergence_of_shares(audit: cc.Audit) -> None:
+def test_drift_is_the_divergence_of_shares(audit: cc.results.Audit) -> None:
     """x and y have 2 of 5 rows of train and 1 of 5 of the truth, z 1 and 2, w 0 and 1."""
     train = 2 * 0.4 * math.log2(0.4 / 0.3) + 0.2 * math.log2(0.2 / 0.3)
     truth = 2 * 0.2 * math.log2(0.2 / 0.3) + 0.4 * math.log2(0.4 / 0.3) + 0.2 * math.log2(2)
@@ -73,7 +73,7 @@ def test_drift_is_the_divergence_of_shares(audit: cc.Audit) -> None:
     assert audit["popularity_drift"].count.bits == pytest.approx((train + truth) / 2)
 
 
-def test_means_are_shown_with_and_without_affected_users(audit: cc.Audit) -> None:
+def test_means_are_shown_with_and_without_affected_users(audit: cc.results.Audit) -> None:
     """a and b have a hit, c and d do not; the truth of a and b begins before their train ends."""
     (effect,) = audit["truth_before_train"].effects
 
@@ -83,7 +83,7 @@ def test_means_are_shown_with_and_without_affected_users(audit: cc.Audit) -> Non
     assert (effect.ci_low, effect.ci_high) == (None, None)  # fewer than ten users
 
 
-def test_examples_name_rows(audit: cc.Audit) -> None:
+def test_examples_name_rows(audit: cc.results.Audit) -> None:
     assert audit["truth_before_train"].examples == (
         {"user": "a", "item": "y", "train_time": 5, "truth_time": 4},
         {"user": "b", "item": "z", "train_time": 9, "truth_time": 6},
@@ -94,7 +94,7 @@ def test_examples_name_rows(audit: cc.Audit) -> None:
     )
 
 
-def test_warnings_equal_those_of_a_comparison(audit: cc.Audit) -> None:
+def test_warnings_equal_those_of_a_comparison(audit: cc.results.Audit) -> None:
     comparison = cc.compare(
         {"als": LISTS}, rows(TRUTH), baseline="als", train=rows(TRAIN), **ARGUMENTS
     )
@@ -125,7 +125,7 @@ def test_users_with_later_train_rows_are_reported_by_both() -> None:
     )
 
 
-def test_frames_and_json_have_all_checks(audit: cc.Audit) -> None:
+def test_frames_and_json_have_all_checks(audit: cc.results.Audit) -> None:
     content = json.loads(json.dumps(audit.to_dict(), allow_nan=False))
 
     table = audit.to_frame()
@@ -233,7 +233,7 @@ def test_counts_equal_the_reference(
     )
 
 
-def test_the_order_of_rows_changes_nothing(audit: cc.Audit) -> None:
+def test_the_order_of_rows_changes_nothing(audit: cc.results.Audit) -> None:
     reverse = cc.audit(
         {"als": dict(reversed(LISTS.items()))},
         rows(TRUTH[::-1]),

@@ -23,7 +23,9 @@ def _interactions(share: float, seed: int = 5) -> pl.DataFrame:
     )
 
 
-def _audit(train: pl.DataFrame, truth: pl.DataFrame, items: pl.DataFrame | None = None) -> cc.Audit:
+def _audit(
+    train: pl.DataFrame, truth: pl.DataFrame, items: pl.DataFrame | None = None
+) -> cc.results.Audit:
     lists = truth.group_by("user").agg("item").sort("user")
     recs = dict(zip(*lists.get_columns(), strict=True))
     return cc.audit(

@@ -35,13 +35,13 @@ TITLES = pl.DataFrame(
 SEGMENTS = {"channel": {"by": "user", "column": "channel"}}
 
 
-def _cases(metrics: tuple[str, ...] = ("R@2", "nDCG@3"), **changes: Any) -> cc.Cases:
+def _cases(metrics: tuple[str, ...] = ("R@2", "nDCG@3"), **changes: Any) -> cc.results.Cases:
     arguments = {"model": "als", "versus": "ease", "conventions": STARS, **changes}
     models, truth = arguments.pop("models", LISTS), arguments.pop("truth", TRUTH)
     return cc.cases(models, truth, metrics=metrics, **arguments)
 
 
-def _example(cases: cc.Cases, user: str) -> ExampleUser:
+def _example(cases: cc.results.Cases, user: str) -> ExampleUser:
     (example,) = (case for case in cases.cases if case.user == user)
     return example
 

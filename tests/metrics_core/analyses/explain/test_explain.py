@@ -144,7 +144,7 @@ def test_published_examples_are_derived_as_printed(
     assert derivation.value == pytest.approx(value, abs=1e-6)
 
 
-def _versus(label: str, versus: PresetName) -> cc.ExplanationDiff:
+def _versus(label: str, versus: PresetName) -> cc.results.ExplanationDiff:
     bellei = cc.preset("bellei")
     return cc.explain(LISTS, TRUTH, user="U2", metric=label, conventions=bellei, versus=versus)
 
@@ -201,7 +201,7 @@ FROM_4 = cc.preset("standard", relevance_threshold=4, err_max_grade=5)
     ],
 )
 def test_versus_a_preset_keeps_the_relevance_threshold(
-    label: str, conventions: cc.Conventions, versus: Any, changed: bool
+    label: str, conventions: cc.metrics.Conventions, versus: Any, changed: bool
 ) -> None:
     """The list has an item with one star and one with five."""
     lists, truth = {"u": ["a", "b"]}, {"u": {"a": 1, "b": 5}}

@@ -1,4 +1,4 @@
-"""`concord.judge`: bounds against all judgements, and the items to judge next."""
+"""`concord.search.judge`: bounds against all judgements, and the items to judge next."""
 
 import random
 import re
@@ -153,7 +153,9 @@ def test_bounds_are_the_extremes_if_lists_hold_copies(
 def test_lists_without_copies_have_the_same_bounds_under_each_policy() -> None:
     models, truth = random_case(0)
     first, *others = (
-        cc.judge(models, truth, metrics=LABELS[3], conventions=cc.preset("standard", duplicates=d))
+        cc.search.judge(
+            models, truth, metrics=LABELS[3], conventions=cc.preset("standard", duplicates=d)
+        )
         for d in ("error", "keep", "first", "drop")
     )
     assert all(other == first for other in others)
@@ -187,7 +189,9 @@ def check_bounds(
     models, truth = random_case(seed, has_copies=has_copies)
     conventions: Any = {"preset": "standard", **DEFINITIONS[name], **policy}
     labels = [each for each in LABELS[depth] if each != "RR@3" or name != "as long as the list"]
-    result = cc.judge(models, truth, metrics=labels, max_grade=max(GRADES), conventions=conventions)
+    result = cc.search.judge(
+        models, truth, metrics=labels, max_grade=max(GRADES), conventions=conventions
+    )
     values = all_values(models, truth, labels, depth, conventions=conventions)
     undefined = conventions.get("undefined", "skip")
     means = {key: all_means(rows, undefined) for key, rows in values.items()}
@@ -216,7 +220,7 @@ def ends(bounds: ScoreBounds) -> Any:
 
 
 def test_bounds_of_rbp_add_the_weights_of_unjudged_items() -> None:
-    result = cc.judge(RUNS, QRELS, metrics=["RBP(p=0.5)@3"])
+    result = cc.search.judge(RUNS, QRELS, metrics=["RBP(p=0.5)@3"])
     bm25, dense = result.scores
     assert ends(bm25) == [0.5 + 0.125, 0.5 + 0.125 + 0.25]
     assert ends(dense) == [0.125, 0.125 + 0.5 + 0.25]
@@ -227,7 +231,7 @@ def test_bounds_of_rbp_add_the_weights_of_unjudged_items() -> None:
 
 
 def test_a_relevant_item_that_one_list_lacks_lowers_its_recall() -> None:
-    result = cc.judge(RUNS, QRELS, metrics=["R@3"])
+    result = cc.search.judge(RUNS, QRELS, metrics=["R@3"])
     bm25, dense = result.scores
     assert ends(bm25) == [2 / 3, 1.0]  # d is relevant: 2 of 3 items
     assert ends(dense) == [1 / 2, 3 / 4]  # none is; b and d are: 3 of 4
@@ -242,7 +246,7 @@ def test_the_next_items_are_those_that_can_change_an_open_difference_most() -> N
     qrels = {"q1": {"c": 1}, "q2": {"w": 1}}
     items = pl.DataFrame({"item": ["a", "d"], "title": ["Returns", "Refunds"]})
     options: Any = {"items": items, "input": {"unknown_items": "keep"}}
-    result = cc.judge(runs, qrels, metrics=["RBP(p=0.5)@3"], next=4, **options)
+    result = cc.search.judge(runs, qrels, metrics=["RBP(p=0.5)@3"], next=4, **options)
     rows = [(each.user, each.item, each.weight, each.ranks, each.title) for each in result.next]
     # Over two queries: 1/2 for d and z; 1/2 - 1/8 for a; 1/4 for x and y. Turns: d, a, z, x.
     assert rows == [
@@ -254,11 +258,11 @@ def test_the_next_items_are_those_that_can_change_an_open_difference_most() -> N
 
 
 def test_nothing_is_to_judge_if_no_judgement_changes_who_wins() -> None:
-    nothing = cc.judge(RUNS, QRELS, metrics=["RBP(p=0.5)@3"])
+    nothing = cc.search.judge(RUNS, QRELS, metrics=["RBP(p=0.5)@3"])
     assert nothing.next == ()
     reason = "no judgement reverses a difference on the first metric."
     assert str(nothing).endswith(f"There is nothing to judge: {reason}")
-    alone = cc.judge({"bm25": {"q1": ["a"]}}, QRELS, metrics=["P@1"])
+    alone = cc.search.judge({"bm25": {"q1": ["a"]}}, QRELS, metrics=["P@1"])
     assert str(alone).endswith("\nThere is nothing to judge.")
 
 
@@ -271,7 +275,7 @@ def test_nothing_is_open_if_no_item_counts() -> None:
     }
     truth, metrics = {"q1": {"x": 1}}, ["P@1"]  # x has a grade, which P does not count
     runs = {"a": {"q1": ["x"]}, "b": {"q1": ["x"]}}
-    result = cc.judge(runs, truth, metrics=metrics, max_grade=2, conventions=conventions)
+    result = cc.search.judge(runs, truth, metrics=metrics, max_grade=2, conventions=conventions)
     (pair,) = result.differences
     assert (pair.low, pair.high, pair.is_exact, result.next) == (0.0, 0.0, True, ())
 
@@ -281,7 +285,7 @@ def test_a_copy_is_a_miss_and_not_an_unjudged_item() -> None:
     for policy, judged in (("first", 1 / 2), ("drop", 1)):  # as Judged@3
         conventions: Any = {"preset": "standard", "duplicates": policy}
         options: Any = {"metrics": ["P@3", "Judged@3"], "conventions": conventions}
-        result = cc.judge({"a": run}, truth, **options | {"metrics": ["P@3"]})
+        result = cc.search.judge({"a": run}, truth, **options | {"metrics": ["P@3"]})
         (score,) = result.scores
         assert (score.low, score.high, score.is_exact) == (0.0, 0.0, True)
         assert (result.n_unjudged, result.next) == (0, ())
@@ -291,14 +295,14 @@ def test_a_copy_is_a_miss_and_not_an_unjudged_item() -> None:
 def test_copies_that_count_are_refused() -> None:
     conventions: Any = {"preset": "standard", "duplicates": "keep"}
     with pytest.raises(cc.InputError, match="a: has lists that hold an item twice"):
-        cc.judge({"a": {"q1": ["x", "x"]}}, QRELS, metrics=["P@3"], conventions=conventions)
+        cc.search.judge({"a": {"q1": ["x", "x"]}}, QRELS, metrics=["P@3"], conventions=conventions)
 
 
 def test_items_of_the_pool_without_a_judgement_are_unjudged() -> None:
     runs = {"a": {"q": ["x", "y"]}, "b": {"q": ["y", "z"]}}
     truth = {"q": {"x": 1, "y": -1, "z": -1}}
     pooled, unjudged = (
-        cc.judge(runs, truth, metrics=["P@2"], input={"negative_grade": policy})
+        cc.search.judge(runs, truth, metrics=["P@2"], input={"negative_grade": policy})
         for policy in ("pooled", "unjudged")
     )
     assert pooled == unjudged
@@ -316,7 +320,7 @@ def test_a_difference_that_only_rounding_makes_is_none() -> None:
     }
     grades = {f"d{rank}": 1 for rank in range(10)} | {f"e{rank}": 0 for rank in range(10)}
     qrels = dict.fromkeys(runs["a"], grades)
-    result = cc.judge(runs, qrels, metrics=["P@10"])
+    result = cc.search.judge(runs, qrels, metrics=["P@10"])
     (pair,) = result.differences
     assert (pair.current, pair.low, pair.high) == (0.0, 0.0, 0.0)
     for score in result.scores:
@@ -329,7 +333,7 @@ def test_unjudged_items_get_grades_up_to_the_highest_of_the_ground_truth() -> No
     for grade, highest, best in ((0.5, 1.5, 5), (1, 3, 9)):
         truth = {"q": {"x": grade, "y": highest}}
         options: Any = {"metrics": ["CG@2"], "conventions": conventions}
-        result = cc.judge({"m": {"q": ["x", "a"]}}, truth, **options)
+        result = cc.search.judge({"m": {"q": ["x", "a"]}}, truth, **options)
         (score,) = result.scores
         assert ends(score) == [1, 1 + best]
         assert result.differences == ()
@@ -340,12 +344,12 @@ def test_unjudged_items_get_the_grades_of_a_gain_map() -> None:
     options: Any = {"metrics": ["CG@2", "nDCG@2"], "conventions": conventions}
     runs, truth = {"m": {"q1": ["r", "x"]}}, {"q1": {"r": 3, "s": 1}}
     for max_grade, highest in ((None, 7), (2, 1), (10, 7)):
-        cg, ndcg = cc.judge(runs, truth, max_grade=max_grade, **options).scores
+        cg, ndcg = cc.search.judge(runs, truth, max_grade=max_grade, **options).scores
         assert ends(cg) == [7, 7 + highest]
         assert 0 < ndcg.low <= ndcg.high == 1
     conventions["gain"]["map"] = {2: 1, 3: 7}
     with pytest.raises(cc.InputError, match="max_grade: is 1, and CG@2 counts no grade up to it"):
-        cc.judge(runs, {"q1": {"r": 3}}, max_grade=1, **options)
+        cc.search.judge(runs, {"q1": {"r": 3}}, max_grade=1, **options)
 
 
 TWO = {"q1": {"s": 0}, "q2": {"r": 3}}
@@ -356,14 +360,14 @@ def test_a_large_maximum_needs_no_list_of_the_grades_below(threshold: float) -> 
     conventions: Any = {"preset": "standard", "relevance_threshold": threshold, "gain": "linear"}
     options: Any = {"metrics": ["CG@2"], "max_grade": 1e9, "conventions": conventions}
     runs = {"a": {"q1": ["x", "y"]}, "b": {"q1": ["r", "x"]}}
-    result = cc.judge(runs, {"q1": {"r": 3}}, **options)
+    result = cc.search.judge(runs, {"q1": {"r": 3}}, **options)
     assert ends(result.differences[0]) == [-3, 1e9 - 3]
-    (score,) = cc.judge({"a": {"q1": ["x", "y"], "q2": ["r"]}}, TWO, **options).scores
+    (score,) = cc.search.judge({"a": {"q1": ["x", "y"], "q2": ["r"]}}, TWO, **options).scores
     assert ends(score) == [(np.ceil(threshold) + 3) / 2, (2e9 + 3) / 2]
 
 
 def test_only_a_difference_is_open() -> None:
-    mean = cc.judge(RUNS, QRELS, metrics=["P@3"]).scores[0]
+    mean = cc.search.judge(RUNS, QRELS, metrics=["P@3"]).scores[0]
     assert not replace(mean, low=-1.0).is_open
     assert replace(mean, low=-1.0, versus="dense").is_open
 
@@ -372,7 +376,7 @@ def test_only_a_difference_is_open() -> None:
 def test_rounding_opens_no_difference_and_leaves_the_range(rounded: str) -> None:
     conventions: Any = {"preset": "standard", "round": {rounded: 5}}
     options: Any = {"metrics": ["RBP(p=0.5)@3", "P@3"], "conventions": conventions}
-    result = cc.judge({**RUNS, "same": RUNS["dense"]}, QRELS, **options)
+    result = cc.search.judge({**RUNS, "same": RUNS["dense"]}, QRELS, **options)
     for score in result.scores:
         assert 0.0 <= score.low <= score.high <= 1.0
     (bm25_dense, _, dense_same, *_) = result.differences
@@ -382,13 +386,13 @@ def test_rounding_opens_no_difference_and_leaves_the_range(rounded: str) -> None
     assert not result.next
 
     runs = {"a": {"q1": ["x"]}, "b": {"q1": ["y"]}}
-    (pair,) = cc.judge(runs, {"q1": {"r": 1}}, **options | {"metrics": ["P@1"]}).differences
+    (pair,) = cc.search.judge(runs, {"q1": {"r": 1}}, **options | {"metrics": ["P@1"]}).differences
     assert (pair.low, pair.high, pair.is_open, pair.is_exact) == (-1.0, 1.0, True, False)
 
 
 def test_rounded_values_above_the_usual_range_keep_their_margin() -> None:
     conventions: Any = {"preset": "standard", "hit_kind": "count", "round": {"mean": 1}}
-    (score,) = cc.judge(
+    (score,) = cc.search.judge(
         {"a": {"q1": ["x", "y"]}}, QRELS, metrics=["Hit@2"], conventions=conventions
     ).scores
     assert ends(score) == [0.0, 2.05]
@@ -426,4 +430,4 @@ def test_what_has_no_bounds_is_refused(options: dict[str, Any], problem: str) ->
     if "conventions" in options:
         arguments["conventions"] = {"preset": "standard", **options["conventions"]}
     with pytest.raises(cc.InputError, match=re.escape(problem)):
-        cc.judge(**arguments)
+        cc.search.judge(**arguments)

@@ -44,7 +44,7 @@ def _list(rng: np.random.Generator, relevant: str, *, is_hit: bool) -> list[str]
     return recommended
 
 
-def shop_comparison(**changes: Any) -> cc.Comparison:
+def shop_comparison(**changes: Any) -> cc.results.Comparison:
     """Return the comparison of the shop's models with popularity."""
     data = tables()
     arguments: dict[str, Any] = {

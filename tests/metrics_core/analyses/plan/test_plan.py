@@ -28,7 +28,7 @@ from tests.metrics_core.defined import defined
 
 
 @pytest.fixture(scope="module")
-def comparison() -> cc.Comparison:
+def comparison() -> cc.results.Comparison:
     return plan_data.shop_comparison(gate=plan_data.GATE)
 
 
@@ -37,12 +37,14 @@ def values() -> dict[str, Any]:
     return plan_data.per_user()
 
 
-def row(plan: cc.Plan, **fields: Any) -> PlannedDifference:
+def row(plan: cc.results.Plan, **fields: Any) -> PlannedDifference:
     (result,) = (p for p in plan.differences if all(getattr(p, k) == v for k, v in fields.items()))
     return result
 
 
-def test_sd_is_that_of_users_differences(comparison: cc.Comparison, values: dict[str, Any]) -> None:
+def test_sd_is_that_of_users_differences(
+    comparison: cc.results.Comparison, values: dict[str, Any]
+) -> None:
     a, b = (values[name].per_user["nDCG@5"].to_numpy() for name in ("als", "popularity"))
 
     actual = row(cc.plan(comparison), label="nDCG@5", model="als")
@@ -52,7 +54,7 @@ def test_sd_is_that_of_users_differences(comparison: cc.Comparison, values: dict
     assert actual.n_nonzero == int((a != b).sum())
 
 
-def test_numbers_equal_those_of_their_claims(comparison: cc.Comparison) -> None:
+def test_numbers_equal_those_of_their_claims(comparison: cc.results.Comparison) -> None:
     actual = row(cc.plan(comparison, power=0.9), label="nDCG@5", model="ease")
     variance = VarianceComponents(defined(actual.sd))
     pair = comparison.difference("ease", "popularity", "nDCG@5")
@@ -72,7 +74,7 @@ def test_numbers_equal_those_of_their_claims(comparison: cc.Comparison) -> None:
     assert actual.smallest == pytest.approx(expected, rel=0.01)
 
 
-def test_shares_are_of_the_baselines_mean(comparison: cc.Comparison) -> None:
+def test_shares_are_of_the_baselines_mean(comparison: cc.results.Comparison) -> None:
     baseline = defined(comparison.score("popularity", "R@5").mean)
 
     assert row(cc.plan(comparison), label="R@5", model="als").effect == baseline * 2 / 100
@@ -83,7 +85,7 @@ def test_shares_are_of_the_baselines_mean(comparison: cc.Comparison) -> None:
 
 
 def test_values_give_the_plan_of_a_comparison(
-    comparison: cc.Comparison, values: dict[str, Any]
+    comparison: cc.results.Comparison, values: dict[str, Any]
 ) -> None:
     """Per-user values as different kinds of frames, with users in any order."""
     frames = {
@@ -105,7 +107,7 @@ def test_values_give_the_plan_of_a_comparison(
         assert 1 <= ratio < 1.1
 
 
-def test_sd_and_users_give_the_plan_of_a_comparison(comparison: cc.Comparison) -> None:
+def test_sd_and_users_give_the_plan_of_a_comparison(comparison: cc.results.Comparison) -> None:
     expected = row(cc.plan(comparison, effect=0.01), label="nDCG@5", model="als")
 
     (actual,) = cc.plan(sd=expected.sd, users=300, tests=4, effect=0.01).differences
@@ -142,7 +144,7 @@ def test_users_needed_include_thirty_who_differ() -> None:
     assert (pair.sd, pair.smallest, pair.users_needed) == (None, None, None)
 
 
-def test_a_gate_is_planned_for_an_equal_model(comparison: cc.Comparison) -> None:
+def test_a_gate_is_planned_for_an_equal_model(comparison: cc.results.Comparison) -> None:
     plan = cc.plan(comparison)
     guardrails = {(g.model, g.label, g.segment): g for g in plan.guardrails}
 
@@ -169,7 +171,7 @@ def test_a_gate_is_planned_for_an_equal_model(comparison: cc.Comparison) -> None
 
 
 def test_a_guardrail_that_cannot_pass_fails_with_a_difference_of_zero(
-    comparison: cc.Comparison,
+    comparison: cc.results.Comparison,
 ) -> None:
     """The gate itself, with the same users and variance and a measured difference of 0."""
     measured = {m.model: m.guardrails for m in defined(comparison.gate).models}
@@ -234,7 +236,7 @@ def test_variance_of_seeds_is_planned() -> None:
     assert (difference.sd, difference.sd_seeds, difference.seeds) == (0.2, 0.01, 3)
 
 
-def test_tables_have_the_types_of_the_fields(comparison: cc.Comparison) -> None:
+def test_tables_have_the_types_of_the_fields(comparison: cc.results.Comparison) -> None:
     plan = cc.plan(comparison, metrics=["R@5"])
 
     assert plan.to_frame().height == 2
@@ -319,7 +321,7 @@ def test_invalid_values_are_refused(name: str) -> None:
     ],
 )
 def test_invalid_options_of_a_comparison_are_refused(
-    comparison: cc.Comparison, options: dict[str, Any], message: str
+    comparison: cc.results.Comparison, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(cc.InputError, match=message):
         cc.plan(comparison, **options)

@@ -77,4 +77,4 @@ def estimated(models: Any, truth: Any, **options: Any) -> PredictionPowered:
         "sample": "random",
         "conventions": ZERO,
     }
-    return cc.ppi(models, truth, **{**defaults, **options})
+    return cc.search.ppi(models, truth, **{**defaults, **options})

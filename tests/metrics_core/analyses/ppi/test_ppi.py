@@ -238,7 +238,7 @@ def test_equal_differences_of_all_queries_have_no_interval() -> None:
     truth = pl.DataFrame(rows, schema=["user", "item", "grade", "predicted"], orient="row")
     models = {"b": {key: ["b", "a"] for key in queries}, "a": {key: ["a", "b"] for key in queries}}
 
-    (row,) = cc.ppi(models, truth, metrics=["RR"], baseline="b", sample="random").differences
+    (row,) = cc.search.ppi(models, truth, metrics=["RR"], baseline="b", sample="random").differences
 
     assert (row.estimate, row.ci_low, row.n_nonzero) == (0.5, None, 12)
     assert row.verdict == "no_interval"

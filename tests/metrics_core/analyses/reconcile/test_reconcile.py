@@ -164,7 +164,7 @@ def _nearby(text: str) -> list[str]:
     return [str(number) for number in numbers if low <= number <= high]
 
 
-def _step(match: cc.ConventionMatch) -> int:
+def _step(match: cc.results.ConventionMatch) -> int:
     """Return when a match is tried: as given, presets, one change, two changes."""
     if not match.changes:
         return 0

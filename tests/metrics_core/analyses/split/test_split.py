@@ -1,4 +1,4 @@
-"""`concord.split`, against hand calculation and a reference in plain Python."""
+"""`concord.data.split`, against hand calculation and a reference in plain Python."""
 
 import json
 import random
@@ -40,7 +40,7 @@ def rows_of(actual: pl.DataFrame) -> list[Row]:
 
 def test_leave_last_out_by_hand() -> None:
     """User 1 leaves 12, user 2 leaves 13; user 3 has one interaction, which stays in train."""
-    split = cc.split(frame(SHOP), "leave-last-out")
+    split = cc.data.split(frame(SHOP), "leave-last-out")
 
     assert rows_of(split.truth) == [(1, 12, 3.0, 4.0), (2, 13, 4.0, 2.0)]
     assert rows_of(split.train) == [SHOP[0], SHOP[1], SHOP[3], SHOP[5]]
@@ -48,14 +48,14 @@ def test_leave_last_out_by_hand() -> None:
     assert counts["users_with_too_few"] == 1
     assert counts["truth_items_unknown_to_train"] == 2  # 12 and 13
     assert counts["train_rows_from_the_first_of_truth_on"] == 1  # that of user 3 at 5, from 3 on
-    two = cc.split(frame(SHOP), "leave-last-out", last=2)
+    two = cc.data.split(frame(SHOP), "leave-last-out", last=2)
     assert rows_of(two.truth) == [SHOP[1], SHOP[2]]  # users 2 and 3 have two and one
     assert two.manifest["counts"]["users_with_too_few"] == 2
 
 
 def test_global_time_with_a_gap_by_hand() -> None:
     """The truth begins at 4, train ends before 4 - 2 = 2; three rows at 2, 2 and 3 are excluded."""
-    split = cc.split(frame(SHOP), "global-time", at=4, gap=2)
+    split = cc.data.split(frame(SHOP), "global-time", at=4, gap=2)
 
     assert rows_of(split.train) == [SHOP[0]]
     assert rows_of(split.truth) == [SHOP[4], SHOP[5]]
@@ -71,8 +71,8 @@ def test_global_time_with_a_gap_by_hand() -> None:
 
 def test_a_share_includes_all_rows_of_its_first_time() -> None:
     """A sixth of 6 rows is 1, at 5; 0.6 of them are 4 from time 2, where two tie: 5 rows."""
-    assert len(cc.split(frame(SHOP), "global-time", share=1 / 6).truth) == 1
-    split = cc.split(frame(SHOP), "global-time", share=0.6)
+    assert len(cc.data.split(frame(SHOP), "global-time", share=1 / 6).truth) == 1
+    split = cc.data.split(frame(SHOP), "global-time", share=0.6)
 
     assert split.manifest["counts"]["truth_from"] == 2
     assert len(split.truth) == 5
@@ -81,7 +81,7 @@ def test_a_share_includes_all_rows_of_its_first_time() -> None:
 
 def test_the_last_share_of_each_user_by_hand() -> None:
     """Half of 3, rounded up, is 2; half of 2 is 1; of one interaction none is left out."""
-    split = cc.split(frame(SHOP), "user-time", share=0.5)
+    split = cc.data.split(frame(SHOP), "user-time", share=0.5)
 
     assert rows_of(split.truth) == [SHOP[1], SHOP[2], SHOP[4]]
     assert rows_of(split.train) == [SHOP[0], SHOP[3], SHOP[5]]
@@ -91,7 +91,7 @@ def test_the_last_share_of_each_user_by_hand() -> None:
 
 def test_random_pairs_by_hand() -> None:
     """SHA-256 of `0:1:11` and `0:1:12` start with d0 and bc: the others are below 80."""
-    split = cc.split(frame(SHOP), "random", share=0.5)
+    split = cc.data.split(frame(SHOP), "random", share=0.5)
 
     assert rows_of(split.train) == SHOP[1:3]
     assert rows_of(split.truth) == [SHOP[0], *SHOP[3:]]
@@ -100,7 +100,7 @@ def test_random_pairs_by_hand() -> None:
 def test_no_pair_changes_sides_when_data_grow() -> None:
     rows = [(user, item, 1.0, 1.0) for user in range(50) for item in range(8)]
     more = [*rows, *((user, item, 0.0, 1.0) for user in range(90) for item in range(8, 11))]
-    before, after = (cc.split(frame(each), "random", share=0.2) for each in (rows, more))
+    before, after = (cc.data.split(frame(each), "random", share=0.2) for each in (rows, more))
 
     pairs = {*before.truth.select("user", "item").rows()}
     assert pairs == {row for row in after.truth.select("user", "item").rows() if row[1] < 8}
@@ -108,7 +108,7 @@ def test_no_pair_changes_sides_when_data_grow() -> None:
 
 
 def test_text_frame_and_dict_show_sides_and_excluded_rows() -> None:
-    split = cc.split(frame(SHOP), "global-time", at=4, gap=2)
+    split = cc.data.split(frame(SHOP), "global-time", at=4, gap=2)
 
     assert split.summary.splitlines() == [
         "side   rows  users  items  from  to",
@@ -129,12 +129,12 @@ def test_text_frame_and_dict_show_sides_and_excluded_rows() -> None:
 
 
 def test_a_share_may_be_a_numpy_number() -> None:
-    assert len(cc.split(frame(SHOP), "global-time", share=np.float64(1 / 6)).truth) == 1
+    assert len(cc.data.split(frame(SHOP), "global-time", share=np.float64(1 / 6)).truth) == 1
 
 
 def test_interactions_may_have_a_column_of_predictions() -> None:
     rows = frame(SHOP).rename({"grade": "predicted"})
-    assert cc.split(rows, "leave-last-out").truth["item"].to_list() == [12, 13]
+    assert cc.data.split(rows, "leave-last-out").truth["item"].to_list() == [12, 13]
 
 
 def test_duplicates_and_repeats_by_hand() -> None:
@@ -146,8 +146,8 @@ def test_duplicates_and_repeats_by_hand() -> None:
         (1, 10, 2.0, 2.0),
         (1, 10, 3.0, 1.0),
     ]
-    split = cc.split(frame(rows), "leave-last-out", last=2, repeats="keep")
-    first = cc.split(frame(rows), "leave-last-out")
+    split = cc.data.split(frame(rows), "leave-last-out", last=2, repeats="keep")
+    first = cc.data.split(frame(rows), "leave-last-out")
 
     assert rows_of(split.train) == [(1, 9, 0.0, 1.0), (1, 10, 1.0, 3.0)]
     assert rows_of(split.truth) == [(1, 10, 2.0, 2.0)]
@@ -160,9 +160,9 @@ def test_duplicates_and_repeats_by_hand() -> None:
 def test_ties_are_ordered_by_item_for_numbers_and_text() -> None:
     """The shorter id comes first: 9 < 10 also as text."""
     tied = [(1, 10, 1.0, 1.0), (1, 9, 1.0, 1.0), (1, 100, 1.0, 1.0)]
-    split = cc.split(frame(tied), "leave-last-out", last=1)
+    split = cc.data.split(frame(tied), "leave-last-out", last=1)
     as_text = frame(tied).with_columns(pl.col("item").cast(pl.String))
-    text = cc.split(as_text, "leave-last-out", last=1)
+    text = cc.data.split(as_text, "leave-last-out", last=1)
 
     assert split.truth["item"].to_list() == [100]
     assert split.train["item"].to_list() == [9, 10]
@@ -204,38 +204,38 @@ def test_split_equals_the_reference(
     shuffled = rng.sample(rows, len(rows))
     if not sides["train"] or not sides["truth"]:
         with pytest.raises(InputError, match="leaves no rows for"):
-            cc.split(frame(shuffled), method, repeats=repeats, **options)
+            cc.data.split(frame(shuffled), method, repeats=repeats, **options)
         return
-    split = cc.split(frame(shuffled), method, repeats=repeats, **options)
+    split = cc.data.split(frame(shuffled), method, repeats=repeats, **options)
 
     assert rows_of(split.train) == sides["train"]
     assert rows_of(split.truth) == sides["truth"]
     assert {name: n for name, n in split.manifest["excluded"].items() if n} == +excluded
     assert _all_rows(split) == len(rows)
     assert _counts_hold(split)
-    sorted_split = cc.split(frame(sorted(rows)), method, repeats=repeats, **options)
+    sorted_split = cc.data.split(frame(sorted(rows)), method, repeats=repeats, **options)
     assert sorted_split.train.equals(split.train)
     assert _text(sorted_split) == _text(split)  # 0.0 and -0.0 are equal, but have different bytes
     if method == "global-time":
         assert not _leaks(split)
 
 
-def _all_rows(actual: cc.Split) -> int:
+def _all_rows(actual: cc.results.Split) -> int:
     sides = actual.manifest["files"].values()
     return sum(each["rows"] for each in sides) + sum(actual.manifest["excluded"].values())
 
 
-def _text(actual: cc.Split) -> str:
+def _text(actual: cc.results.Split) -> str:
     return repr(rows_of(actual.train) + rows_of(actual.truth))
 
 
-def _leaks(actual: cc.Split) -> list[Row]:
+def _leaks(actual: cc.results.Split) -> list[Row]:
     """Return the rows of train that are as late as the first of the truth."""
     first = min(row[2] for row in rows_of(actual.truth))
     return [row for row in rows_of(actual.train) if row[2] >= first]
 
 
-def _counts_hold(actual: cc.Split) -> bool:
+def _counts_hold(actual: cc.results.Split) -> bool:
     train, truth = rows_of(actual.train), rows_of(actual.truth)
     users, items = {row[0] for row in train}, {row[1] for row in train}
     previous = {row[:2] for row in train}
@@ -267,7 +267,7 @@ def test_dates_and_durations_are_in_seconds_since_1970() -> None:
         (datetime(2026, 5, 21, 2, tzinfo=UTC) - timedelta(hours=2), "1w"),
         ("2026-05-21T02:00+02:00", 7 * DAY),
     ]
-    results = [cc.split(table, "global-time", at=at, gap=gap) for at, gap in arguments]
+    results = [cc.data.split(table, "global-time", at=at, gap=gap) for at, gap in arguments]
 
     assert all(each.manifest["method"] == results[0].manifest["method"] for each in results)
     assert results[0].train["item"].to_list() == list(range(13))  # the 1st to the 13th
@@ -331,14 +331,14 @@ def test_invalid_arguments_are_refused(
     method: SplitMethodName, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError) as refused:
-        cc.split(frame(SHOP), method, **options)
+        cc.data.split(frame(SHOP), method, **options)
 
     assert message in str(refused.value)
 
 
 def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(InputError) as refused:
-        cc.split(frame(SHOP), "random", last=0, seed="x", at=1, repeats="never")  # type: ignore[arg-type]
+        cc.data.split(frame(SHOP), "random", last=0, seed="x", at=1, repeats="never")  # type: ignore[arg-type]
 
     assert {each.where for each in refused.value.problems} == {
         "last",
@@ -361,14 +361,14 @@ def test_all_problems_are_reported_at_once() -> None:
 )
 def test_invalid_rows_are_refused(column: str, value: pl.Expr, message: str) -> None:
     with pytest.raises(InputError) as refused:
-        cc.split(frame(SHOP).with_columns(value.alias(column)), "leave-last-out")
+        cc.data.split(frame(SHOP).with_columns(value.alias(column)), "leave-last-out")
 
     assert message in str(refused.value)
 
 
 def test_grades_may_be_negative_or_none() -> None:
-    low = cc.split(frame([(1, 1, 1.0, -3.0), (1, 2, 2.0, -4.5)]), "leave-last-out")
-    none = cc.split(frame(SHOP).drop("grade"), "leave-last-out")
+    low = cc.data.split(frame([(1, 1, 1.0, -3.0), (1, 2, 2.0, -4.5)]), "leave-last-out")
+    none = cc.data.split(frame(SHOP).drop("grade"), "leave-last-out")
 
     assert low.truth["grade"].to_list() == [-4.5]
     assert none.truth.columns == ["user", "item", "time"]
@@ -388,7 +388,7 @@ def test_defaults_cause_no_serious_warning(
 ) -> None:
     rng = random.Random(3)
     rows = [(u, int(20 * rng.random() ** 2), rng.random(), 1.0) for u in range(60) for _ in "9" * 9]
-    split = cc.split(frame(rows), method, **options)
+    split = cc.data.split(frame(rows), method, **options)
     ranked = [*range(20)]
 
     evaluated = cc.evaluate(

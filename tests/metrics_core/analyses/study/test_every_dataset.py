@@ -17,20 +17,20 @@ from tests.metrics_core.defined import defined
 Values = Mapping[str, np.ndarray]
 
 
-def compared(values: Values, **settings: Any) -> concord.Comparison:
+def compared(values: Values, **settings: Any) -> concord.results.Comparison:
     """Return a comparison of the users' values of a metric m; the first model is the baseline."""
     tables = {model: {"m": dict(enumerate(each.tolist()))} for model, each in values.items()}
     return concord.compare_values(tables, baseline=next(iter(values)), resamples=99, **settings)
 
 
-def of_differences(*differences: float, base: float = 0.3) -> dict[str, concord.Comparison]:
+def of_differences(*differences: float, base: float = 0.3) -> dict[str, concord.results.Comparison]:
     """Return a data set for each difference of a to the baseline."""
     return {
         f"d{i}": comparison_of({"base": base, "a": base + y}, i) for i, y in enumerate(differences)
     }
 
 
-def _only_pair(study: concord.Study) -> Any:
+def _only_pair(study: concord.results.Study) -> Any:
     (pair,) = study.pairs
     return pair
 
@@ -197,7 +197,7 @@ def _noise(
     models: Sequence[str] = ("base", "a", "b"),
     metrics: Sequence[str] = ("m",),
     **more: Any,
-) -> concord.Comparison:
+) -> concord.results.Comparison:
     """Return a comparison of models that differ by chance; the first is the baseline."""
     rng = np.random.default_rng(seed)
     tables = {m: {k: dict(enumerate(rng.normal(1, 0.1, 30))) for k in metrics} for m in models}
@@ -248,7 +248,7 @@ def test_models_that_were_tried_have_a_share_of_the_level(tried: int | None, sha
     assert [*text.notes(study)] == ([note.format(tried)] if tried else [])
 
 
-def _without_hard_users(seed: int, n_hard: int = 80) -> concord.Comparison:
+def _without_hard_users(seed: int, n_hard: int = 80) -> concord.results.Comparison:
     """Return a comparison in which a is worse on each user, and lacks the hard ones of 200."""
     rng = np.random.default_rng(seed)
     hard = np.arange(200) < n_hard

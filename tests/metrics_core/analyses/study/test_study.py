@@ -22,15 +22,15 @@ EXAMPLE = {  # a wins two of three by a little; c is far ahead on the third, whi
 }
 
 
-def _values(study: concord.Study, way: str) -> dict[str, Any]:
+def _values(study: concord.results.Study, way: str) -> dict[str, Any]:
     return {r.model: r.value for r in study.ways if r.way == way}
 
 
-def _winner(study: concord.Study) -> str:
+def _winner(study: concord.results.Study) -> str:
     return text.winner_sentence(study, study.answers[0])
 
 
-def _certainty(study: concord.Study) -> str:
+def _certainty(study: concord.results.Study) -> str:
     return text.certainty_sentence(study, study.answers[0])
 
 
@@ -71,7 +71,7 @@ def test_ways_with_a_tie_count_for_no_model() -> None:
     assert _certainty(study) == "No model leads: base and copy tie."
 
 
-def _with_copy(comparison: concord.Comparison) -> concord.Comparison:
+def _with_copy(comparison: concord.results.Comparison) -> concord.results.Comparison:
     """Return the comparison with a second model that equals the first."""
     scores = tuple(replace(score, model="copy") for score in comparison.scores)
     return replace(comparison, models=("base", "copy"), scores=(*comparison.scores, *scores))
@@ -87,7 +87,7 @@ def test_rank_intervals_follow_the_intervals_of_pairs_on_a_data_set() -> None:
     assert (rows["c"]["rank_low"], rows["c"]["rank_high"]) == (1, 2)
 
 
-def _agreeing(count: int) -> dict[str, concord.Comparison]:
+def _agreeing(count: int) -> dict[str, concord.results.Comparison]:
     """Return data sets on which c is 0.1 ahead of a, and a of the baseline, more or less."""
     return {
         f"d{i}": comparison_of({"base": 0.10, "a": 0.20 + i / 1_000, "c": 0.30 + i / 400}, i)
@@ -152,7 +152,7 @@ def test_catalogues_of_sampled_candidates_may_differ_in_size() -> None:
 OVERRIDES = {"overrides": {"nDCG": {"relevance_threshold": 4}, "RR": {"relevance_threshold": 3}}}
 
 
-def _latencies(seed: int, *, higher_is_better: bool = False) -> concord.Comparison:
+def _latencies(seed: int, *, higher_is_better: bool = False) -> concord.results.Comparison:
     rng = np.random.default_rng(seed)
     means = {"base": 5.0, "a": 4.5, "c": 3.0}
     return concord.compare_values(
@@ -188,7 +188,7 @@ def test_values_of_another_tool_have_a_study_without_conventions() -> None:
     ],
 )
 def test_values_that_cannot_be_pooled_are_refused(
-    other: Callable[[], concord.Comparison], message: str
+    other: Callable[[], concord.results.Comparison], message: str
 ) -> None:
     with pytest.raises(concord.InputError) as refused:
         concord.study({"x": _latencies(1), "y": other()})
@@ -306,7 +306,7 @@ def test_shares_of_wins_are_exact() -> None:
     names = ("base", "a", "b", "c", "d", "e")
     one = comparison_of({"base": 0.1})
 
-    def won_by(*best: str) -> concord.Comparison:
+    def won_by(*best: str) -> concord.results.Comparison:
         """Return a comparison in which the best models have a mean of 0.9, others 0.1."""
         means = {name: 0.9 if name in best else 0.1 for name in names}
         scores = [replace(one.scores[0], model=m, mean=mean) for m, mean in means.items()]

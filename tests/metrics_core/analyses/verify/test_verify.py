@@ -23,7 +23,7 @@ def published(*rows: tuple[str, str, str]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=["model", "metric", "value"], orient="row")
 
 
-def printed_under(conventions: cc.Conventions, *labels: str) -> pl.DataFrame:
+def printed_under(conventions: cc.metrics.Conventions, *labels: str) -> pl.DataFrame:
     results = {
         model: cc.evaluate(lists, TRUTH, metrics=labels, conventions=conventions)
         for model, lists in MODELS.items()

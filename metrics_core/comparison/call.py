@@ -1,0 +1,194 @@
+"""A call of `compare`: its arguments, the choices that it leaves open, and its evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from concord.metrics_core.comparison.arguments import ListArguments, parse_list_arguments
+from concord.metrics_core.comparison.config import (
+    ComparisonConfig,
+    ComparisonOptions,
+    model_problems,
+)
+from concord.metrics_core.comparison.defaults import MIN_EFFECT, Choices, choose
+from concord.metrics_core.comparison.gate_inputs import gate_models
+from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models
+from concord.metrics_core.comparison.min_effect import Effects
+from concord.metrics_core.comparison.options import Options
+from concord.metrics_core.comparison.replicate_config import (
+    parse_truths,
+    settings_by_list,
+    split_replicates,
+)
+from concord.metrics_core.comparison.replicates import with_replicates
+from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
+from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
+from concord.metrics_core.data.arguments import ROLES, check_columns
+from concord.metrics_core.data.filters import check_where, split_models
+from concord.metrics_core.data.policies import parse_policies
+from concord.metrics_core.errors import refuse
+from concord.metrics_core.evaluation.accumulator import build_panels
+from concord.metrics_core.evaluation.reference import compute_references
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonCall:
+    """The arguments of `compare`, complete.
+
+    Attributes
+    ----------
+    models : dict
+        Name -> recommendations, or replicates.
+    options : Options
+        Its field `model` has no effect: `models` is a dict already.
+    chosen : tuple of str
+        Arguments that were chosen from the tables.
+    """
+
+    models: Mapping[str, Any]
+    truth: Truth
+    metrics: Sequence[str]
+    baseline: str
+    primary: Sequence[str] | None
+    min_effect: Effects
+    conventions: ConventionsLike
+    columns: ModelColumns | None
+    train: Data | None
+    items: Data | None
+    users: Data | None
+    options: Options
+    chosen: tuple[str, ...] = ()
+
+    @property
+    def side_data(self) -> dict[str, Data | None]:
+        """Tables other than lists and ground truth, by role."""
+        return {"train": self.train, "items": self.items, "users": self.users}
+
+    def evaluate(self) -> ComparisonInput:
+        """Return the evaluated models, and the data behind them.
+
+        Raises
+        ------
+        InputError
+            The data or arguments are invalid; all problems at once.
+        """
+        parsed = self._parse()
+        config, options = self._config(parsed), self.options
+        if config.gate is not None and not gate_models(config, self.models):
+            problem = f"there is no model besides the baseline, {self.baseline}, to decide on"
+            raise refuse("gate", problem, "name another model, or leave out `gate`")
+        primary = config.primary if config.panel else ()
+        results, data = evaluate_models(
+            config,
+            parsed.lists,
+            parsed.truths,
+            self.side_data,
+            columns=self.columns,
+            input=options.input,
+            panels=build_panels(config.labels, primary, config.conventions),
+            unit=options.unit,
+            words=options.words,
+            where=options.where,
+        )
+        references = compute_references(
+            config.labels,
+            config.conventions,
+            data,
+            lists_unknown_items=parse_policies(options.input or {}).unknown_items == "keep",
+        )
+        models = with_replicates(results, config)
+        return ComparisonInput(config, models, data, references=references)
+
+    def _parse(self) -> ListArguments:
+        options = self.options
+        return parse_list_arguments(
+            self.models,
+            self.truth,
+            metrics=self.metrics,
+            conventions=self.conventions,
+            tables=self.side_data,
+            columns=self.columns,
+            segments=options.segments,
+            gate=options.gate,
+            checks=options.checks,
+            acknowledge=options.acknowledge,
+            unit=options.unit,
+            words=options.words,
+        )
+
+    def _config(self, parsed: ListArguments) -> ComparisonConfig:
+        return parsed.config(
+            ComparisonOptions(
+                **self.options.statistics,
+                baseline=self.baseline,
+                primary=self.primary,
+                min_effect=self.min_effect,
+                segments=parsed.segments,
+                gate=parsed.gate,
+                checks=parsed.checks,
+                acknowledge=parsed.acknowledge,
+            )
+        )
+
+
+def complete_call(
+    models: Mapping[str, Data] | Data,
+    truth: Truth,
+    *,
+    metrics: Sequence[str] | None,
+    baseline: str | None,
+    primary: Sequence[str] | None,
+    min_effect: Effects | None,
+    conventions: ConventionsLike | None,
+    columns: ModelColumns | None,
+    options: Options,
+    **tables: Data | None,
+) -> ComparisonCall:
+    """Return the call with a table for each model, and with all that was not given.
+
+    The last model of a dict is the baseline. Without metrics, these and other arguments that were
+    not given are chosen as by `concord init`.
+    """
+    by_name, where = split_models(models, options.model, options.where)
+    if baseline is None and by_name is models and isinstance(models, Mapping):
+        baseline = next(reversed([*models]), None)
+    options = replace(options, where=where)
+    chosen: tuple[str, ...] = ()
+    if metrics is None and not [*model_problems(by_name)]:
+        choices = _choose(by_name, truth, columns, options)
+        metrics, chosen = choices.metrics, ("metrics",)
+        if primary is None:
+            primary, chosen = choices.primary, (*chosen, "primary")
+        if min_effect is None:
+            min_effect, chosen = MIN_EFFECT, (*chosen, "min_effect")
+        if conventions is None:
+            conventions = resolve_conventions(choices.conventions)
+            chosen = (*chosen, "conventions")
+            options = replace(options, unit=choices.unit)
+    return ComparisonCall(
+        models=by_name,
+        truth=truth,
+        metrics=() if metrics is None else metrics,
+        baseline="" if baseline is None else baseline,
+        primary=primary,
+        min_effect=0.0 if min_effect is None else min_effect,
+        conventions="standard" if conventions is None else conventions,
+        columns=columns,
+        options=options,
+        chosen=chosen,
+        **tables,
+    )
+
+
+def _choose(
+    models: Mapping[str, Any], truth: Any, columns: ModelColumns | None, options: Options
+) -> Choices:
+    """Return the choices from the lists and the first ground truth."""
+    lists, replicates = split_replicates(models)
+    roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ROLES if name != "recs"}}
+    names = check_columns(settings_by_list(columns or {}, replicates), roles)
+    filters = check_where(options.where, {**roles, **dict.fromkeys(replicates, "recs")})
+    first = next(iter(parse_truths(truth).values()))
+    return choose(lists, first, names, settings_by_list(filters, replicates), options.unit)

@@ -1,0 +1,173 @@
+"""Methods of a Comparison that run an analysis of its models, without naming them again."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+from concord.metrics_core.errors import refuse
+from concord.metrics_core.results.base import BaseResult
+
+if TYPE_CHECKING:
+    from concord.metrics_core.analyses.audit.result import Audit
+    from concord.metrics_core.analyses.cases.result import Cases
+    from concord.metrics_core.analyses.explain.result import Derivation, ExplanationDiff
+    from concord.metrics_core.analyses.judge.result import Judging
+    from concord.metrics_core.analyses.plan.result import Plan
+    from concord.metrics_core.analyses.reconcile.result import Reconciliation
+
+
+def load_function(module: str, name: str) -> Callable[..., Any]:
+    """Return a function of a higher layer; it is imported when a method is called."""
+    function: Callable[..., Any] = getattr(
+        import_module(f"concord.metrics_core.{module}"), name
+    )
+    return function
+
+
+def analysis(name: str) -> Callable[..., Any]:
+    """Return the function of an analysis."""
+    return load_function(f"analyses.{name}.{name}", name)
+
+
+class Inputs(Protocol):
+    """The inputs of a comparison, which its analyses read again."""
+
+    def run(self, name: str, /, **arguments: Any) -> Any:
+        """Return the result of an analysis."""
+
+    def one_model(self, model: str) -> dict[str, Any]:
+        """Return the arguments for the lists of one model."""
+
+    def compare_again(self, **options: Any) -> Any:
+        """Return the comparison with other options."""
+
+    def save(self, comparison: Any, path: Path) -> Path:
+        """Write the decision as one file."""
+
+
+class ComparisonMethods(BaseResult):
+    """Analyses of a comparison; all but `plan` read its inputs again.
+
+    The inputs are the tables that `compare` received, in files or in memory. One that has changed
+    since is refused, and so is a comparison that was read from results.
+    """
+
+    primary: tuple[str, ...]
+    _inputs: ClassVar[Inputs | None] = None  # `compare` sets that of its result
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields: a pickle has no inputs."""
+        return {name: value for name, value in vars(self).items() if name != "_inputs"}
+
+    def cases(self, model: str, versus: str, **options: Any) -> "Cases":
+        """Return the users and items for which `model` is furthest behind `versus`.
+
+        Parameters
+        ----------
+        model, versus : str
+            The two models.
+        **options
+            Other arguments of `concord.cases`, such as worst=10; `metrics` are the primary ones.
+        """
+        options = {"metrics": self.primary, **options}
+        cases: Cases = self._read_again("cases").run("cases", model=model, versus=versus, **options)
+        return cases
+
+    def explain(
+        self, user: Any, metric: str, model: str, **options: Any
+    ) -> "Derivation | ExplanationDiff":
+        """Return the derivation of one user's value, step by step.
+
+        Parameters
+        ----------
+        user : object
+            Id of the user.
+        metric : str
+            Label such as "nDCG@10".
+        model : str
+            The model, or the lists of one replicate.
+        **options
+            Other arguments of `concord.explain`, such as versus="rectools".
+        """
+        inputs = self._read_again("explain")
+        options = {**inputs.one_model(model), "user": user, "metric": metric, **options}
+        derivation: Derivation | ExplanationDiff = inputs.run("explain", **options)
+        return derivation
+
+    def reconcile(
+        self, value: str | float | Mapping[str, str | float], model: str, metric: str | None = None
+    ) -> "Reconciliation":
+        """Search the definitions of metrics that reproduce published numbers of a model.
+
+        Parameters
+        ----------
+        value : str, float or dict
+            The published number, or one by label.
+        model : str
+            The model, or the lists of one replicate.
+        metric : str, optional
+            Label of a single number; by default the first primary one.
+        """
+        inputs = self._read_again("reconcile")
+        if metric is None and not isinstance(value, Mapping):
+            metric = self.primary[0]
+        options = {**inputs.one_model(model), "value": value, "metric": metric}
+        reconciliation: Reconciliation = inputs.run("reconcile", **options)
+        return reconciliation
+
+    def audit(self) -> "Audit":
+        """Check the split for leakage, cold users and cold items; needs `train`."""
+        audit: Audit = self._read_again("audit").run("audit", metrics=self.primary)
+        return audit
+
+    def judge(self, **options: Any) -> "Judging":
+        """Return the bounds of all means over the judgements still to be made.
+
+        Parameters
+        ----------
+        **options
+            Other arguments of `concord.search.judge`, such as next=20.
+        """
+        options = {"metrics": self.primary, **options}
+        judging: Judging = self._read_again("judge").run("judge", **options)
+        return judging
+
+    def plan(self, **options: Any) -> "Plan":
+        """Return the minimum detectable effects, and the users that an effect needs.
+
+        Parameters
+        ----------
+        **options
+            Arguments of `concord.plan`, such as power=0.9.
+        """
+        plan: Plan = analysis("plan")(self, **options)
+        return plan
+
+    def with_segments(self, segments: Mapping[str, Mapping[str, Any]]) -> Self:
+        """Return the comparison with other segments.
+
+        Parameters
+        ----------
+        segments : dict
+            Name -> groups of users or items, as `compare` takes them.
+        """
+        again: Self = self._read_again("with_segments").compare_again(segments=segments)
+        return again
+
+    def save(self, path: str | Path) -> Path:
+        """Write the decision as one file, which `concord replay` verifies, and return its path.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, such as decision.concord.
+        """
+        return self._read_again("save").save(self, Path(path))
+
+    def _read_again(self, method: str) -> Inputs:
+        if self._inputs is None:
+            problem = "needs the lists and tables, and this comparison was read from results"
+            fix = "compare again with `concord.compare`; `plan` and the documents work without"
+            raise refuse(f"comparison.{method}", problem, fix)
+        return self._inputs

@@ -1,0 +1,138 @@
+"""Methods of a Comparison: the analyses of its inputs, which must not have changed."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.metrics_core.results.stored import to_json
+
+DEMO = cc.datasets.load_demo()
+MODELS = {name: DEMO.models[name] for name in ("ease", "als")}
+OPTIONS: dict[str, Any] = {"metrics": ["nDCG@10", "R@20"], "panel": False}
+
+
+@pytest.fixture(scope="module")
+def comparison() -> cc.results.Comparison:
+    """Return a comparison with side data, of frames."""
+    return cc.compare(MODELS, DEMO.truth, train=DEMO.train, items=DEMO.items, **OPTIONS)
+
+
+def test_methods_give_what_the_functions_give(comparison: cc.results.Comparison) -> None:
+    user = DEMO.truth["user"][0]
+    tables = {"train": DEMO.train, "items": DEMO.items}
+
+    assert comparison.cases("ease", "als", worst=2) == cc.cases(
+        MODELS, DEMO.truth, model="ease", versus="als", worst=2, metrics=["nDCG@10"], **tables
+    )
+    derivation = cc.explain(MODELS["als"], DEMO.truth, user=user, metric="R@20", **tables)
+    assert comparison.explain(user, "R@20", "als") == derivation
+    assert comparison.audit() == cc.audit(MODELS, DEMO.truth, metrics=["nDCG@10"], **tables)
+    assert comparison.plan(power=0.9) == cc.plan(comparison, power=0.9)
+    assert comparison.reconcile("0.1939", "als") == cc.reconcile(
+        MODELS["als"], DEMO.truth, value="0.1939", metric="nDCG@10"
+    )
+    assert (
+        comparison.judge(next=3).to_dict()
+        == cc.search.judge(
+            MODELS, DEMO.truth, metrics=["nDCG@10"], next=3, items=DEMO.items, baseline="als"
+        ).to_dict()
+    )
+
+
+def test_with_segments_compares_again(comparison: cc.results.Comparison) -> None:
+    segments = {"activity": {"by": "activity", "edges": [0, 20]}}
+    again = comparison.with_segments(segments)
+
+    expected = cc.compare(
+        MODELS, DEMO.truth, train=DEMO.train, items=DEMO.items, segments=segments, **OPTIONS
+    )
+    assert to_json(again) == to_json(expected)
+    assert again.with_segments({}).segments == ()
+
+
+def test_filters_and_names_of_columns_are_remembered() -> None:
+    """One table of all models: each method reads the rows of its model."""
+    table = pl.concat(
+        lists.select("user", "item", "score").with_columns(algorithm=pl.lit(name))
+        for name, lists in MODELS.items()
+    ).rename({"item": "product"})
+    columns = {"ease": {"item": "product"}, "als": {"item": "product"}}
+    whole = cc.compare(
+        table, DEMO.truth, model="algorithm", baseline="als", columns=columns, **OPTIONS
+    )
+    user = DEMO.truth["user"][0]
+
+    expected = cc.explain(MODELS["ease"], DEMO.truth, user=user, metric="R@20")
+    assert whole.explain(user, "R@20", "ease").to_dict()["value"] == expected.to_dict()["value"]
+    single = cc.compare(MODELS, DEMO.truth, **OPTIONS).cases("ease", "als")
+    assert whole.cases("ease", "als").to_dict() == single.to_dict()
+
+
+def test_a_replicate_has_its_own_lists_and_ground_truth() -> None:
+    halves = {1: {"u": ["a"], "v": ["b"]}, 2: {"u": ["c"], "v": ["b"]}}
+    lists = {"replicates": {1: {"u": ["a"], "v": ["x"]}, 2: {"u": ["x", "c"], "v": ["b"]}}}
+    folds: Any = {"replicates": halves}
+    models: Any = {"one": lists, "two": lists}
+    comparison = cc.compare(models, folds, metrics=["RR"], paired_replicates=True, panel=False)
+
+    assert comparison.explain("u", "RR", "one-2").value == 1 / 2
+    with pytest.raises(cc.InputError, match=r"'one' has no lists of its own"):
+        comparison.explain("u", "RR", "one")
+
+
+def _changed(kind: str, folder: Path) -> tuple[Any, Any]:
+    """Return lists, and a function that changes them."""
+    if kind == "file":
+        path = folder / "lists.csv"
+        MODELS["ease"].write_csv(path)
+        return path, lambda: MODELS["ease"].head(100).write_csv(path)
+    if kind == "dict":
+        lists = {"u": ["a"], "v": ["b"]}
+        return lists, lambda: lists.update(u=["b"])
+    frame = pd.DataFrame({"user": ["u", "v"], "item": ["a", "b"], "rank": [1, 1]})
+    return frame, lambda: frame.__setitem__("item", ["b", "a"])
+
+
+@pytest.mark.parametrize("kind", ["file", "dict", "pandas"])
+def test_a_table_that_changed_is_refused(kind: str, tmp_path: Path) -> None:
+    lists, change = _changed(kind, tmp_path)
+    truth: Any = DEMO.truth if kind == "file" else {"u": ["a"], "v": ["b"]}
+    comparison = cc.compare({"new": lists, "old": lists}, truth, metrics=["RR"], panel=False)
+    comparison.cases("new", "old")
+
+    change()
+
+    with pytest.raises(cc.InputError, match="new: has changed since the comparison"):
+        comparison.explain("u", "RR", "new")
+
+
+def test_results_that_were_read_say_what_needs_the_inputs(
+    comparison: cc.results.Comparison, tmp_path: Path
+) -> None:
+    (tmp_path / "comparison.json").write_text(to_json(comparison), encoding="utf-8")
+    for stored in (cc.load(tmp_path), pickle.loads(pickle.dumps(comparison))):
+        assert to_json(stored) == to_json(comparison)
+        assert stored.plan() == comparison.plan()
+        with pytest.raises(cc.InputError, match=r"comparison\.cases: needs the lists and tables"):
+            stored.cases("ease", "als")
+
+
+def test_an_analysis_without_requests_refuses_them() -> None:
+    lists = pl.DataFrame({"user": ["u", "u"], "s": [1, 2], "item": ["a", "b"], "rank": [1, 1]})
+    conventions: Any = {"preset": "standard", "unit_mean": "requests"}
+    comparison = cc.compare(
+        {"new": lists, "old": lists},
+        lists.drop("rank"),
+        metrics=["RR"],
+        unit=["user", "s"],
+        conventions=conventions,
+        panel=False,
+    )
+
+    with pytest.raises(cc.InputError, match=r"comparison\.judge: needs users as the unit"):
+        comparison.judge()
