@@ -28,6 +28,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import acknowledge_war
 from concord.metrics_core.comparison.warnings.sampling import sampling_warnings
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTIONS
+from concord.metrics_core.data.quality import without_reading
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.model_result import (
     EvaluationData,
@@ -227,7 +228,7 @@ def build_value_comparison(
         warnings=tuple(acknowledge_warnings(warnings, inputs.config.acknowledge)),
         checked=("user_sets_differ",) if len(models) > 1 else (),
         quality={
-            model: {**each.quality, "users": each.summary["users"]}
+            model: {**without_reading(each.quality), "users": each.summary["users"]}
             for model, each in models.items()
         },
         gate=decide_against_baseline(inputs, comparison.pairs),
@@ -239,13 +240,13 @@ def collect_quality(models: Models, data: EvaluationData) -> dict[str, Any]:
     """Return the counts of every table, and the counts of evaluated users of every model."""
     by_model = {
         model: {
-            **result.quality,
+            **without_reading(result.quality),
             "users": result.summary["users"],
             "judged_share": result.summary["judged_share"],
         }
         for model, result in models.items()
     }
-    return {**by_model, "truth": data.truth_quality}
+    return {**by_model, "truth": without_reading(data.truth_quality)}
 
 
 def collect_conventions(config: ComparisonConfig) -> PinnedConventions:

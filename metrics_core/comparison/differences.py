@@ -54,6 +54,8 @@ _WHOLE_LIST = 1 << 40  # longer than any list
 def compute_swap_tests(inputs: ComparisonInput) -> dict[tuple[str, str], SwapTest]:
     """Return (label, model) -> swap test against the baseline, for models without replicates."""
     config = inputs.config
+    if inputs.list_results is not None:
+        return {**inputs.list_results.swap_tests}
     return {
         (label, lists.model): test
         for lists in _read_list_pairs(inputs, config.labels, list(inputs.models))
@@ -76,6 +78,8 @@ def compute_swap_errors(
 
     Only for labels that have one value over all users.
     """
+    if inputs.list_results is not None:
+        return {**inputs.list_results.swap_errors}
     return {
         (label, lists.model): error
         for lists in _read_list_pairs(inputs, labels, models)

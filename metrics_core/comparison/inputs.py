@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -30,8 +30,13 @@ from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.evaluation.ties import AVERAGE, tie_column
 from concord.metrics_core.files import NO_FOLD
-from concord.metrics_core.metrics.judged import Bools
+from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.results.reference import References
+
+if TYPE_CHECKING:
+    from concord.metrics_core.comparison.segment_groups import UserGroups
+    from concord.metrics_core.comparison.segmentation import ByPopularity
+    from concord.metrics_core.stats.randomization_test import JackknifeError, SwapTest
 
 
 def unlisted_models(models: Models, max_share: float) -> dict[str, int]:
@@ -84,6 +89,26 @@ def _averaged(result: ModelResult, labels: Set[str]) -> ModelResult:
 
 
 @dataclass(frozen=True)
+class ListResults:
+    """What a comparison computes from lists, of a comparison whose lists are not at hand.
+
+    Attributes
+    ----------
+    swap_tests, swap_errors : dict
+        (label, model) -> test against the baseline, and jackknife error of the difference.
+    user_groups : dict
+        Name of a segmentation of users -> its groups.
+    item_groups : dict
+        (segmentation of items, cutoff) -> group -> model -> values per user.
+    """
+
+    swap_tests: "Mapping[tuple[str, str], SwapTest]"
+    swap_errors: "Mapping[tuple[str, str], JackknifeError]"
+    user_groups: "Mapping[str, UserGroups]"
+    item_groups: "Mapping[tuple[ByPopularity, int], Mapping[str, Mapping[str, Floats]]]"
+
+
+@dataclass(frozen=True)
 class ComparisonInput:
     """Inputs of a comparison.
 
@@ -95,6 +120,8 @@ class ComparisonInput:
         Called each time the values of a label are read.
     references : References or None
         Chance, most popular items and best possible lists; None if they were not computed.
+    list_results : ListResults or None
+        What was computed from the lists, if `models` has none.
     """
 
     config: ComparisonConfig
@@ -102,6 +129,7 @@ class ComparisonInput:
     data: EvaluationData
     on_label_read: Callable[[], None] = no_progress
     references: References | None = None
+    list_results: ListResults | None = None
 
     @cached_property
     def unlisted(self) -> dict[str, int]:

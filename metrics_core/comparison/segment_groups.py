@@ -140,6 +140,8 @@ def group_users(
     InputError
         The column is missing, has too many values, or has edges but is not a number.
     """
+    if inputs.list_results is not None:
+        return inputs.list_results.user_groups[name]
     data, users = inputs.data, inputs.aligned.user_ids
     if isinstance(segmentation, ByActivity):
         assert data.train is not None, "refused before"
@@ -252,6 +254,9 @@ WHERE recommended.position <= $k GROUP BY ALL
 
 def group_items(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> GroupValues:
     """Return R@k of the relevant items of each group, or each group's share of the top k."""
+    if inputs.list_results is not None:
+        stored = inputs.list_results.item_groups.get((segmentation, k), {})
+        return _item_groups(inputs, segmentation, k, stored)
     single = results_by_list(inputs.models)
     with _open_tables(inputs, single, segmentation) as connection:
         evaluator = _ItemGroupEvaluator(connection, inputs, segmentation.by, parse(f"R@{k}"), k)
@@ -276,9 +281,20 @@ def group_items(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> 
         for group, by_model in values.items()
         if any(_occurs(column, shares=label is None) for column in by_model.values())
     }
+    return _item_groups(inputs, segmentation, k, occurring)
+
+
+def _item_groups(
+    inputs: ComparisonInput,
+    segmentation: ByPopularity,
+    k: int,
+    values: Mapping[str, Mapping[str, Floats]],
+) -> GroupValues:
+    """Return the values of groups of items, from group -> model -> values per user."""
+    label = parse(f"R@{k}") if segmentation.by == "truth_item" else None
     text = f"Share@{k}" if label is None else str(label)
     bounds = (0.0, 1.0) if label is None else label.bounds(inputs.config.conventions)
-    return GroupValues(text, label, occurring, inputs.aligned.clusters, bounds)
+    return GroupValues(text, label, values, inputs.aligned.clusters, bounds)
 
 
 def _occurs(values: Floats, *, shares: bool) -> bool:

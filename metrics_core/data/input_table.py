@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -121,6 +121,33 @@ class InputTable:
     def requested(self) -> set[str]:
         """Original names of optional columns and of those that `columns` maps."""
         return {self.original_name(name) for name in self.optional} | set(self.columns.values())
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the columns are read, as in quality files; `from_quality` returns the table again."""
+        return {
+            "required": [name for name in self.required if not name.startswith(UNIT_PREFIX)],
+            "optional": [*self.optional],
+            "columns": {k: v for k, v in self.columns.items() if not k.startswith(UNIT_PREFIX)},
+            "order": self.order,
+            "shared": sorted(self.shared),
+        }
+
+    @classmethod
+    def from_quality(
+        cls, path: str, quality: Mapping[str, Any], settings: SettingNames
+    ) -> "InputTable":
+        """Return the file at `path`, read as the table that a quality file describes."""
+        reading = quality["reading"]
+        return cls(
+            path,
+            *(quality["format"], tuple(reading["required"]), tuple(reading["optional"])),
+            reading["columns"],
+            settings,
+            order=reading["order"],
+            shared=frozenset(reading["shared"]),
+            where=quality.get("where", {}),
+        )
 
     def original_name(self, name: str) -> str:
         """Return the name in the table of one of our columns."""

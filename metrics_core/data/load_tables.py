@@ -206,6 +206,7 @@ def load_recommendations(
 
     def describe_ranked() -> dict[str, Any]:
         quality = describe_lists(source, statistics, conventions, changes)
+        quality["reading"]["input"] = vars(policies)
         if columns is not None:
             hint = columns.hint(source.file)
             quality["notes"].append(f"users may have several lists: {hint}")

@@ -49,10 +49,18 @@ def describe_table(source: Source) -> dict[str, Any]:
         "format": file.format,
         **hashes.of_rows(file.where).to_dict(),
         **({"where": dict(file.where)} if file.where else {}),
+        "reading": file.reading,
         "rows": source.rows,
         **({"notes": notes} if notes else {}),
         **({"ids_rewritten": rewritten_ids(source)} if source.rewritten else {}),
     }
+
+
+def without_reading(quality: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the description of a table, or of folds, without how its columns are read."""
+    folds = {fold: without_reading(each) for fold, each in quality.get("folds", {}).items()}
+    kept = {name: value for name, value in quality.items() if name != "reading"}
+    return {**kept, **({"folds": folds} if folds else {})}
 
 
 def source_notes(source: Source) -> list[str]:
@@ -140,8 +148,10 @@ def describe_truth(
         notes.append(f"{format_count(n_empty, 'empty list')}; users without a row are left out")
     counts = {repr(grade).removesuffix(".0"): count for grade, count in grades}
     words, splits = words_of_table(source.file), split_filter(source)
+    others = [{"path": each.path.as_posix(), "format": each.format} for each in additional]
     return {
         **describe_ids(source, statistics.n_users, statistics.n_items),
+        **({"reading": source.file.reading | {"additional": others}} if others else {}),
         **_common_hashes([source.file, *additional]),
         "grades": counts if len(grades) <= MAX_COUNTED_GRADES else None,
         "notes": [*source_notes(source), *notes, *policy_notes(changes)],

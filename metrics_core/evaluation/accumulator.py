@@ -191,16 +191,10 @@ class EvaluationAccumulator:
         weights = [*self.task.mean_weights]
         for label in self.task.tie_labels:
             text, conventions = str(label), self.task.conventions
-            columns = {kind: tie_column(kind, text) for kind in KINDS}
-            read = ["user", text, *columns.values(), *weights]
+            read = ["user", text, *(tie_column(kind, text) for kind in KINDS), *weights]
             values = scan(table_of(text)).select(read).collect()
-            if not (n_users := values[columns[LOW]].count()):
-                continue
-            ranges[text] = {"n_users": n_users}
-            for kind, column in columns.items():
-                other = values.with_columns(pl.coalesce(column, text).alias(text))
-                mean = summarise_column(other, text, label, conventions, confidence=CONFIDENCE).mean
-                ranges[text][kind] = mean if values[column].count() else None
+            if tie_range := summarise_ties(values, label, conventions):
+                ranges[text] = tie_range
         return ranges
 
     def counts_content(self) -> Content:
@@ -287,6 +281,20 @@ def summarise_column(
     return summarise(
         label, column, conventions, confidence=confidence, parts=parts, clusters=clusters
     )
+
+
+def summarise_ties(values: pl.DataFrame, label: Label, conventions: Conventions) -> Content:
+    """Return an entry of `tie_ranges`; empty if no value depends on the order."""
+    text = str(label)
+    columns = {kind: tie_column(kind, text) for kind in KINDS}
+    if not (n_users := values[columns[LOW]].count()):
+        return {}
+    tie_range: Content = {"n_users": n_users}
+    for kind, column in columns.items():
+        other = values.with_columns(pl.coalesce(column, text).alias(text))
+        mean = summarise_column(other, text, label, conventions, confidence=CONFIDENCE).mean
+        tie_range[kind] = mean if values[column].count() else None
+    return tie_range
 
 
 def pinned_content(model: str, conventions: Conventions) -> Content:

@@ -1,6 +1,6 @@
 """Configuration of the evaluation of a model, and checks that the ground truth fits it."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.conventions.conventions import Conventions
@@ -42,8 +42,12 @@ class EvaluationConfig:
     @property
     def primary_labels(self) -> list[Label]:
         """The primary labels, in the order given."""
+        return self.find_labels(self.primary)
+
+    def find_labels(self, texts: Iterable[str]) -> list[Label]:
+        """Return the labels of these texts, each once."""
         labels = {str(label): label for label in self.labels}
-        return [labels[text] for text in self.primary]
+        return [labels[text] for text in dict.fromkeys(texts)]
 
     @property
     def main_cutoff(self) -> int | None:

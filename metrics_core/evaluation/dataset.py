@@ -239,6 +239,7 @@ def load_dataset(
         items=frames.get("items"),
         users=frames.get("users") if requested_users is None else requested_users,
         truth_quality=describe_folds(qualities) if folds else qualities[NO_FOLD],
+        side_qualities={role: quality for role, (_, quality) in tables.items()},
         connect=lambda _: in_memory(),
         folds=folds,
         named_users=None if folds else loaded[NO_FOLD].users,

@@ -105,6 +105,8 @@ class EvaluationData(SideData):
         those of the ground truth.
     truth_quality : dict
         Description of the ground truth, as in its file.
+    side_qualities : dict
+        Role of a table of side data -> its description, as in its file.
     folds : dict
         Ground truth of each fold, if folds have different ones.
     named_users : path or frame, optional
@@ -115,6 +117,7 @@ class EvaluationData(SideData):
     connect: OpenConnection
     users: Table | None = None
     truth_quality: Json = field(default_factory=dict)
+    side_qualities: Mapping[str, Json] = field(default_factory=dict)
     folds: Mapping[str, Table] = field(default_factory=dict)
     named_users: Table | None = None
 

@@ -1,5 +1,7 @@
 """The ground truth and side data that all models were evaluated on."""
 
+from pathlib import Path
+
 from concord.metrics_core.evaluation.model_result import EvaluationData, no_lists_data
 from concord.metrics_core.files import load_json, sort_by_number
 from concord.pipeline.params.model import Params
@@ -13,12 +15,17 @@ def evaluation_data(params: Params) -> EvaluationData:
     if params.has_values:
         return no_lists_data()
     folds = {fold: truth_file(params, fold) for fold in sort_by_number(params.data.truth.folds)}
+    side_data = [role for role in params.background if role != "metrics"]
     return EvaluationData(
         truth=next(iter(folds.values()), truth_file(params)),
         train=side_data_file(params, "train"),
         items=side_data_file(params, "items"),
         users=side_data_file(params, "users"),
         truth_quality=load_json(truth_quality_file(params), rerun_fix()),
+        side_qualities={
+            role: load_json(Path(params.results.data) / f"{role}.json", rerun_fix())
+            for role in side_data
+        },
         connect=read_only_connection,
         folds=folds,
     )
