@@ -15,8 +15,13 @@ import concord
 
 
 def _public_classes() -> dict[str, str]:
-    values = {name: getattr(concord, name) for name in concord.__all__}
-    return {name: f"concord.{name}" for name, value in values.items() if isinstance(value, type)}
+    modules = (concord, concord.data, concord.metrics, concord.results, concord.search)
+    return {
+        name: f"{module.__name__}.{name}"
+        for module in modules
+        for name in module.__all__
+        if isinstance(getattr(module, name), type)
+    }
 
 
 def _parts() -> dict[str, str]:

@@ -38,14 +38,14 @@ def render_latex(comparison: Comparison, metrics: Sequence[str] | None = None) -
     Parameters
     ----------
     metrics : sequence of str, optional
-        Labels of the columns; by default the primary ones, and as many others as fit.
+        Labels of the columns; by default all that were named, the primary ones first, and the
+        labels of `fitting_labels` of metrics that were chosen.
     """
     if metrics is None:
-        known = dict.fromkeys([*main_labels(comparison), *comparison.labels])
-        labels = [*known][: max(_MAX_COLUMNS, len(comparison.primary))]
-    else:
-        texts = [metrics] if isinstance(metrics, str) else metrics
-        labels = [comparison.metric(text).label for text in texts]
+        named = dict.fromkeys([*main_labels(comparison), *comparison.labels])
+        metrics = fitting_labels(comparison) if comparison.chosen else [*named]
+    texts = [metrics] if isinstance(metrics, str) else metrics
+    labels = [comparison.metric(text).label for text in texts]
     marks = {label: tables.marks(comparison, label) for label in labels}
     letters = {} if {*labels}.isdisjoint(comparison.primary) else _letters(comparison)
     name_letters = {} if _has_many_models(comparison) else letters
@@ -65,7 +65,7 @@ def render_latex(comparison: Comparison, metrics: Sequence[str] | None = None) -
         means = [references.texts(comparison, label) for label in labels]
         rows.append("\\midrule")
         rows += [_row([f"\\textit{{{name}}}", *(x.get(name, "") for x in means)]) for name in names]
-    n_others = len(comparison.labels) - len(labels) if metrics is None else 0
+    n_others = len(comparison.labels) - len(labels)
     others = f"; {n_others} other metrics: to_latex(metrics=[...])" if n_others else ""
     lines = [
         f"% \\usepackage{{booktabs}}{others}",
@@ -83,6 +83,12 @@ def render_latex(comparison: Comparison, metrics: Sequence[str] | None = None) -
         "\\end{table}",
     ]
     return display_words(comparison).show("\n".join(lines) + "\n", escape=escaped)
+
+
+def fitting_labels(comparison: Comparison) -> list[str]:
+    """Return the primary labels, and as many others as fit on a page."""
+    labels = dict.fromkeys([*main_labels(comparison), *comparison.labels])
+    return [*labels][: max(_MAX_COLUMNS, len(comparison.primary))]
 
 
 def escaped(text: str) -> str:

@@ -13,9 +13,15 @@ from concord.metrics_core.metrics import custom_metric
 from concord.metrics_core.results.base import BaseResult
 from tests.project import ROOT
 
+MODULES = (
+    *(concord, concord.data, concord.datasets, concord.metrics),
+    *(concord.results, concord.search),
+)
 PUBLIC = {
-    **{name: getattr(concord, name) for name in concord.__all__ if name != "datasets"},
-    **{name: getattr(concord.datasets, name) for name in concord.datasets.__all__},
+    name: getattr(module, name)
+    for module in MODULES
+    for name in module.__all__
+    if name != "datasets"
 }
 RESULTS = {
     name for name, each in PUBLIC.items() if inspect.isclass(each) and issubclass(each, BaseResult)

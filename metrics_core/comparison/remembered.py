@@ -10,6 +10,7 @@ from typing import Any
 
 from concord.metrics_core.comparison.call import ComparisonCall
 from concord.metrics_core.comparison.compute import build_comparison
+from concord.metrics_core.comparison.described_inputs import describe_inputs
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import (
     REPLICATES,
@@ -77,7 +78,7 @@ class RememberedInputs:
 
     def save(self, comparison: Comparison, path: Path) -> Path:
         """Write the decision of the unchanged inputs as one file."""
-        write = load_function("decision.archive", "write_decision")
+        write = load_function("decision.write_decision", "write_decision")
         written: Path = write(path, comparison, self._refuse_changes(self.call))
         return written
 
@@ -165,4 +166,4 @@ def _map_first(filtered: Callable[[str, Any], Any], truth: Any) -> list[Any]:
 
 def input_hashes(inputs: ComparisonInput) -> dict[str, str]:
     """Return the content id of each table: of a file, or of the columns of a frame."""
-    return {}
+    return {each.title: each.sha256 for each in describe_inputs(inputs)}

@@ -48,6 +48,6 @@ def load(path: str | Path) -> Comparison:
         raise refuse(str(path), f"has no {_FILE}" if Path(path).is_dir() else "is not a file", fix)
     if place.suffix == ".json":
         return read_comparison(place)
-    from concord.metrics_core.decision.archive import read_decision
+    from concord.metrics_core.decision.read_decision import read_decision
 
     return read_decision(place).comparison

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.comparison.config import ComparisonConfig, ComparisonOptions
+from concord.metrics_core.comparison.described_inputs import describe_inputs
 from concord.metrics_core.comparison.differences import compute_swap_errors
 from concord.metrics_core.comparison.gate_inputs import gate_models
 from concord.metrics_core.comparison.inputs import ComparisonInput
@@ -17,7 +18,6 @@ from concord.metrics_core.comparison.segment_groups import UserGroups, group_ite
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.data.tables import read_column, schema_of
 from concord.metrics_core.decision.archive import DecisionWriter
-from concord.metrics_core.decision.described_inputs import describe_inputs
 from concord.metrics_core.evaluation.accumulator import program_versions
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.metrics.catalogue import METRIC

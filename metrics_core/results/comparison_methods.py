@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 def load_function(module: str, name: str) -> Callable[..., Any]:
     """Return a function of a higher layer; it is imported when a method is called."""
-    function: Callable[..., Any] = getattr(
-        import_module(f"concord.metrics_core.{module}"), name
-    )
+    function: Callable[..., Any] = getattr(import_module(f"concord.metrics_core.{module}"), name)
     return function
 
 

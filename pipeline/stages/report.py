@@ -12,7 +12,7 @@ from concord.reports.text.tables import primary_metrics
 
 def main(params: Params) -> str:
     """Write the report in all formats, and DVC's metrics."""
-    from concord.reports.latex import render_latex
+    from concord.reports.latex import fitting_labels, render_latex
     from concord.reports.markdown import render_markdown
     from concord.reports.page import render_html
 
@@ -26,7 +26,7 @@ def main(params: Params) -> str:
         render_html(comparison, read_cases(cases, rerun_fix()) if cases.exists() else None),
     )
     write_text(folder / "report.md", render_markdown(comparison))
-    write_text(folder / "table.tex", render_latex(comparison))
+    write_text(folder / "table.tex", render_latex(comparison, fitting_labels(comparison)))
     write_json(folder / "primary.json", primary_metrics(comparison))
     print_line(f"report: {folder / 'report.html'}")
     return f"a page of {format_bytes((folder / 'report.html').stat().st_size)}"

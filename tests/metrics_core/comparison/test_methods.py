@@ -24,7 +24,7 @@ def comparison() -> cc.results.Comparison:
 
 def test_methods_give_what_the_functions_give(comparison: cc.results.Comparison) -> None:
     user = DEMO.truth["user"][0]
-    tables = {"train": DEMO.train, "items": DEMO.items}
+    tables: dict[str, Any] = {"train": DEMO.train, "items": DEMO.items}
 
     assert comparison.cases("ease", "als", worst=2) == cc.cases(
         MODELS, DEMO.truth, model="ease", versus="als", worst=2, metrics=["nDCG@10"], **tables
@@ -80,7 +80,7 @@ def test_a_replicate_has_its_own_lists_and_ground_truth() -> None:
     models: Any = {"one": lists, "two": lists}
     comparison = cc.compare(models, folds, metrics=["RR"], paired_replicates=True, panel=False)
 
-    assert comparison.explain("u", "RR", "one-2").value == 1 / 2
+    assert comparison.explain("u", "RR", "one-2").to_dict()["value"] == 1 / 2
     with pytest.raises(cc.InputError, match=r"'one' has no lists of its own"):
         comparison.explain("u", "RR", "one")
 

@@ -105,7 +105,9 @@ def test_stored_conventions_have_the_name_of_pairs_and_are_refused_without_the_p
         cc.InputError, match=r"a stored hash without the pairs\n  fix: set it to concord"
     ):
         cc.evaluate(RUN, TRUTH, metrics=["P@2"], conventions=stored)
-    with pytest.raises(ValueError, match=r"choose one of: same_id \| concord\.data\.excluded_pairs\("):
+    with pytest.raises(
+        ValueError, match=r"choose one of: same_id \| concord\.data\.excluded_pairs\("
+    ):
         cc.preset("standard", exclude="pairs.tsv")  # type: ignore[arg-type]
     with pytest.raises(cc.InputError, match="pairs: row 1, column 'item'"):
         cc.data.excluded_pairs(pl.DataFrame({"user": ["q1"], "item": [None]}))
