@@ -18,6 +18,7 @@ from concord.metrics_core.comparison.config import (
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.options import MAX_MISSING_LISTS, Family
+from concord.metrics_core.comparison.remembered import RememberedValues, with_inputs
 from concord.metrics_core.comparison.user_values import (
     ValueTables,
     bound_problems,
@@ -190,10 +191,9 @@ def compare_values(
     models = with_missing_users(
         {model: _model_result(table, config) for model, table in tables.tables.items()}
     )
-    comparison = build_value_comparison(
-        ComparisonInput(config, models, no_lists_data()), directions
-    )
-    return replace(comparison, words=changed_words(words))
+    inputs = ComparisonInput(config, models, no_lists_data())
+    comparison = build_value_comparison(inputs, directions)
+    return with_inputs(replace(comparison, words=changed_words(words)), RememberedValues(inputs))
 
 
 def _model_result(table: pl.DataFrame, config: ComparisonConfig) -> ModelResult:

@@ -78,9 +78,7 @@ class RememberedInputs:
 
     def save(self, comparison: Comparison, path: Path) -> Path:
         """Write the decision of the unchanged inputs as one file."""
-        write = load_function("decision.write_decision", "write_decision")
-        written: Path = write(path, comparison, self._refuse_changes(self.call))
-        return written
+        return _write(path, comparison, self._refuse_changes(self.call))
 
     def _least_call(self) -> ComparisonCall:
         """Return the call that reads all tables and computes little."""
@@ -151,11 +149,48 @@ class RememberedInputs:
         }
 
 
+@dataclass(frozen=True)
+class RememberedValues:
+    """The values of another tool; no analysis of lists is possible."""
+
+    inputs: ComparisonInput
+
+    def run(self, name: str, /, **_: Any) -> Any:
+        """Refuse the analysis."""
+        problem = "needs lists, and this comparison has values of another tool"
+        raise refuse(f"comparison.{name}", problem, "compare lists with `concord.compare`")
+
+    def one_model(self, model: str) -> dict[str, Any]:
+        """Return nothing: `run` refuses."""
+        return {"model": model}
+
+    def compare_again(self, **options: Any) -> Any:
+        """Refuse segments."""
+        self.run("with_segments", **options)
+
+    def save(self, comparison: Comparison, path: Path) -> Path:
+        """Write the decision as one file."""
+        return _write(path, comparison, self.inputs)
+
+
+def _write(path: Path, comparison: Comparison, inputs: ComparisonInput) -> Path:
+    write = load_function("decision.write_decision", "write_decision")
+    written: Path = write(path, comparison, inputs)
+    return written
+
+
+def with_inputs(
+    comparison: Comparison, remembered: RememberedInputs | RememberedValues
+) -> Comparison:
+    """Return the comparison, which knows its inputs from now on."""
+    vars(comparison)["_inputs"] = remembered
+    return comparison
+
+
 def remember(comparison: Comparison, call: ComparisonCall, inputs: ComparisonInput) -> Comparison:
     """Return the comparison with its inputs, and with what was chosen for it."""
-    remembered = replace(comparison, chosen=call.chosen)
-    vars(remembered)["_inputs"] = RememberedInputs(call, input_hashes(inputs))
-    return remembered
+    chosen = replace(comparison, chosen=call.chosen)
+    return with_inputs(chosen, RememberedInputs(call, input_hashes(inputs)))
 
 
 def _map_first(filtered: Callable[[str, Any], Any], truth: Any) -> list[Any]:

@@ -122,6 +122,17 @@ def test_results_that_were_read_say_what_needs_the_inputs(
             stored.cases("ease", "als")
 
 
+def test_values_of_another_tool_have_no_lists(tmp_path: Path) -> None:
+    values = {name: {"AP": {u: u / (n + 40) for u in range(40)}} for n, name in enumerate("ab")}
+    comparison = cc.compare_values(values, baseline="b")
+
+    for call in (lambda: comparison.cases("a", "b"), lambda: comparison.explain(1, "AP", "a")):
+        with pytest.raises(cc.InputError, match="needs lists, and this comparison has values"):
+            call()
+    assert comparison.plan() == cc.plan(comparison)
+    assert to_json(cc.load(comparison.save(tmp_path / "d.concord"))) == to_json(comparison)
+
+
 def test_an_analysis_without_requests_refuses_them() -> None:
     lists = pl.DataFrame({"user": ["u", "u"], "s": [1, 2], "item": ["a", "b"], "rank": [1, 1]})
     conventions: Any = {"preset": "standard", "unit_mean": "requests"}
