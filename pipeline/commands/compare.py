@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int | None:
     from concord.metrics_core.results.gate import MIN_EFFECT
     from concord.pipeline.init.named_lists import named_lists
     from concord.pipeline.params.repository import find_evaluation_folder
-    from concord.pipeline.running.messages import LOG
+    from concord.pipeline.running.messages import LOG, is_quiet
     from concord.pipeline.terminal import (
         option_names,
         print_blocks,
@@ -60,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int | None:
     )
     from concord.reports.text.blocks import show_words
     from concord.reports.text.comparison import answer_blocks
+    from concord.reports.text.summary import headline
 
     if not arguments.lists:
         fix = "name files: `concord compare new.csv old.csv --truth test.csv`; the results of a "
@@ -77,19 +78,23 @@ def run(arguments: argparse.Namespace) -> int | None:
         write_output("--html", arguments.html, comparison.to_html(), force=arguments.force)
     if arguments.json:
         print_json(comparison.to_dict())
+    elif is_quiet():
+        print_blocks(show_words([headline(comparison)], comparison))
     else:
-        print_blocks(show_words(answer_blocks(comparison), comparison))
-        print_blocks(["", *_choices_and_next_steps(named, arguments)])
+        print_blocks(show_words(answer_blocks(comparison, fixes=False), comparison))
+        has_warnings = bool(comparison.prominent)
+        print_blocks(_choices_and_next_steps(named, arguments, has_warnings=has_warnings))
     return EXIT_CODES[comparison.gate.outcome] if comparison.gate else None
 
 
-def _choices_and_next_steps(named: "NamedLists", arguments: argparse.Namespace) -> "Iterator[str]":
+def _choices_and_next_steps(
+    named: "NamedLists", arguments: argparse.Namespace, *, has_warnings: bool
+) -> "Iterator[str]":
     """Yield what was chosen for the user, and what to do next."""
-    yield "chosen:"
-    yield from (f"  {choice}" for choice in named.choices)
-    yield "next:"
+    yield from ("", "chosen:", *(f"  {choice}" for choice in named.choices), "next:")
     if not arguments.html:
-        yield "  the report: add `--html report.html`"
+        fixes = ", with what to do about the warnings" if has_warnings else ""
+        yield f"  the report{fixes}: add `--html report.html`"
     if not arguments.gate and len(named.models) > 1:
         yield "  the decision as exit code: add `--gate`"
     yield "  to keep an evaluation in a repository: `concord init` writes its params.yaml"

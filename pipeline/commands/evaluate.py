@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.evaluation.evaluate import evaluate
     from concord.metrics_core.results.text_format import join_names
     from concord.pipeline.init.named_lists import named_lists
+    from concord.pipeline.running.messages import is_quiet
     from concord.pipeline.terminal import (
         option_names,
         print_blocks,
@@ -68,4 +69,6 @@ def run(arguments: argparse.Namespace) -> None:
         print_json(evaluation.to_dict())
     else:
         print_result(evaluation)
-        print_blocks(["", "chosen:", *(f"  {choice}" for choice in named.choices)])
+        print_blocks(
+            [] if is_quiet() else ["", "chosen:", *(f"  {choice}" for choice in named.choices)]
+        )

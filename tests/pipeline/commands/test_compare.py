@@ -14,6 +14,7 @@ from tests.project import attempt, run
 DEMO = cc.datasets.load_demo()
 TRUTH = DEMO.truth
 COMMAND = ("concord", "compare", "runs/new.csv", "runs/old.csv", "--truth", "truth.csv")
+ONE = ("concord", "evaluate", "runs/new.csv", "--truth", "truth.csv")
 METRICS = ("nDCG@10", "R@20")
 
 
@@ -51,15 +52,32 @@ def test_two_files_give_the_numbers_of_the_library_and_no_file(folder: Path) -> 
     assert _files(folder) == before
 
 
-def test_the_answer_the_choices_and_the_next_steps_are_printed(folder: Path) -> None:
-    text = run(folder, *COMMAND, "--train", "train.csv")
+def test_doubts_the_answer_the_leaderboard_the_choices_and_the_next_steps_are_printed(
+    folder: Path,
+) -> None:
+    DEMO.models["ease"].filter(pl.col("user") > "u0100").write_csv(folder / "runs/new.csv")
 
-    lines = text.splitlines()
-    assert lines[1] == "new beats old on nDCG@10."
-    assert {*text.split()} >= {"new", "old", "chance", "most", "popular", "reference"}
-    assert "  old is the baseline" in lines
+    lines = run(folder, *COMMAND, "--train", "train.csv").splitlines()
+
+    starts = ("Warning (new, old): ", "2 models on", "No model is shown to beat old", "nDCG@10 ↑")
+    starts += ("chosen:", "  old is the baseline", "next:", "  the report, with what to do about")
+    places = [lines.index(next(line for line in lines if line.startswith(s))) for s in starts]
+    assert places == sorted(places)
+    assert not places[0]
+    assert "What to do" not in "".join(lines)
+    assert {"chance", "most", "popular", "reference"} <= {*" ".join(lines).split()}
     assert "  nDCG@10 decides, for differences of at least 2%" in lines
+    assert len(lines) - lines.index("next:") - 1 <= 3
     assert lines[-1].startswith("  to keep an evaluation in a repository: `concord init`")
+
+
+def test_quiet_commands_print_the_answer_only(folder: Path) -> None:
+    answer, values = run(folder, *COMMAND, "-q"), run(folder, *ONE, "-q")
+
+    assert answer.startswith("new beats old on nDCG@10.")
+    assert "\n\n" not in answer
+    assert "nDCG@10" in values
+    assert "chosen" not in values
 
 
 def test_names_and_the_baseline_can_be_given(folder: Path) -> None:
