@@ -1,6 +1,8 @@
 """`concord compare NEW OLD --truth TRUTH`: compare lists in files, without a project."""
 
 import argparse
+import sys
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if a model is worse, 3 if undecided, 4 if suspicious",
     )
     parser.add_argument("--html", metavar="FILE", type=FilePath, help="write the report")
+    parser.add_argument("--init", metavar="DIR", help="write the evaluation into a repository")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     add_force(parser)
 
@@ -72,6 +75,12 @@ def run(arguments: argparse.Namespace) -> int | None:
     if arguments.html and Path(arguments.html).resolve() in named.files:
         raise refuse(f"{COMMAND_LINE}: --html", "is a file that is read", "name another file")
     gate = {"guardrails": {named.options["primary"][0]: MIN_EFFECT}} if arguments.gate else None
+    write_evaluation = None
+    if arguments.init:
+        from concord.pipeline.init.project import prepare_evaluation
+
+        given = {**named.given, **({"gate": gate} if gate else {})}
+        write_evaluation = prepare_evaluation(arguments.init, named.discovery, given)
     with option_names(_OPTIONS):
         comparison = compare(named.models, gate=gate, **named.options, **named.arguments)
     if arguments.html:
@@ -84,6 +93,9 @@ def run(arguments: argparse.Namespace) -> int | None:
         print_blocks(show_words(answer_blocks(comparison, fixes=False), comparison))
         has_warnings = bool(comparison.prominent)
         print_blocks(_choices_and_next_steps(named, arguments, has_warnings=has_warnings))
+    if write_evaluation is not None:
+        with redirect_stdout(sys.stderr) if arguments.json or is_quiet() else nullcontext():
+            write_evaluation()
     return EXIT_CODES[comparison.gate.outcome] if comparison.gate else None
 
 
@@ -97,4 +109,5 @@ def _choices_and_next_steps(
         yield f"  the report{fixes}: add `--html report.html`"
     if not arguments.gate and len(named.models) > 1:
         yield "  the decision as exit code: add `--gate`"
-    yield "  to keep an evaluation in a repository: `concord init` writes its params.yaml"
+    if not arguments.init:
+        yield "  the users behind it, in a repository: add `--init evaluation`"

@@ -44,12 +44,18 @@ class NamedLists:
         Baseline, primary label and minimum relevant difference of `compare`.
     choices : list of str
         What was chosen, as sentences.
+    discovery : Discovery
+        The tables, as `concord init` takes them.
+    given : dict
+        Content of params.yaml that the caller chose.
     """
 
     models: dict[str, InputTable]
     arguments: dict[str, Any]
     options: dict[str, Any]
     choices: list[str]
+    discovery: Discovery
+    given: dict[str, Any]
 
     @property
     def files(self) -> set[Path]:
@@ -85,12 +91,13 @@ def named_lists(options: Namespace) -> NamedLists:
         "baseline": options.baseline or last,
         "primary": labels[:1],
         "min_effect": options.min_effect,
+        "metrics": labels,
+        "preset": options.preset,
     }
     given = {name: value for name, value in given.items() if value not in (None, [])}
     if pinned:
         given["threshold"] = pinned.relevance_threshold
     content, choices = choose(discovery, Path.cwd(), "", {**given, "allow_outside": False})
-    chosen = [str(label) for label in expand(content["metrics"], content["ks"])]
     grades = {
         "relevance_threshold": content["threshold"],
         "err_max_grade": content["highest"],
@@ -103,7 +110,7 @@ def named_lists(options: Namespace) -> NamedLists:
         models={name: _as_argument(each, name, "recs") for name, each in discovery.models.items()},
         arguments={
             **{role: _as_argument(each, role, role) for role, each in discovery.tables.items()},
-            "metrics": labels or chosen,
+            "metrics": labels or [*map(str, expand(content["metrics"], content["ks"]))],
             "conventions": {
                 "preset": options.preset or "standard",
                 **({} if pinned else grades),
@@ -117,6 +124,8 @@ def named_lists(options: Namespace) -> NamedLists:
         },
         options={name: content[name] for name in ("baseline", "primary", "min_effect")},
         choices=[_KEY.sub("", each) for each in own],
+        discovery=discovery,
+        given=given,
     )
 
 

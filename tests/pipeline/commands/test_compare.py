@@ -59,7 +59,7 @@ def test_doubts_the_answer_the_leaderboard_the_choices_and_the_next_steps_are_pr
 
     lines = run(folder, *COMMAND, "--train", "train.csv").splitlines()
 
-    starts = ("Warning (new, old): ", "2 models on", "No model is shown to beat old", "nDCG@10 ↑")
+    starts = ["Warning (new, old): ", "2 models on", "No model is shown to beat old", "nDCG@10 ↑"]
     starts += ("chosen:", "  old is the baseline", "next:", "  the report, with what to do about")
     places = [lines.index(next(line for line in lines if line.startswith(s))) for s in starts]
     assert places == sorted(places)
@@ -68,7 +68,7 @@ def test_doubts_the_answer_the_leaderboard_the_choices_and_the_next_steps_are_pr
     assert {"chance", "most", "popular", "reference"} <= {*" ".join(lines).split()}
     assert "  nDCG@10 decides, for differences of at least 2%" in lines
     assert len(lines) - lines.index("next:") - 1 <= 3
-    assert lines[-1].startswith("  to keep an evaluation in a repository: `concord init`")
+    assert lines[-1].endswith("in a repository: add `--init evaluation`")
 
 
 def test_quiet_commands_print_the_answer_only(folder: Path) -> None:
@@ -163,6 +163,49 @@ def test_the_report_is_written_if_it_is_named(folder: Path) -> None:
     run(folder, *COMMAND, "--html", "report.html")
 
     assert "<!doctype html>" in (folder / "report.html").read_text(encoding="utf-8").lower()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--metrics", "ndcg@10,AP@10,R@20", "--min-effect", "0.01"),
+        ("--preset", "trec_eval", "--items", "../items.parquet", "--gate"),
+    ],
+    ids=["metrics", "preset"],
+)
+def test_the_evaluation_that_is_written_gives_the_same_numbers(
+    folder: Path, options: tuple[str, ...]
+) -> None:
+    work = folder / "work"
+    (work / "runs").mkdir(parents=True)
+    DEMO.items.write_parquet(folder / "items.parquet")
+    for name in ("runs/new.csv", "runs/old.csv", "truth.csv", "train.csv"):
+        rows = pl.read_csv(folder / name).filter(pl.col("user") < "u0200")
+        names = {"grade": "stars"} if name == "truth.csv" else {"item": "article"}
+        rows.rename(names, strict=False).write_csv(work / name)
+    command = (*COMMAND, "--train", "train.csv", *options, "--column", "grade=stars")
+    command += ("--column", "new.item=article", "--column", "old.item=article")
+    command += ("--column", "train.item=article")
+
+    done = attempt(work, *command, "--json", "--init", "kept")
+    again = attempt(work, *command, "--init", "kept")
+
+    expected = _results(done.stdout)
+    assert "concord validate && concord run" in done.stderr
+    attempt(work / "kept", "concord", "run", "compare").check_returncode()
+    stored = (work / "kept/results/comparison/comparison.json").read_text()
+    assert _results(stored) == expected
+    assert json.loads(stored)["gate"] == json.loads(done.stdout)["gate"]
+    assert again.returncode == 2
+    assert "kept/params.yaml: exists already\n  fix: `--init NAME` writes" in again.stderr
+
+
+def test_metrics_of_whole_lists_are_not_written_into_params(folder: Path) -> None:
+    done = attempt(folder, *COMMAND, "--metrics", "AP", "--init", "kept")
+
+    assert done.returncode == 2
+    assert "--init: AP of whole lists cannot be written into params.yaml" in done.stderr
+    assert not (folder / "kept").exists()
 
 
 def _leak() -> pl.DataFrame:
