@@ -37,7 +37,7 @@ VERBOSITY = {
 
 _DESCRIPTION = """Evaluate recommendations with fixed, reproducible and explained metrics.
 `concord compare NEW OLD --truth TEST` needs nothing else; `concord init` keeps it in a repository.
-`concord COMMAND --help` shows the options of a command."""
+`concord COMMAND --help` shows the options of a command, `concord help all` all commands."""
 
 
 def build_parser(commands: "Mapping[str, Command] | None" = None) -> argparse.ArgumentParser:
@@ -79,10 +79,21 @@ def _add_verbosity(parser: argparse.ArgumentParser, dest: str) -> None:
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the arguments; `output_flags` are those before and after the command."""
+    if argv[:1] == ["help"]:
+        return _help(argv[1:])
     is_stage = argv[:1] == ["stage"]  # one of many processes: it imports no other command
     arguments = build_parser({"stage": stage} if is_stage else None).parse_args(argv)
     arguments.output_flags = [*arguments.output_flags, *arguments.command_flags]
     return arguments
+
+
+def _help(names: Sequence[str]) -> argparse.Namespace:
+    """Print the help of a command; for `all`, each command in one line."""
+    from concord.pipeline.commands.registry import COMMANDS
+
+    if [*names] == ["all"]:
+        return build_parser(COMMANDS).parse_args(["--help"])
+    return build_parser().parse_args([*names, "--help"])
 
 
 def main(argv: Sequence[str] | None = None) -> None:
