@@ -20,9 +20,7 @@ from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.metrics.label import Label, parse, suggest_label, to_result_spelling
 from concord.metrics_core.results.base import BaseResult, to_plain
 from concord.pipeline.commands.parser import COMMAND_LINE, FilePath
-from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.read import read_params
-from concord.pipeline.params.repository import find_evaluation_folder
+from concord.pipeline.params.repository import PARAMS, find_evaluation_folder
 from concord.pipeline.running.messages import LOG, escape_unprintable
 from concord.pipeline.running.outputs import escape_formulas, is_stream, write_text
 from concord.reports.text.blocks import Block, blocks_of, to_lines
@@ -59,6 +57,8 @@ def parse_per_user(text: str, *, feature: str) -> Label:
 def find_preset(name: str) -> Conventions:
     """Return the conventions of a preset, or of this project for `params.yaml`."""
     if name == PARAMS.name:
+        from concord.pipeline.params.read import read_params
+
         return read_params().parsed_conventions
     if name not in presets():
         fix = suggest(name, {*presets(), PARAMS.name})

@@ -33,7 +33,7 @@ from concord.metrics_core.errors import (
     raise_problems,
 )
 from concord.metrics_core.evaluation.config import EvaluationConfig
-from concord.metrics_core.files import SIDE_TABLES
+from concord.metrics_core.files import RESERVED_NAMES
 from concord.metrics_core.metrics.label import Label, to_result_spelling
 from concord.metrics_core.results.gate import Gate
 
@@ -44,8 +44,6 @@ MIN_RESAMPLES, MAX_RESAMPLES = 99, 1_000_000
 MAX_SEED = 2**63 - 1
 MAX_TRIED = 1_000_000
 MAX_MISSING_LISTS = 0.5  # share of the evaluated users
-TRUTH = "truth"
-RESERVED_NAMES = frozenset({TRUTH, *SIDE_TABLES})  # a model has none of these names
 NO_ALIASES: Mapping[str, str] = {}
 
 

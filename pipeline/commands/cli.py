@@ -3,10 +3,10 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NoReturn
 
-from concord.pipeline.commands import stage
+from concord.pipeline.commands import compare, evaluate, stage
 from concord.pipeline.commands.parser import PROGRAM, Parser, Version, add_evaluation
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ WITHOUT_EVALUATION = (
 )
 # Commands that a script runs for their exit code: 1, 3 and 4 are decisions, so errors are others.
 DECISION_COMMANDS = ("compare", "evaluate", "gate", "comment")
+# Commands that start fast: they import no other command.
+ALONE: "Mapping[str, Command]" = {"compare": compare, "evaluate": evaluate, "stage": stage}
 DECISION_ERROR = 2  # their exit code after any error
 VERBOSITY = {
     ("-q", "--quiet"): "print errors only",
@@ -81,8 +83,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the arguments; `output_flags` are those before and after the command."""
     if argv[:1] == ["help"]:
         return _help(argv[1:])
-    is_stage = argv[:1] == ["stage"]  # one of many processes: it imports no other command
-    arguments = build_parser({"stage": stage} if is_stage else None).parse_args(argv)
+    own = {name: ALONE[name] for name in argv[:1] if name in ALONE}
+    arguments = build_parser(own or None).parse_args(argv)
     arguments.output_flags = [*arguments.output_flags, *arguments.command_flags]
     return arguments
 
@@ -148,10 +150,12 @@ def _run_decision(arguments: argparse.Namespace) -> NoReturn:
 
 def _run_command(arguments: argparse.Namespace) -> int | None:
     from concord.pipeline.running.failures import report_damaged_results
-    from concord.pipeline.terminal import in_evaluation
 
-    has_evaluation = arguments.name not in WITHOUT_EVALUATION
-    work_folder = in_evaluation(arguments) if has_evaluation else nullcontext()
+    work_folder: AbstractContextManager[None] = nullcontext()
+    if arguments.name not in WITHOUT_EVALUATION:
+        from concord.pipeline.terminal import in_evaluation  # slow
+
+        work_folder = in_evaluation(arguments)
     with work_folder, report_damaged_results(_damaged_results):
         code: int | None = arguments.run(arguments)
         return code

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from tests.project import attempt, run
+from tests.project import ROOT, attempt, attempt_process, run
 
 DEMO = cc.datasets.load_demo()
 TRUTH = DEMO.truth
@@ -118,6 +120,34 @@ def test_ratings_have_the_same_threshold_in_every_format(folder: Path, ending: s
 
     assert "rows of the ground truth with rating >= 4 count as relevant" in text
     assert "baseline" not in text
+
+
+def test_the_highest_grade_is_read_in_every_format(folder: Path) -> None:
+    judged = TRUTH.select("user", pl.lit(0), "item", pl.col("grade").cast(pl.Int64))
+    judged.write_csv(folder / "test.qrels", separator=" ", include_header=False)
+    by_user: dict[str, dict[str, int]] = {}
+    for user, _, item, grade in judged.iter_rows():
+        by_user.setdefault(user, {})[item] = grade
+    (folder / "qrels.json").write_text(json.dumps(by_user), encoding="utf-8")
+
+    names = ("truth.csv", "test.qrels", "qrels.json")
+    command = ("concord", "evaluate", "runs/new.csv", "--metrics", "ERR@10", "--json", "--truth")
+    results = [json.loads(run(folder, *command, name)) for name in names]
+
+    conventions = cc.preset("standard", err_max_grade=3)
+    expected = cc.evaluate(DEMO.models["ease"], TRUTH, metrics=["ERR@10"], conventions=conventions)
+    assert [each["metrics"] for each in results] == [expected.to_dict()["metrics"]] * 3
+
+
+def test_columns_of_numbers_that_may_be_grades_are_named(folder: Path) -> None:
+    TRUTH.rename({"grade": "liking"}).write_csv(folder / "truth.csv")
+    option = "--column truth.grade=liking"
+
+    text, graded = run(folder, *ONE), run(folder, *ONE, *option.split())
+
+    rows = "all rows of the ground truth count as relevant"
+    assert f"  {rows}; if liking is a grade: `{option}`\n" in text
+    assert "  rows of the ground truth with liking >= 1 count as relevant\n" in graded
 
 
 def test_a_preset_is_taken_as_it_is(folder: Path) -> None:
@@ -271,12 +301,35 @@ def test_lists_in_the_formats_of_search_are_recognised_by_their_content(folder: 
             ("runs/new.csv", "x.csv", "--truth", "truth.csv"),
             "no column is known as user: who, what",
         ),
+        (
+            ("runs/new.csv", "runs/new.csv", "--truth", "truth.csv"),
+            "'runs/new.csv' is named twice\n  fix: name another file",
+        ),
+        (
+            ("pairs.csv", "runs/old.csv", "--truth", "truth.csv"),
+            "or name yours: `--column pairs.score=NAME`",
+        ),
+        (
+            ("zero.csv", "runs/old.csv", "--truth", "truth.csv"),
+            "or set `input.rank_base` (in params.yaml, which `concord init` writes) to 0",
+        ),
+        (
+            ("semicolons.csv", "runs/old.csv", "--truth", "truth.csv"),
+            "separated by semicolons, not by commas: 'user;item;score'\n  fix: separate them",
+        ),
         ((*COMMAND[2:], "--baseline", "b"), "--baseline: 'b' is not among the models"),
         ((*COMMAND[2:], "--min-effect", "x"), "--min-effect: is 'x'"),
     ],
 )
 def test_errors_say_what_to_do(folder: Path, arguments: tuple[str, ...], message: str) -> None:
-    (folder / "x.csv").write_text("who,what,score\na,b,1\n", encoding="utf-8")
+    files = {
+        "x.csv": "who,what,score\na,b,1\n",
+        "pairs.csv": "user,item\na,b\na,c\nb,c\n",
+        "zero.csv": "user,item,rank\nu0000,a,0\nu0000,b,1\n",
+        "semicolons.csv": "user;item;score\na;b;1\n",
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
     done = attempt(folder, "concord", "compare", *arguments)
 
@@ -308,3 +361,54 @@ def test_one_model_is_evaluated(folder: Path) -> None:
     values = pl.read_csv(folder / "values.csv")
     assert values.columns == ["user", *METRICS]
     assert values["nDCG@10"].mean() == pytest.approx(expected["nDCG@10"], rel=1e-12)
+
+
+_WITH_MODULES = """
+import sys
+from concord.pipeline.commands.cli import main
+from concord.pipeline.running import messages, stage
+
+heavy = {"polars", "duckdb", "pyarrow", "numpy"}
+unused = {"pandas", "pydantic", "ruamel", "yaml", "jinja2", "dvc", "mlflow", "scipy.stats"}
+unused |= {"concord.pipeline.params.model", sys.argv[1]}
+
+class Recorded(messages.Progress):
+    def __enter__(self):
+        print(self.line(), heavy & {*sys.modules}, file=sys.stderr)
+        return super().__enter__()
+
+messages.Progress = Recorded
+stage.end_process = lambda code: print(sorted(unused & {*sys.modules}), file=sys.stderr)
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "unused", "title"),
+    [
+        ("compare popularity.csv item-knn.parquet als.run.gz", "", "compare 3 files …"),
+        ("evaluate als.run.gz", "concord.metrics_core.comparison.compare", "evaluate 1 file …"),
+    ],
+)
+def test_progress_is_shown_before_slow_imports_and_no_unused_module_is_imported(
+    command: str, unused: str, title: str
+) -> None:
+    words = [*command.split(), "--truth", "truth.parquet", "-q"]
+    done = subprocess.run(
+        [sys.executable, "-c", _WITH_MODULES, unused, *words],
+        cwd=ROOT / "data/demo",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stderr == f"{title} set()\n[]\n"
+
+
+def test_an_error_is_the_last_line_of_the_process(folder: Path) -> None:
+    pl.read_csv(folder / "runs/new.csv").drop("score").write_csv(folder / "runs/new.csv")
+
+    done = attempt_process(folder, *COMMAND)
+
+    assert done.returncode == 2
+    assert "leaked" not in done.stderr
