@@ -83,6 +83,11 @@ def option_names(options: Mapping[str, str]) -> Iterator[None]:
             else problem
             for problem in error.problems
         ) from None
+    except ValueError as error:  # a metric lacks its table: `…; give it, or leave …`
+        problem, _, fix = str(error).rpartition("; ")
+        if not problem or "metrics" not in options:
+            raise
+        raise refuse(f"{COMMAND_LINE}: {options['metrics']}", problem, fix) from None
 
 
 # First characters that all files of a kind share: a page, a picture, a table or a comment.

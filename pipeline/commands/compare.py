@@ -6,7 +6,7 @@ from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from concord.pipeline.commands.evaluate import METRICS_HELP, add_tables
+from concord.pipeline.commands.evaluate import METRICS_HELP, OPTIONS, add_tables
 from concord.pipeline.commands.gate import EXIT_CODES
 from concord.pipeline.commands.parser import COMMAND_LINE, FilePath, add_force, parse_effect
 
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from concord.metrics_core.results.comparison import Comparison
     from concord.pipeline.init.named_lists import NamedLists
 
-_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("baseline", "min_effect", "metrics")}
+_OPTIONS = {
+    **OPTIONS,
+    "primary": "--metrics",
+    "baseline": "--baseline",
+    "min_effect": "--min-effect",
+}
 HELP = "compare lists in files, without a project"
 
 
@@ -90,7 +95,8 @@ def _compare(
     from concord.pipeline.terminal import option_names, refuse_folder, write_output
 
     refuse_folder("--html", arguments.html)
-    named = named_lists(arguments)
+    with option_names(_OPTIONS):
+        named = named_lists(arguments)
     if arguments.html and Path(arguments.html).resolve() in named.files:
         raise refuse(f"{COMMAND_LINE}: --html", "is a file that is read", "name another file")
     gate = {"guardrails": {named.options["primary"][0]: MIN_EFFECT}} if arguments.gate else None

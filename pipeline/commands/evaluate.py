@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from concord.pipeline.init.named_lists import NamedLists
 
 HELP = "evaluate the lists of one model in a file"
+OPTIONS = {"metrics": "--metrics", "conventions.preset": "--preset"}
 METRICS_HELP = "metrics, such as nDCG@10,R@20 (default: as many as the lists are long)"
 
 
@@ -65,14 +66,15 @@ def _evaluate(arguments: argparse.Namespace) -> "tuple[NamedLists, Evaluation]":
     from concord.pipeline.terminal import option_names, refuse_folder, write_output_table
 
     refuse_folder("--per-user", arguments.per_user)
-    named = named_lists(arguments)
+    with option_names(OPTIONS):
+        named = named_lists(arguments)
     if len(named.models) > 1:
         problem = f"the file has the lists of several models: {join_names([*named.models])}"
         raise refuse(
             COMMAND_LINE, problem, "compare them: `concord compare`, with the same options"
         )
     (lists,) = named.models.values()
-    with option_names({"metrics": "--metrics"}):
+    with option_names(OPTIONS):
         evaluation = evaluate(lists, **named.arguments)
     if arguments.per_user:
         table, force = evaluation.per_user, arguments.force

@@ -318,6 +318,12 @@ def test_lists_in_the_formats_of_search_are_recognised_by_their_content(folder: 
             "separated by semicolons, not by commas: 'user;item;score'\n  fix: separate them",
         ),
         ((*COMMAND[2:], "--baseline", "b"), "--baseline: 'b' is not among the models"),
+        (
+            (*COMMAND[2:], "--metrics", "Novelty@10"),
+            "--metrics: Novelty@10: needs train (user, item)\n  fix: give it, or leave the metric",
+        ),
+        ((*COMMAND[2:], "--metrics", "Coverage@10"), "--metrics: Coverage@10 is one number over"),
+        ((*COMMAND[2:], "--preset", "trecval"), "--preset: 'trecval' is not a preset"),
         ((*COMMAND[2:], "--min-effect", "x"), "--min-effect: is 'x'"),
     ],
 )
