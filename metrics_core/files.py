@@ -164,7 +164,9 @@ def _raise_not_finite(number: str) -> NoReturn:
     raise ValueError(msg)
 
 
+TRUTH = "truth"
 SIDE_TABLES = ("train", "items", "users", "metrics")  # other inputs than lists and truth
+RESERVED_NAMES = frozenset({TRUTH, *SIDE_TABLES})  # a model has none of these names
 NO_FOLD = ""  # fold name if there is one ground truth for all recommendations
 T = TypeVar("T")
 

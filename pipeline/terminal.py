@@ -20,9 +20,7 @@ from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.metrics.label import Label, parse, suggest_label, to_result_spelling
 from concord.metrics_core.results.base import BaseResult, to_plain
 from concord.pipeline.commands.parser import COMMAND_LINE, FilePath
-from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.read import read_params
-from concord.pipeline.params.repository import find_evaluation_folder
+from concord.pipeline.params.repository import PARAMS, find_evaluation_folder
 from concord.pipeline.running.messages import LOG, escape_unprintable
 from concord.pipeline.running.outputs import escape_formulas, is_stream, write_text
 from concord.reports.text.blocks import Block, blocks_of, to_lines
@@ -59,6 +57,8 @@ def parse_per_user(text: str, *, feature: str) -> Label:
 def find_preset(name: str) -> Conventions:
     """Return the conventions of a preset, or of this project for `params.yaml`."""
     if name == PARAMS.name:
+        from concord.pipeline.params.read import read_params
+
         return read_params().parsed_conventions
     if name not in presets():
         fix = suggest(name, {*presets(), PARAMS.name})
@@ -83,6 +83,11 @@ def option_names(options: Mapping[str, str]) -> Iterator[None]:
             else problem
             for problem in error.problems
         ) from None
+    except ValueError as error:  # a metric lacks its table: `…; give it, or leave …`
+        problem, _, fix = str(error).rpartition("; ")
+        if not problem or "metrics" not in options:
+            raise
+        raise refuse(f"{COMMAND_LINE}: {options['metrics']}", problem, fix) from None
 
 
 # First characters that all files of a kind share: a page, a picture, a table or a comment.
@@ -144,9 +149,14 @@ def in_evaluation(arguments: Namespace) -> Iterator[None]:
     if not folder.is_dir():
         fix = "name the folder of an evaluation"
         raise refuse(f"{COMMAND_LINE}: --dir", f"there is no folder {arguments.dir!r}", fix)
+
+    def moved(value: object) -> object:
+        if isinstance(value, list):
+            return [*map(moved, value)]
+        return os.path.relpath(start / value, folder) if isinstance(value, FilePath) else value
+
     for name, value in vars(arguments).items():
-        if isinstance(value, FilePath) and not os.path.isabs(value):  # noqa: PTH117  # a string
-            setattr(arguments, name, os.path.relpath(start / value, folder))
+        setattr(arguments, name, moved(value))
     LOG.info("evaluation: %s", os.path.relpath(folder, start))
     with chdir(folder):
         yield

@@ -59,6 +59,7 @@ OUTSIDE: dict[str, set[str]] = {  # other code that names it, by analysis
         METHODS,
         "metrics_core/evaluation/definition_search.py",
         "metrics_core/evaluation/inputs.py",
+        "pipeline/commands/explain.py",
         "reports/verify/text.py",
     },
     "split": {
@@ -74,7 +75,7 @@ OUTSIDE: dict[str, set[str]] = {  # other code that names it, by analysis
         "pipeline/dvc/study.py",
         "pipeline/init/named_tables.py",
     },
-    "verify": NAMED,
+    "verify": {*NAMED, "pipeline/commands/explain.py"},
 }
 
 

@@ -34,7 +34,7 @@ from concord.metrics_core.errors import (
     raise_problems,
 )
 from concord.metrics_core.evaluation.config import EvaluationConfig
-from concord.metrics_core.files import SIDE_TABLES
+from concord.metrics_core.files import RESERVED_NAMES
 from concord.metrics_core.metrics.label import Label, to_result_spelling
 from concord.metrics_core.results.gate import Gate
 
@@ -42,8 +42,6 @@ ABOVE_CONFIDENCE, MAX_CONFIDENCE = 0.5, 0.9999
 MIN_RESAMPLES, MAX_RESAMPLES = 99, 1_000_000
 MAX_SEED = 2**63 - 1
 MAX_TRIED = 1_000_000
-TRUTH = "truth"
-RESERVED_NAMES = frozenset({TRUTH, *SIDE_TABLES})  # a model has none of these names
 NO_ALIASES: Mapping[str, str] = {}
 
 

@@ -167,10 +167,16 @@ def _is_list(kind: pa.DataType) -> bool:
 def _epoch_seconds(array: pa.Array) -> pa.Array:
     kind = array.type
     if is_type.is_date32(kind):
-        return pc.multiply(array.cast(pa.int32()).cast(pa.float64()), float(_DAY))
+        return pc.multiply(array.cast(pa.int32()).cast(pa.float64()), _number(_DAY))
     unit = "ms" if is_type.is_date64(kind) else kind.unit
     number = array.cast(pa.int64()).cast(pa.float64(), safe=False)
-    return pc.divide(number, float(_SECOND[unit]))
+    return pc.divide(number, _number(_SECOND[unit]))
+
+
+def _number(value: int) -> pa.Scalar:
+    """Return a number from its bytes: to convert one of Python, Arrow imports pandas."""
+    content = pa.py_buffer(np.float64(value))
+    return pa.Array.from_buffers(pa.float64(), 1, [None, content])[0]
 
 
 def _uuid_text(array: pa.Array) -> pa.Array:

@@ -3,10 +3,10 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NoReturn
 
-from concord.pipeline.commands import stage
+from concord.pipeline.commands import compare, evaluate, stage
 from concord.pipeline.commands.parser import PROGRAM, Parser, Version, add_evaluation
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ WITHOUT_EVALUATION = (
 )
 # Commands that a script runs for their exit code: 1, 3 and 4 are decisions, so errors are others.
 DECISION_COMMANDS = ("compare", "evaluate", "gate", "comment")
+# Commands that start fast: they import no other command.
+ALONE: "Mapping[str, Command]" = {"compare": compare, "evaluate": evaluate, "stage": stage}
 DECISION_ERROR = 2  # their exit code after any error
 VERBOSITY = {
     ("-q", "--quiet"): "print errors only",
@@ -37,7 +39,7 @@ VERBOSITY = {
 
 _DESCRIPTION = """Evaluate recommendations with fixed, reproducible and explained metrics.
 `concord compare NEW OLD --truth TEST` needs nothing else; `concord init` keeps it in a repository.
-`concord COMMAND --help` shows the options of a command."""
+`concord COMMAND --help` shows the options of a command, `concord help all` all commands."""
 
 
 def build_parser(commands: "Mapping[str, Command] | None" = None) -> argparse.ArgumentParser:
@@ -79,10 +81,21 @@ def _add_verbosity(parser: argparse.ArgumentParser, dest: str) -> None:
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the arguments; `output_flags` are those before and after the command."""
-    is_stage = argv[:1] == ["stage"]  # one of many processes: it imports no other command
-    arguments = build_parser({"stage": stage} if is_stage else None).parse_args(argv)
+    if argv[:1] == ["help"]:
+        return _help(argv[1:])
+    own = {name: ALONE[name] for name in argv[:1] if name in ALONE}
+    arguments = build_parser(own or None).parse_args(argv)
     arguments.output_flags = [*arguments.output_flags, *arguments.command_flags]
     return arguments
+
+
+def _help(names: Sequence[str]) -> argparse.Namespace:
+    """Print the help of a command; for `all`, each command in one line."""
+    from concord.pipeline.commands.registry import COMMANDS
+
+    if [*names] == ["all"]:
+        return build_parser(COMMANDS).parse_args(["--help"])
+    return build_parser().parse_args([*names, "--help"])
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -137,10 +150,12 @@ def _run_decision(arguments: argparse.Namespace) -> NoReturn:
 
 def _run_command(arguments: argparse.Namespace) -> int | None:
     from concord.pipeline.running.failures import report_damaged_results
-    from concord.pipeline.terminal import in_evaluation
 
-    has_evaluation = arguments.name not in WITHOUT_EVALUATION
-    work_folder = in_evaluation(arguments) if has_evaluation else nullcontext()
+    work_folder: AbstractContextManager[None] = nullcontext()
+    if arguments.name not in WITHOUT_EVALUATION:
+        from concord.pipeline.terminal import in_evaluation  # slow
+
+        work_folder = in_evaluation(arguments)
     with work_folder, report_damaged_results(_damaged_results):
         code: int | None = arguments.run(arguments)
         return code

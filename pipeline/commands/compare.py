@@ -1,19 +1,27 @@
 """`concord compare NEW OLD --truth TRUTH`: compare lists in files, without a project."""
 
 import argparse
+import sys
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from concord.pipeline.commands.evaluate import METRICS_HELP, add_tables
+from concord.pipeline.commands.evaluate import METRICS_HELP, OPTIONS, add_tables
 from concord.pipeline.commands.gate import EXIT_CODES
 from concord.pipeline.commands.parser import COMMAND_LINE, FilePath, add_force, parse_effect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from concord.metrics_core.results.comparison import Comparison
     from concord.pipeline.init.named_lists import NamedLists
 
-_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("baseline", "min_effect", "metrics")}
+_OPTIONS = {
+    **OPTIONS,
+    "primary": "--metrics",
+    "baseline": "--baseline",
+    "min_effect": "--min-effect",
+}
 HELP = "compare lists in files, without a project"
 
 
@@ -39,57 +47,84 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if a model is worse, 3 if undecided, 4 if suspicious",
     )
     parser.add_argument("--html", metavar="FILE", type=FilePath, help="write the report")
+    parser.add_argument("--init", metavar="DIR", help="write the evaluation into a repository")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     add_force(parser)
 
 
 def run(arguments: argparse.Namespace) -> int | None:
     """Print the comparison; return the exit code of the gate, if one is asked for."""
-    from concord.metrics_core.comparison.compare import compare
-    from concord.metrics_core.errors import refuse
-    from concord.metrics_core.results.gate import MIN_EFFECT
-    from concord.pipeline.init.named_lists import named_lists
+    from concord.metrics_core.errors import format_count, refuse
     from concord.pipeline.params.repository import find_evaluation_folder
-    from concord.pipeline.running.messages import LOG
-    from concord.pipeline.terminal import (
-        option_names,
-        print_blocks,
-        print_json,
-        refuse_folder,
-        write_output,
-    )
-    from concord.reports.text.blocks import show_words
-    from concord.reports.text.comparison import answer_blocks
+    from concord.pipeline.running.messages import LOG, Progress, is_quiet
 
     if not arguments.lists:
         fix = "name files: `concord compare new.csv old.csv --truth test.csv`; the results of a "
         raise refuse(COMMAND_LINE, "names no lists", f"{fix}project: `concord leaderboard`")
     if find_evaluation_folder(Path.cwd()) is not None:
         LOG.info("params.yaml is not read: only the named files count")
-    refuse_folder("--html", arguments.html)
-    named = named_lists(arguments)
-    if arguments.html and Path(arguments.html).resolve() in named.files:
-        raise refuse(f"{COMMAND_LINE}: --html", "is a file that is read", "name another file")
-    gate = {"guardrails": {named.options["primary"][0]: MIN_EFFECT}} if arguments.gate else None
-    with option_names(_OPTIONS):
-        comparison = compare(named.models, gate=gate, **named.options, **named.arguments)
-    if arguments.html:
-        write_output("--html", arguments.html, comparison.to_html(), force=arguments.force)
+    with Progress(f"compare {format_count(len(arguments.lists), 'file')}", "files"):
+        named, comparison, write_evaluation = _compare(arguments)  # after slow imports
+    from concord.pipeline.terminal import print_blocks, print_json
+    from concord.reports.text.blocks import show_words
+    from concord.reports.text.comparison import answer_blocks
+    from concord.reports.text.summary import headline
+
     if arguments.json:
         print_json(comparison.to_dict())
+    elif is_quiet():
+        print_blocks(show_words([headline(comparison)], comparison))
     else:
-        print_blocks(show_words(answer_blocks(comparison), comparison))
-        print_blocks(["", *_choices_and_next_steps(named, arguments)])
+        print_blocks(show_words(answer_blocks(comparison, fixes=False), comparison))
+        has_warnings = bool(comparison.prominent)
+        print_blocks(_choices_and_next_steps(named, arguments, has_warnings=has_warnings))
+    if write_evaluation is not None:
+        with redirect_stdout(sys.stderr) if arguments.json or is_quiet() else nullcontext():
+            write_evaluation()
     return EXIT_CODES[comparison.gate.outcome] if comparison.gate else None
 
 
-def _choices_and_next_steps(named: "NamedLists", arguments: argparse.Namespace) -> "Iterator[str]":
+def _compare(
+    arguments: argparse.Namespace,
+) -> "tuple[NamedLists, Comparison, Callable[[], None] | None]":
+    """Return the tables, their comparison, and the function that writes an evaluation of them."""
+    from concord.metrics_core.comparison.compare import compare
+    from concord.metrics_core.errors import refuse
+    from concord.metrics_core.results.gate import MIN_EFFECT
+    from concord.pipeline.init.named_lists import named_lists
+    from concord.pipeline.terminal import option_names, refuse_folder, write_output
+
+    refuse_folder("--html", arguments.html)
+    with option_names(_OPTIONS):
+        named = named_lists(arguments)
+    if arguments.html and Path(arguments.html).resolve() in named.files:
+        raise refuse(f"{COMMAND_LINE}: --html", "is a file that is read", "name another file")
+    gate = {"guardrails": {named.options["primary"][0]: MIN_EFFECT}} if arguments.gate else None
+    write_evaluation = None
+    if arguments.init:
+        from concord.pipeline.init.project import prepare_evaluation
+
+        given = {**named.given, **({"gate": gate} if gate else {})}
+        write_evaluation = prepare_evaluation(arguments.init, named.discovery, given)
+    panel = bool(arguments.html or arguments.json)  # the terminal shows none
+    with option_names(_OPTIONS):
+        comparison = compare(
+            named.models, gate=gate, panel=panel, **named.options, **named.arguments
+        )
+    if arguments.html:
+        write_output("--html", arguments.html, comparison.to_html(), force=arguments.force)
+    return named, comparison, write_evaluation
+
+
+def _choices_and_next_steps(
+    named: "NamedLists", arguments: argparse.Namespace, *, has_warnings: bool
+) -> "Iterator[str]":
     """Yield what was chosen for the user, and what to do next."""
-    yield "chosen:"
-    yield from (f"  {choice}" for choice in named.choices)
-    yield "next:"
+    yield from ("", "chosen:", *(f"  {choice}" for choice in named.choices), "next:")
     if not arguments.html:
-        yield "  the report: add `--html report.html`"
+        fixes = ", with what to do about the warnings" if has_warnings else ""
+        yield f"  the report{fixes}: add `--html report.html`"
     if not arguments.gate and len(named.models) > 1:
         yield "  the decision as exit code: add `--gate`"
-    yield "  to keep an evaluation in a repository: `concord init` writes its params.yaml"
+    if not arguments.init:
+        yield "  the users behind it, in a repository: add `--init evaluation`"

@@ -26,6 +26,7 @@ from concord.pipeline.commands import (
     ppi,
     presets,
     reconcile,
+    report,
     run,
     split,
     stage,
@@ -51,12 +52,18 @@ FIRST: Mapping[str, Command] = {  # in the order of work
     "init": init,
     "validate": validate,
     "run": run,
-    "leaderboard": leaderboard,
     "gate": gate,
     "explain": explain,
+    "report": report,
 }
 GROUPS: Mapping[str, Mapping[str, Command]] = {  # of the other commands
-    "look": {"cases": cases, "history": history, "diff": diff, "log": log},
+    "look": {
+        "leaderboard": leaderboard,
+        "cases": cases,
+        "history": history,
+        "diff": diff,
+        "log": log,
+    },
     "check": {
         "audit": audit,
         "verify": verify,

@@ -17,7 +17,8 @@ from concord.metrics_core.results.base import frame_of
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.dvc.revision import COMPARISON, comparison_at
-from concord.pipeline.params.model import MAX_NAMES, MODEL_NAME, PARAMS, Section
+from concord.pipeline.params.model import MAX_NAMES, PARAMS, Section
+from concord.pipeline.params.model_names import MODEL_NAME
 from concord.pipeline.params.read import schema_problems
 from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.params.yaml_files import read_yaml, value_at

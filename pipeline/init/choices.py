@@ -20,17 +20,23 @@ from concord.metrics_core.comparison.defaults import shared_unit as unit_of_tabl
 from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.data.column_names import is_search_name
 from concord.metrics_core.data.formats import UNNAMED, format_by_name
-from concord.metrics_core.data.input_table import LIST_COLUMNS, InputTable, resolve_columns
-from concord.metrics_core.errors import params_keys
+from concord.metrics_core.data.input_table import (
+    LIST_COLUMNS,
+    TRUTH_COLUMNS,
+    InputTable,
+    resolve_columns,
+)
+from concord.metrics_core.data.read_source import read_source
+from concord.metrics_core.data.relations import only_row
+from concord.metrics_core.errors import InputError, params_keys
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.results.text_format import join_names
-from concord.pipeline.dvc.training import flatten
-from concord.pipeline.init.discovery import Discovery
+from concord.pipeline.init.discovery import Choice, Discovery
 from concord.pipeline.init.model_names import baseline_of
 from concord.pipeline.init.rows import has_duplicates, has_times, longest_list, value_range
 from concord.pipeline.init.tables import Table
-from concord.pipeline.params.repository import repository
-from concord.pipeline.params.yaml_files import FILL_IN
+from concord.pipeline.params.repository import FILL_IN, repository
+from concord.pipeline.running.connections import isolated_connection
 
 
 def with_user_column(truth: Table, models: Mapping[str, Table]) -> Table:
@@ -89,6 +95,8 @@ def _run_id_key(file: Path) -> Content | None:
         content = json.loads(text)
     except (OSError, ValueError, RecursionError):
         return None
+    from concord.pipeline.dvc.training import flatten  # slow: most folders have no such file
+
     keys = [key for key, value in flatten("", content) if _RUN_ID.fullmatch(value)]
     return {"key": keys[0]} if len(keys) == 1 else None
 
@@ -104,9 +112,9 @@ def tracking_uri(project: Path) -> str:
     return f"sqlite:///{os.path.relpath(database, project)}"
 
 
-SEARCH_PRESET = (
-    "values are those of preset standard; those of trec_eval: `concord pin pytrec_eval` "
-    "(conventions)"
+SEARCH_PRESET = Choice(
+    "values are those of preset standard; those of trec_eval: `concord pin pytrec_eval`",
+    "conventions",
 )
 TABLE_HELP = {
     "train": "user, item [, time]: what the models learned from",
@@ -134,8 +142,8 @@ SEGMENTS = (  # name, entry, comment
 
 def choose(
     discovery: Discovery, project: Path, title: str, given: Mapping[str, Any] = MappingProxyType({})
-) -> tuple[Content, tuple[str, ...]]:
-    """Return the content for the templates, and choices that the user should check, as sentences.
+) -> tuple[Content, tuple[Choice, ...]]:
+    """Return the content for the templates, and choices that the user should check.
 
     `project` is the folder to write; `title` is that of report and experiment; `given` is
     content that the user chose.
@@ -229,8 +237,23 @@ def _cutoffs(models: Mapping[str, Table], unit: Sequence[str], *, is_search: boo
 def _threshold_and_max_grade(truth: Table) -> tuple[int, int]:
     """Return the result of `choose_threshold`."""
     name = truth.columns.get("grade", "")
-    grades = value_range(truth.file, name) if name and truth.file.format not in UNNAMED else None
+    grades = _grades(truth, name) if name else None
     return choose_threshold(name, grades[1] if grades else None)
+
+
+def _grades(truth: Table, name: str) -> tuple[float, float] | None:
+    """Return the lowest and the highest grade; None if the rows are not read."""
+    if truth.file.format not in UNNAMED:
+        return value_range(truth.file, name)
+    columns = resolve_columns(TRUTH_COLUMNS, {})
+    table = InputTable(str(truth.path), truth.file.format, *columns, params_keys("data.truth"))
+    with isolated_connection() as connection:
+        try:
+            read_source(connection, table)
+        except InputError:  # `compare` and `concord validate` report it
+            return None
+        lowest, highest = only_row(connection, "SELECT min(grade), max(grade) FROM source")
+        return lowest, highest
 
 
 def _is_rank_base_0(models: Mapping[str, Table]) -> bool:
@@ -257,39 +280,47 @@ def _replicates(models: Iterable[str]) -> dict[str, list[str]]:
     return {stem: names for stem, names in groups.items() if len(names) >= MIN_INTERVAL_REPLICATES}
 
 
-def _assumptions(content: Content, truth: Table) -> Iterator[str]:
-    """Yield choices that the user should check, with the keys of params.yaml."""
-    yield f"{content['baseline']} is the baseline (comparison.baseline)"
+def _assumptions(content: Content, truth: Table) -> Iterator[Choice]:
+    """Yield choices that the user should check."""
+    yield Choice(f"{content['baseline']} is the baseline", "comparison.baseline")
     effect = content["min_effect"]
     least = f", for differences of at least {effect}" if effect else ""
-    yield f"{content['primary'][0]} decides{least} (comparison.primary, min_effect)"
+    yield Choice(f"{content['primary'][0]} decides{least}", "comparison.primary, min_effect")
     if content["unit"]:
-        yield (
-            f"{join_names(content['unit'])} identify a session with a separate list, "
-            "and means are over sessions (data.unit, conventions.unit_mean)"
-        )
+        text = f"{join_names(content['unit'])} identify a session with a separate list, "
+        yield Choice(f"{text}and means are over sessions", "data.unit, conventions.unit_mean")
     grade = truth.columns.get("grade")
-    rows = "all rows of the ground truth"
+    rows = "all rows of the ground truth count as relevant"
     if grade and content["threshold"] is not None:
-        rows = f"rows of the ground truth with {grade} >= {content['threshold']}"
-    yield f"{rows} count as relevant (conventions.relevance_threshold)"
+        rows = f"rows of the ground truth with {grade} >= {content['threshold']} count as relevant"
+    elif not grade and (numbers := _unread_numbers(truth, content["unit"])):
+        rows += f"; if {join_names(numbers, 'or')} is a grade: `--column truth.grade={numbers[0]}`"
+    yield Choice(rows, "conventions.relevance_threshold")
     for stem, names in _replicates(content["models"]).items():
         models = f"{', '.join(names)} are {len(names)} models; if they are replicates of one"
-        yield f"{models}, write `{REPLICATES}: {{{stem}: {stem}-*}}` (comparison.{REPLICATES})"
+        text = f"{models}, write `{REPLICATES}: {{{stem}: {stem}-*}}`"
+        yield Choice(text, f"comparison.{REPLICATES}")
     ordered = [name for name, entry in content["models"].items() if entry.get("order")]
     if ordered:
-        yield f"rows of {join_names(ordered)} are in rank order (models.{ordered[0]}.order)"
+        text = f"rows of {join_names(ordered)} are in rank order"
+        yield Choice(text, f"models.{ordered[0]}.order")
     if any("training_run_id" in entry for entry in content["models"].values()):
-        yield f"{content['tracking_uri']} holds the training runs (mlflow.tracking_uri)"
+        yield Choice(f"{content['tracking_uri']} holds the training runs", "mlflow.tracking_uri")
     if content["repeated_grade"] != "error":
-        yield (
-            "of several rows of the ground truth with the same user and item, "
-            "the highest grade counts (input.repeated_grade)"
-        )
+        text = "of several rows of the ground truth with the same user and item, "
+        yield Choice(f"{text}the highest grade counts", "input.repeated_grade")
     if content["rank_base"] == 0:
-        yield "the first rank is 0 (input.rank_base)"
+        yield Choice("the first rank is 0", "input.rank_base")
     if content["allow_outside"]:
-        yield ("files may be outside the repository, as in a shared cache (input.allow_outside)")
+        text = "files may be outside the repository, as in a shared cache"
+        yield Choice(text, "input.allow_outside")
+
+
+def _unread_numbers(truth: Table, unit: Sequence[str]) -> list[str]:
+    """Return the columns of numbers that are not read."""
+    read = {*truth.columns.values(), *unit, *truth.file.where}
+    unread = [name for name in truth.file.columns if name not in read]
+    return [name for name in unread if value_range(truth.file, name)]
 
 
 def _comments(truth: Table, models: Mapping[str, Table]) -> dict[str, str]:

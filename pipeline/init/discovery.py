@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from concord.metrics_core.data.column_names import guess_columns
 from concord.metrics_core.errors import refuse
@@ -23,8 +23,7 @@ from concord.pipeline.init.tables import (
     inspect_file,
     role_in_path,
 )
-from concord.pipeline.params.repository import has_dvc, is_concord_project, repository
-from concord.pipeline.params.yaml_files import FILL_IN
+from concord.pipeline.params.repository import FILL_IN, has_dvc, is_concord_project, repository
 
 MAX_FILES = 20_000
 _SKIPPED_FOLDERS = {
@@ -164,6 +163,16 @@ class SkippedTable:
     reason: str
 
 
+class Choice(NamedTuple):
+    """A choice that the user should check, as a sentence, and its keys in params.yaml."""
+
+    text: str
+    keys: str
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.keys})"
+
+
 @dataclass
 class Discovery:
     """Tables of a repository.
@@ -184,8 +193,8 @@ class Discovery:
         Tables that may be the ground truth, if there are several; none of them is used.
     data_sets : dict of str to Path
         Ground truths of other data sets, by the names of the data sets.
-    assumptions : list of str
-        Sentences on rows that are read of tables with others.
+    assumptions : list of Choice
+        Rows that are read of tables with others.
     outs : mapping of Path to str
         Outs of all stages, with the names of the stages.
     has_more : bool
@@ -199,7 +208,7 @@ class Discovery:
     missing: list[Path] = field(default_factory=list)
     truth_candidates: list[Path] = field(default_factory=list)
     data_sets: dict[str, Path] = field(default_factory=dict)
-    assumptions: list[str] = field(default_factory=list)
+    assumptions: list[Choice] = field(default_factory=list)
     outs: Mapping[Path, str] = field(default_factory=dict)
     has_more: bool = False
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from concord.metrics_core.data.formats import ENDINGS
 from concord.pipeline.init.tables import ROLE_WORDS, Table, role_in_path
-from concord.pipeline.params.checks import is_model_name
+from concord.pipeline.params.model_names import is_model_name
 
 _MAX_NAME = 90  # characters, which leaves room for a number
 BASELINE_NAMES = (

@@ -11,14 +11,14 @@ from concord.metrics_core.errors import InputError, Problem, raise_problems, ref
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.init.choices import with_user_column
-from concord.pipeline.init.discovery import MAX_FILES, Discovery, discover, stage_of
+from concord.pipeline.init.discovery import MAX_FILES, Choice, Discovery, discover, stage_of
 from concord.pipeline.init.row_filters import set_filters, use_splits
 from concord.pipeline.init.tables import ROLE_COLUMNS, Role, Table, TableFile, named_table
-from concord.pipeline.params.checks import model_name_problems
+from concord.pipeline.params.model_names import model_name_problems
 from concord.pipeline.params.repository import (
+    FILL_IN,
     repository,
 )
-from concord.pipeline.params.yaml_files import FILL_IN
 from concord.pipeline.running.messages import print_text
 
 _OPTION = f"{COMMAND_LINE}: --column"
@@ -63,7 +63,7 @@ def find_tables(
 ) -> Discovery:
     """Return the tables that the command line names, and detected ones."""
     lists = _named_models(current, models)
-    files = [*lists.values(), *([] if truth is None else [_file(current, truth)])]
+    files = [*lists.values(), *([] if truth is None else [absolute_file(current, truth)])]
     if truth is not None and files[-1] in files[:-1]:
         problem = f"{truth!r} is named as ground truth and as a model"
         raise refuse(COMMAND_LINE, problem, "name another file for one of them")
@@ -126,12 +126,13 @@ def _named_models(current: Path, models: Sequence[str]) -> dict[str, Path]:
         if name in files:
             problem = f"two models have the name {name!r}"
             raise refuse(COMMAND_LINE, problem, "give one of them another name")
-        files[name] = _file(current, path)
+        files[name] = absolute_file(current, path)
     raise_problems(replace(p, location=COMMAND_LINE) for p in model_name_problems(files))
     return files
 
 
-def _file(current: Path, path: str) -> Path:
+def absolute_file(current: Path, path: str) -> Path:
+    """Return the absolute path of a file that the command line names."""
     return Path(os.path.abspath(current / path))  # noqa: PTH100  # links are kept
 
 
@@ -193,7 +194,7 @@ def _add_missing_tables(discovery: Discovery, project: Path) -> None:
 
 
 def print_discovery(
-    discovery: Discovery, assumptions: Sequence[str], models: Mapping[str, Mapping[str, object]]
+    discovery: Discovery, assumptions: Sequence[Choice], models: Mapping[str, Mapping[str, object]]
 ) -> None:
     """Print tables and assumptions; `models` are the entries of params.yaml."""
     rows = [(role, table, "") for role, table in discovery.tables.items()]
@@ -212,7 +213,9 @@ def print_discovery(
     )
     if discovery.has_more:
         print_text(f"only {MAX_FILES:,} files were inspected; name others by --truth and --model")
-    print_list("assumed; change it in params.yaml", [*discovery.assumptions, *assumptions])
+    print_list(
+        "assumed; change it in params.yaml", [*map(str, (*discovery.assumptions, *assumptions))]
+    )
 
 
 def print_list(title: str, lines: Sequence[str]) -> None:

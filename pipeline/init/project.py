@@ -3,15 +3,19 @@
 import difflib
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 
+from concord.metrics_core.comparison.config import ComparisonOptions
 from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
+from concord.metrics_core.metrics.label import expand, parse
+from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.dvc.git import run_git
-from concord.pipeline.init.choices import choose
+from concord.pipeline.init.choices import Content, choose
+from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.edit import read_text, relative, upgraded_texts
 from concord.pipeline.init.named_tables import (
     find_tables,
@@ -83,23 +87,85 @@ def init(
     InputError
         If there is no DVC repository, neither ground truth nor recommendations, or files exist.
     """
-    current = Path.cwd().resolve()
-    root, project = _check_folder(current, folder or DEFAULT_FOLDER, dvc=dvc)
+    current, force = Path.cwd().resolve(), force or dry_run
+    root, project = _free_folder(folder or DEFAULT_FOLDER, "--dir", force=force, dvc=dvc)
+    discovery = find_tables(current, project, truth, models, parse_columns(columns))
+    content, assumptions = choose(discovery, project, title=current.name)
+    entries, files = content["models"], _files(root, project, content, dvc=dvc)
+    written = [] if dry_run else _write(files)  # before a closed pipe ends the output
+    print_discovery(discovery, assumptions, entries)
+    _print_changes(files) if dry_run else print_list("written", written)
+    params = project / PARAMS
+    path, text = Path(relative(params)), files[params]
+    places = [*YamlFile(path, text, load_yaml(text, str(path))).fill_in_problems()]
+    if places or not dry_run:
+        _print_next_step(project, places, dvc=dvc)
+    return len(places)
+
+
+def prepare_evaluation(folder: str, discovery: Discovery, given: Content) -> Callable[[], None]:
+    """Return the function that writes an evaluation of exactly these tables, and the next step.
+
+    Parameters
+    ----------
+    folder : str
+        Folder to write.
+    discovery : Discovery
+        All tables.
+    given : dict
+        Content of params.yaml, instead of the choices of `concord init`.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be used, or params.yaml cannot express the metrics.
+    """
+    dvc = has_dvc(Path.cwd())
+    root, project = _free_folder(folder, "--init", force=False, dvc=dvc)
+    seed = {"seed": ComparisonOptions.seed}
+    content, _ = choose(discovery, project, project.name, {**seed, **given})
+    whole = [label for label in map(parse, given.get("metrics", ())) if label.k is None]
+    whole = [each for each in whole if each not in expand([str(each)], content["ks"])]
+    if whole:
+        problem = f"{join_names([*map(str, whole)])} of whole lists cannot be written into {PARAMS}"
+        raise refuse(f"{COMMAND_LINE}: --init", problem, f"write a cutoff: {whole[0]}@100")
+    files = _files(root, project, content, dvc=dvc)
+
+    def write() -> None:
+        print_list("written", _write(files))
+        _print_next_step(project, (), dvc=dvc)
+
+    return write
+
+
+def _free_folder(folder: str, option: str, *, force: bool, dvc: bool) -> tuple[Path, Path]:
+    """Return the root of the repository, and the folder of a new evaluation that `option` names.
+
+    Raises
+    ------
+    InputError
+        If there is no DVC repository, the folder cannot be used, or files exist and are not
+        Concord's, or `force` is not set.
+    """
+    root, project = _check_folder(Path.cwd().resolve(), folder, option, dvc=dvc)
     names = NAMES if dvc else NAMES[:1]
     existing = [project / name for name in names if (project / name).exists()]
     is_own = is_concord_project(project)
-    if existing and not (is_own and (force or dry_run)):
-        fix = "`--dir NAME` writes elsewhere"
-        if is_own:
+    if existing and not (is_own and force):
+        fix = f"`{option} NAME` writes elsewhere"
+        if is_own and option == "--dir":
             ways = "`concord init --upgrade` keeps their settings; `--force` writes them again"
             fix = f"{ways}; {fix}"
         raise InputError(Problem(relative(path), "exists already", fix) for path in existing)
-    discovery = find_tables(current, project, truth, models, parse_columns(columns))
-    content, assumptions = choose(discovery, project, title=current.name)
-    entries, mlflow = content["models"], is_mlflow_installed()
+    return root, project
+
+
+def _files(root: Path, project: Path, content: Content, *, dvc: bool) -> dict[Path, str]:
+    """Return the texts of the files of a new evaluation."""
     files = {project / PARAMS: params_yaml(content, version("concord-eval"))}
     if dvc:
-        stages = dvc_yaml(NamedFiles.of_params({"models": entries}), mlflow=mlflow)
+        named = NamedFiles.of_params({"models": content["models"]})
+        stages = dvc_yaml(named, mlflow=is_mlflow_installed())
         files |= {
             project / name: text
             for name, text in zip(NAMES[1:], (stages, GITIGNORE, DVCIGNORE), strict=True)
@@ -108,15 +174,7 @@ def init(
             files[root / TEMPLATE] = plot_template()
     elif not (project / ".gitignore").exists():
         files[project / ".gitignore"] = GITIGNORE
-    written = [] if dry_run else _write(files)  # before a closed pipe ends the output
-    print_discovery(discovery, assumptions, entries)
-    _print_changes(files) if dry_run else print_list("written", written)
-    params = project / PARAMS
-    path, text = Path(relative(params)), files[params]
-    places = [*YamlFile(path, text, load_yaml(text, str(path))).fill_in_problems()]
-    if places or not dry_run:
-        _print_next_step(project, places, dvc=dvc, mlflow=mlflow)
-    return len(places)
+    return files
 
 
 def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
@@ -152,10 +210,10 @@ def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
     _print_changes(changed)
     if not dry_run:
         print_list("written", _write(changed, backup=not _is_in_git(project)))
-        _print_next_step(project, (), dvc=dvc, mlflow=mlflow)
+        _print_next_step(project, (), dvc=dvc)
 
 
-def _check_folder(current: Path, folder: str, *, dvc: bool) -> tuple[Path, Path]:
+def _check_folder(current: Path, folder: str, option: str, *, dvc: bool) -> tuple[Path, Path]:
     """Return the root of the repository, and the folder of the evaluation."""
     root, project = repository(current), (current / folder).resolve()
     if dvc and not has_dvc(current):
@@ -163,7 +221,7 @@ def _check_folder(current: Path, folder: str, *, dvc: bool) -> tuple[Path, Path]
         raise refuse(str(current), "is not in a DVC repository", fix)
     if not project.is_relative_to(root):
         raise refuse(COMMAND_LINE, f"{folder!r} is outside the repository", "name a folder in it")
-    fix_dir = "name another folder by --dir"
+    fix_dir = f"name another folder by {option}"
     if dvc and (inner := repository(project)) != root:
         problem = f"belongs to another DVC repository, {relative(inner)}"
         raise refuse(relative(project), problem, f"remove {relative(inner / '.dvc')}, or {fix_dir}")
@@ -175,7 +233,7 @@ def _check_folder(current: Path, folder: str, *, dvc: bool) -> tuple[Path, Path]
     if _RESERVED.intersection(part.casefold() for part in project.relative_to(root).parts):
         raise refuse(relative(project), "is a folder of git or DVC", fix_dir)
     if file := next((path for path in (project, *project.parents) if path.is_file()), None):
-        raise refuse(relative(file), "is a file", "name a folder by --dir")
+        raise refuse(relative(file), "is a file", f"name a folder by {option}")
     ignored = run_git("check-ignore", "-q", str(project / "dvc.yaml"), folder=root)
     if dvc and ignored.returncode == 0:
         problem = "is ignored by git, so DVC does not read it"
@@ -224,7 +282,7 @@ def _print_changes(files: Mapping[Path, str]) -> None:
             print_text(changes.removesuffix("\n"))
 
 
-def _print_next_step(project: Path, places: Sequence[Problem], *, dvc: bool, mlflow: bool) -> None:
+def _print_next_step(project: Path, places: Sequence[Problem], *, dvc: bool) -> None:
     """Print the values of params.yaml that are to be filled in, and the command to run next."""
     folder = relative(project)
     cd = "" if folder == "." else f"cd {shlex.quote(folder)} && "
@@ -234,7 +292,7 @@ def _print_next_step(project: Path, places: Sequence[Problem], *, dvc: bool, mlf
     )
     run = f"{cd}concord validate && {'dvc repro' if dvc else 'concord run'}"
     print_text(f"next: {'fill them in, then ' if places else ''}{run}")
-    if dvc and not mlflow:
+    if dvc and not is_mlflow_installed():
         print_text(
             "MLflow is not installed, so dvc.yaml has no stage `log`: "
             "`pip install 'concord-eval[mlflow]'`, then `concord init --upgrade`"

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from concord.metrics_core.conventions.presets import STANDARD, preset
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.pipeline.params.yaml_files import load_yaml
 
@@ -54,23 +55,21 @@ def params_yaml(
 ) -> str:
     """Return the text of params.yaml; `version` is None in the checkout of Concord itself.
 
-    Of the conventions that files omit, it has those in `optional`.
+    Of the conventions that files omit, it has those in `optional` and those of the preset.
     """
-    grades = {
-        "relevance_threshold": content.get("threshold", 1),
-        "err_max_grade": content.get("highest", 1),
-    }
+    values = {**STANDARD, **preset(content.get("preset", "standard")).as_dict()}
+    if "preset" not in content:
+        values["relevance_threshold"] = content.get("threshold", 1)
+        values["err_max_grade"] = content.get("highest", 1)
     conventions = [
-        (
-            each.name,
-            grades.get(each.name, each.default),
-            _COMMENTS.get(each.name, each.allowed_values()),
-        )
+        (each.name, values[each.name], _COMMENTS.get(each.name, each.allowed_values()))
         for each in PRESET_CONVENTIONS
-        if not each.omits_default or each.name in optional
+        if not each.omits_default or each.name in optional or values[each.name] != each.default
     ]
     template = _template("params.yaml.j2")
-    return template.render(version=version, conventions=conventions, **content)
+    return template.render(
+        content, version=version, conventions=conventions, overrides=values["overrides"]
+    )
 
 
 class NamedFiles(NamedTuple):

@@ -15,7 +15,7 @@ from concord.metrics_core.data.unit_detection import (
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.choices import as_input
-from concord.pipeline.init.discovery import Discovery
+from concord.pipeline.init.discovery import Choice, Discovery
 from concord.pipeline.init.model_names import unused_name
 from concord.pipeline.init.rows import has_duplicates
 from concord.pipeline.init.tables import Table, as_table
@@ -71,13 +71,14 @@ def set_filters(discovery: Discovery) -> None:
         models |= {} if values else {name: table}
     discovery.models = models
     discovery.assumptions += [
-        f"{text}: {join_names(own)} (models.{own[0]}.where)" for text, own in names.items()
+        Choice(f"{text}: {join_names(own)}", f"models.{own[0]}.where")
+        for text, own in names.items()
     ]
     column, test = _test_rows(truth)
     if test:
         discovery.tables["truth"] = _with_rows(truth, column, test)
-        text = f"rows with {column} {test} are the ground truth (data.truth.where)"
-        discovery.assumptions.append(text)
+        text = f"rows with {column} {test} are the ground truth"
+        discovery.assumptions.append(Choice(text, "data.truth.where"))
 
 
 def _separating_column(table: Table, truth_columns: Sequence[str]) -> tuple[str, list[str]]:

@@ -24,10 +24,10 @@ from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.json_files import FORM, JSON_LINES
 from concord.metrics_core.data.jsonl import first_object
 from concord.metrics_core.data.paths import parse_path
-from concord.metrics_core.data.text_files import first_line, open_unpacked, trec_kind
-from concord.metrics_core.errors import params_keys, refuse
+from concord.metrics_core.data.text_files import first_line, open_unpacked, read_header, trec_kind
+from concord.metrics_core.errors import argument_names, params_keys, refuse
 from concord.metrics_core.files import refuse_special
-from concord.pipeline.params.yaml_files import FILL_IN
+from concord.pipeline.params.repository import FILL_IN
 
 LIST_NAMES = "recs recommendations recommended prediction predictions labels"  # and names of items
 # Role -> words of a path, the most specific first.
@@ -319,6 +319,11 @@ def named_table(path: Path, role: Role, names: Mapping[str, str]) -> Table:
         raise refuse(location, "is a pointer of Git LFS, not the data", "run `git lfs pull`")
     if file is None or not file.columns:
         raise refuse(location, "cannot be read as a table", fix)
+    if file.format in DELIMITERS:  # raises an error for another delimiter
+        settings = argument_names("lists")
+        read_header(
+            InputTable(location, file.format, (), (), {}, settings), DELIMITERS[file.format]
+        )
     return as_table(file, role, names)
 
 

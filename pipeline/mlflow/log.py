@@ -134,8 +134,10 @@ def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False
         tag_newest(client, params.mlflow.experiment, experiment, newest)
         if client.get_experiment(experiment).tags.get(VIEW_TAG) != evaluation.view:
             client.set_experiment_tag(experiment, VIEW_TAG, evaluation.view)
-    print_line(f"view it: {tracking.view_hint(view_path(experiment))}")
-    ids = {"comparison": comparison, "runs": run_ids}  # they differ by machine: not in DVC
+    view = tracking.view_hint(view_path(experiment))
+    print_line(f"view it: {view}")
+    # they differ by machine: not in DVC
+    ids = {"comparison": comparison, "runs": run_ids, "view": view}
     write_json(Path(params.results.mlflow) / "runs.json", {**_store_content(params), **ids})
     _write_receipt(params, evaluation, None)
 

@@ -1,7 +1,6 @@
 """Problems with the values of params.yaml, and with values that contradict each other."""
 
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,8 +9,6 @@ from typing import Any
 
 from concord.metrics_core.comparison.behaviour_rules import parse_checks
 from concord.metrics_core.comparison.config import (
-    RESERVED_NAMES,
-    TRUTH,
     baseline_problems,
     value_problems,
 )
@@ -19,7 +16,6 @@ from concord.metrics_core.comparison.gate import parse_gate
 from concord.metrics_core.comparison.min_effect import effect_problems
 from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
-from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import (
     differences_from_preset,
@@ -37,12 +33,11 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.evaluation.config import subtopic_problems
 from concord.metrics_core.evaluation.score import label_problem
-from concord.metrics_core.files import SIDE_TABLES
 from concord.metrics_core.metrics.custom_metric import split_file_label
 from concord.metrics_core.metrics.label import Label, expand, parse, similar_label
 from concord.metrics_core.metrics.scope import idle_overrides
 from concord.metrics_core.results.text_format import join_names
-from concord.pipeline.params.model import MODEL_NAME, Evaluation, Params
+from concord.pipeline.params.model import Evaluation, Params
 from concord.pipeline.params.values import value_params_problems
 
 MAX_LABELS = 1_000  # metrics x cutoffs
@@ -53,31 +48,6 @@ _COLUMNS = {
     "users": ("user",),
     "metrics": (),
 }
-
-
-def model_name_problems(models: Any) -> Iterator[Problem]:
-    """Yield names of models that DVC ignores (numbers) or cannot handle (dots, `@`, slashes)."""
-    fix = (
-        "use letters, digits, `_` and `-`, at most 100, starting with a letter or digit; "
-        "quote a name of digits only; "
-        f"{', '.join(map(repr, (TRUTH, *SIDE_TABLES)))} are reserved"
-    )
-    names: dict[str, str] = {}
-    for name in models if isinstance(models, dict) else []:
-        location = ("models", name)
-        if not is_model_name(name):
-            yield Problem(location, f"{format_value(name)} cannot be the name of a model", fix)
-        elif (first := names.setdefault(name.lower(), name)) != name:
-            problem = (
-                f"{name!r} and {first!r} differ only in capitals: many disks write both to one file"
-            )
-            yield Problem(location, problem, "give one of them another name")
-
-
-def is_model_name(name: Any) -> bool:
-    """True if an entry of `models` may have this name."""
-    is_name = isinstance(name, str) and re.fullmatch(MODEL_NAME, name) is not None
-    return is_name and name.lower() not in RESERVED_NAMES
 
 
 def misplaced_replicates(models: Any) -> Iterator[Problem]:

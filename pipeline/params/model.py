@@ -66,12 +66,12 @@ from concord.metrics_core.metrics.label import (
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.metrics.value_metric import are_bounds, value_label
 from concord.metrics_core.results.gate import Margin
+from concord.pipeline.params.model_names import MODEL_NAME
 from concord.pipeline.params.repository import PARAMS as PARAMS
 from concord.pipeline.params.repository import rerun_command
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "json", "trec"]
 Order = Literal["rank", "score", "file"]
-MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 MAX_NAMES = 100  # metrics, cutoffs, primary labels
 MAX_EDGES = 100  # of a segmentation
 Cutoff = Annotated[int, Field(ge=1, le=MAX_K)]

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.files import is_address, is_remote, load_json, parse_address
-from concord.pipeline.params.model import Params, Results
 from concord.pipeline.params.repository import PARAMS, original_repository, repository
 
 if TYPE_CHECKING:
     from concord.metrics_core.data.paths import AnyPath
-    from concord.pipeline.params.model import Params
+    from concord.pipeline.params.model import Params, Results
 
 
 MAX_NAME = 255  # bytes of the name of a file
@@ -243,7 +242,7 @@ class ModelFiles:
     metrics: Path
 
     @classmethod
-    def of_model(cls, results: Results, model: str) -> "ModelFiles":
+    def of_model(cls, results: "Results", model: str) -> "ModelFiles":
         """Return the files of a model."""
         return cls(
             lists=Path(results.lists) / f"{model}.parquet",
@@ -255,23 +254,23 @@ class ModelFiles:
         )
 
 
-def truth_file(params: Params, fold: str | None = None) -> Path:
+def truth_file(params: "Params", fold: str | None = None) -> Path:
     """Return the file of the ground truth, or of a fold's ground truth."""
     path = Path(params.results.data) / "truth.parquet"
     return path if fold is None else path / f"{fold}.parquet"
 
 
-def truth_quality_file(params: Params) -> Path:
+def truth_quality_file(params: "Params") -> Path:
     """Return the file of the ground truth's data quality."""
     return Path(params.results.quality) / "truth.json"
 
 
-def reference_file(params: Params) -> Path:
+def reference_file(params: "Params") -> Path:
     """Return the file of chance, most popular items and best possible lists."""
     return Path(params.results.reference) / "reference.json"
 
 
-def display_words(params: Params) -> Mapping[str, str]:
+def display_words(params: "Params") -> Mapping[str, str]:
     """Return the words to show for user, item and request; the ground truth may suggest them."""
     try:
         quality = load_json(truth_quality_file(params), "")
@@ -281,6 +280,6 @@ def display_words(params: Params) -> Mapping[str, str]:
     return next((fold["words"] for fold in folds if "words" in fold), {})
 
 
-def side_data_file(params: Params, role: str) -> Path | None:
+def side_data_file(params: "Params", role: str) -> Path | None:
     """Return the file of loaded side data; None if params.yaml does not name the table."""
     return Path(params.results.data) / f"{role}.parquet" if role in params.background else None

@@ -15,11 +15,11 @@ from concord.metrics_core.metrics.custom_metric import load_metrics, loaded_dige
 from concord.metrics_core.metrics.label import set_value_labels
 from concord.pipeline.params.checks import (
     misplaced_replicates,
-    model_name_problems,
     params_problems,
     section_problems,
 )
 from concord.pipeline.params.model import PARAMS, TAGS, Params
+from concord.pipeline.params.model_names import model_name_problems
 from concord.pipeline.params.paths import check_inside, path_problems, result_folder_problems
 from concord.pipeline.params.repository import rerun_command, run_hint
 from concord.pipeline.params.values import has_values, misplaced_sections, with_absent_sections

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PARAMS = Path("params.yaml")
+FILL_IN = "FILL_IN"  # a value that `concord init` cannot know
 
 _MAX_BYTES = 1_000_000
 _MAX_DEPTH = 3  # of subfolders that are searched for a params.yaml

@@ -12,9 +12,8 @@ from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from concord.metrics_core.errors import InputError, Problem, refuse
-from concord.pipeline.params.repository import run_hint
+from concord.pipeline.params.repository import FILL_IN, run_hint
 
-FILL_IN = "FILL_IN"  # a value that `concord init` cannot know
 MAX_BYTES = 1_000_000
 _CONFLICT = re.compile(r"^(<{7}|>{7})", re.MULTILINE)
 

@@ -56,9 +56,14 @@ def set_up_logging(arguments: list[str]) -> list[str]:
     return [argument for argument in arguments if argument not in FLAGS]
 
 
+def is_quiet() -> bool:
+    """True if only errors are printed."""
+    return not LOG.isEnabledFor(logging.WARNING)
+
+
 def shows_progress() -> bool:
     """True if progress may be drawn: messages are neither JSON nor errors only."""
-    return LOG.isEnabledFor(logging.INFO) and not any(
+    return not is_quiet() and not any(
         isinstance(handler.formatter, _JsonFormatter) for handler in LOG.handlers
     )
 
@@ -83,7 +88,7 @@ def print_line(text: str) -> None:
 
 def print_unless_quiet(print_text: Callable[[], None]) -> None:
     """Print unless only errors are printed; a closed pipe (`| head`) does not stop the work."""
-    if not LOG.isEnabledFor(logging.WARNING):
+    if is_quiet():
         return
     try:
         print_text()

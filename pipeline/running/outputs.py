@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems
 from concord.metrics_core.files import SIDE_TABLES, load_json
-from concord.pipeline.params.model import MODEL_NAME, Params, Results
+from concord.pipeline.params.model_names import MODEL_NAME
 from concord.pipeline.params.paths import ModelFiles
 from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
@@ -26,6 +26,7 @@ from concord.pipeline.running.messages import LOG, print_line
 if TYPE_CHECKING:
     import polars as pl
 
+    from concord.pipeline.params.model import Params, Results
 
 _TEMPORARY = re.compile(r"\..+\.(\d{1,9})\.part")
 _SPILL = f"concord-duckdb-{socket.gethostname()}-"  # hosts may share a folder but not processes
@@ -77,7 +78,7 @@ def rerun_fix() -> str:
     return f"run `{rerun_command()}`, which makes it again"
 
 
-def prepare_folders(results: Results, *folders: str) -> None:
+def prepare_folders(results: "Results", *folders: str) -> None:
     """Check that folders are writable; remove temporary files of killed runs from all results."""
     for folder in vars(results).values():
         remove_stale_files(Path(folder))
@@ -146,7 +147,7 @@ def write_csv(path: Path, table: "pl.DataFrame") -> None:
         table.write_csv(temporary)
 
 
-def unreadable_results(results: Results) -> list[Problem]:
+def unreadable_results(results: "Results") -> list[Problem]:
     """Return a problem for each result that is not valid JSON or parquet."""
     folders = {*vars(results).values()} - {results.report, results.mlflow}
     files = [path for folder in sorted(folders) for path in sorted(Path(folder).rglob("*"))]
@@ -177,7 +178,7 @@ def _read_problem(path: Path) -> Problem | None:
 _INPUT_KEYS = {"path", "format", "sha256", "md5", "bytes", "rows"}  # in the summary of every input
 
 
-def remove_models(params: Params) -> None:
+def remove_models(params: "Params") -> None:
     """Remove the results of models that params.yaml no longer names, and print a line.
 
     Only models whose quality or summary file names them are removed: a user's files stay.
@@ -193,7 +194,7 @@ def remove_models(params: Params) -> None:
         _remove_results(model, *vars(ModelFiles.of_model(folders, model)).values())
 
 
-def remove_background(params: Params) -> None:
+def remove_background(params: "Params") -> None:
     """Remove the side data that params.yaml no longer names, and print a line."""
     for name in SIDE_TABLES:
         path = Path(params.results.data) / f"{name}.json"

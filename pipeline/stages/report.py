@@ -11,7 +11,14 @@ from concord.reports.text.tables import primary_metrics
 
 
 def main(params: Params) -> str:
-    """Write the report in all formats, and DVC's metrics."""
+    """Write the report, and print its path."""
+    page = write_report(params)
+    print_line(f"report: {page}")
+    return f"a page of {format_bytes(page.stat().st_size)}"
+
+
+def write_report(params: Params) -> Path:
+    """Write the report in all formats, and DVC's metrics; return the path of the page."""
     from concord.reports.latex import fitting_labels, render_latex
     from concord.reports.markdown import render_markdown
     from concord.reports.page import render_html
@@ -28,5 +35,4 @@ def main(params: Params) -> str:
     write_text(folder / "report.md", render_markdown(comparison))
     write_text(folder / "table.tex", render_latex(comparison, fitting_labels(comparison)))
     write_json(folder / "primary.json", primary_metrics(comparison))
-    print_line(f"report: {folder / 'report.html'}")
-    return f"a page of {format_bytes((folder / 'report.html').stat().st_size)}"
+    return folder / "report.html"

@@ -27,25 +27,26 @@ def describe(comparison: Comparison) -> Iterator[Block]:
     yield from notes(comparison)
 
 
-def answer_blocks(comparison: Comparison) -> Iterator[Block]:
-    """Yield what was compared, the verdicts, prominent warnings and the leaderboards."""
+def answer_blocks(comparison: Comparison, *, fixes: bool = True) -> Iterator[Block]:
+    """Yield prominent warnings, what was compared, the verdicts and the leaderboards."""
+    if warnings := [*warning_lines(comparison, fixes=fixes)]:
+        yield from (*warnings, "")
     models, metrics = format_count(len(comparison.models), "model"), ", ".join(comparison.primary)
     conventions = numbers.conventions_name(comparison.conventions)
     settings = f", conventions {conventions}" if comparison.has_lists else ""
     yield f"{models} on {metrics}; the baseline is {comparison.baseline}{settings}"
     yield headline(comparison)
     yield from comparison.verdicts[1:]
-    yield from warning_lines(comparison)
     yield from leaderboards(comparison, comparison.primary)
 
 
-def warning_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield `Warning (als): … What to do: …` for each prominent warning."""
-    for warning in comparison.prominent:
+def warning_lines(comparison: Comparison, *, fixes: bool = True) -> Iterator[str]:
+    """Yield `Warning (als): … What to do: …` for each prominent warning, suspicious first."""
+    for warning in sorted(comparison.prominent, key=lambda each: not each.is_suspicious):
         sentence = warning_sentence(comparison, warning)
         names_them = warning.models and join_names(warning.models) in sentence
         models = "" if names_them else f" ({warning.model_names})"
-        fix = f" What to do: {warning.fix}." if warning.fix else ""
+        fix = f" What to do: {warning.fix}." if fixes and warning.fix else ""
         yield f"Warning{models}: {sentence}{fix}"
 
 

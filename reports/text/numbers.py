@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
+from concord.metrics_core.conventions.presets import PRESETS
+from concord.metrics_core.results.comparison_parts import PinnedConventions
 from concord.metrics_core.results.text_format import MINUS as MINUS
 from concord.metrics_core.results.text_format import PERCENT as PERCENT
 from concord.metrics_core.results.text_format import WithInterval
@@ -12,7 +14,7 @@ from concord.reports.text.verdict_styles import ORDER_DECIDES
 if TYPE_CHECKING:
     from concord.metrics_core.conventions.conventions import Conventions
     from concord.metrics_core.results.comparison import Comparison
-    from concord.metrics_core.results.comparison_parts import Difference, PinnedConventions
+    from concord.metrics_core.results.comparison_parts import Difference
     from concord.metrics_core.results.replicates import ReplicatedDifference
 
 MISSING = "\N{EN DASH}"
@@ -165,8 +167,20 @@ def setting(value: object) -> str:
 
 
 def conventions_name(conventions: "Conventions | PinnedConventions") -> str:
-    """Return preset and fingerprint, such as `standard 826e94cb92d0`."""
-    return f"{conventions.preset} {conventions.fingerprint}"
+    """Return preset and fingerprint, such as `standard 826e94cb92d0`.
+
+    A threshold that differs from that of a library is named: the library itself gives other values.
+    """
+    name, library = conventions.preset, PRESETS.get(conventions.preset)
+    if library is not None and library.package:
+        if isinstance(conventions, PinnedConventions):
+            values = {each.name: each.value for each in conventions.values}
+        else:
+            values = conventions.preset_values()
+        threshold = values.get("relevance_threshold")
+        if threshold != library.differs.get("relevance_threshold", 1):
+            name += f" (relevance_threshold: {setting(threshold)})"
+    return f"{name} {conventions.fingerprint}"
 
 
 def join_first(names: Iterable[str], most: int) -> str:

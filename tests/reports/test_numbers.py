@@ -4,10 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
+import concord as cc
 from concord.metrics_core.results.text_format import metric_decimals
 from concord.reports.text.numbers import (
     MINUS,
     MISSING,
+    conventions_name,
     count,
     exact,
     interval,
@@ -103,3 +105,18 @@ def test_decimals_of_a_metric_follow_the_minimum_relevant_difference(
 )
 def test_a_number_is_written(written: str, text: str) -> None:
     assert written == text
+
+
+def test_the_name_of_a_library_s_conventions_names_another_threshold() -> None:
+    own, other = cc.preset("pytrec_eval"), cc.preset("pytrec_eval", relevance_threshold=2)
+    demo = cc.datasets.load_demo()
+    lists = {"als": demo.models["als"], "ease": demo.models["ease"]}
+    comparison = cc.compare(
+        lists, demo.truth, metrics=["P@5"], baseline="als", conventions=other, panel=False
+    )
+
+    assert conventions_name(own) == f"pytrec_eval {own.fingerprint}"
+    assert conventions_name(cc.preset("standard", relevance_threshold=4)).startswith("standard ")
+    name = f"pytrec_eval (relevance_threshold: 2) {other.fingerprint}"
+    assert conventions_name(other) == name
+    assert conventions_name(comparison.conventions) == name

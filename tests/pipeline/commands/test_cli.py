@@ -9,7 +9,7 @@ import pytest
 
 from concord.pipeline.commands import completion
 from concord.pipeline.commands.cli import build_parser, parse
-from concord.pipeline.commands.registry import FIRST, GROUPS
+from concord.pipeline.commands.registry import COMMANDS, FIRST, GROUPS
 from tests.project import ROOT, attempt, run
 
 
@@ -59,6 +59,18 @@ def test_every_command_is_in_one_group_of_the_help() -> None:
         "parser",
         "registry",
     }
+
+
+def test_help_all_has_a_line_for_each_command() -> None:
+    listed = run(ROOT, "concord", "help", "all").partition("COMMAND\n")[2].splitlines()
+
+    assert [line.split()[0] for line in listed] == [*COMMANDS]
+    assert all(COMMANDS[line.split()[0]].HELP in line for line in listed)
+
+
+def test_help_of_a_command_is_that_of_its_option() -> None:
+    assert run(ROOT, "concord", "help", "gate") == run(ROOT, "concord", "gate", "--help")
+    assert "'gatte' is not a command" in attempt(ROOT, "concord", "help", "gatte").stderr
 
 
 def test_the_version_is_that_of_the_distribution() -> None:

@@ -192,9 +192,38 @@ def test_verify_succeeds_if_every_mean_agrees(project: Path, tmp_path: Path) -> 
     assert "1 of 1 published means agree:" in run_concord(project, "verify", str(table))
 
 
+def test_explain_takes_a_number_as_reconcile_and_a_table_as_verify(project: Path) -> None:
+    number = ("0.27", "--metric", "P@5", "--model", MODEL, "--json")
+    (project / "data/table.csv").write_text(f"model,metric,value\n{MODEL},P@5,0.27\n")
+
+    for command, code, arguments in (("reconcile", 0, number), ("verify", 1, ("table.csv",))):
+        folder = project / "data"
+        expected = attempt(folder, "concord", command, *arguments)
+        done = attempt(folder, "concord", "explain", *arguments)
+        assert (done.returncode, done.stdout) == (expected.returncode, expected.stdout)
+        assert done.returncode == code
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            ("explain", "u1", "P@5"),
+            "needs --model\n  fix: write `concord explain USER METRIC --model NAME`",
+        ),
+        (
+            ("explain", "0.27", "--model", MODEL),
+            "needs a user and a metric\n  fix: write `concord explain USER METRIC --model NAME`; "
+            "of a number `concord explain NUMBER --metric METRIC --model NAME`",
+        ),
+        (
+            ("explain", "table.csv", "--model", MODEL),
+            "`--model` does not go with a table\n  fix: write `concord explain TABLE.csv`",
+        ),
+        (
+            ("explain", "0.27", "--metric", "P@5", "--model", MODEL, "--markdown"),
+            "`--markdown` does not go with a number",
+        ),
         (("verify", "missing.csv"), "missing.csv: there is no such file"),
         (("comment", "--report", "javascript:alert(1)"), "is not a web address"),
         (

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,12 @@ import polars as pl
 import pytest
 
 import concord as cc
-from tests.project import attempt, run
+from tests.project import ROOT, attempt, attempt_process, run
 
 DEMO = cc.datasets.load_demo()
 TRUTH = DEMO.truth
 COMMAND = ("concord", "compare", "runs/new.csv", "runs/old.csv", "--truth", "truth.csv")
+ONE = ("concord", "evaluate", "runs/new.csv", "--truth", "truth.csv")
 METRICS = ("nDCG@10", "R@20")
 
 
@@ -51,15 +54,32 @@ def test_two_files_give_the_numbers_of_the_library_and_no_file(folder: Path) -> 
     assert _files(folder) == before
 
 
-def test_the_answer_the_choices_and_the_next_steps_are_printed(folder: Path) -> None:
-    text = run(folder, *COMMAND, "--train", "train.csv")
+def test_doubts_the_answer_the_leaderboard_the_choices_and_the_next_steps_are_printed(
+    folder: Path,
+) -> None:
+    DEMO.models["ease"].filter(pl.col("user") > "u0100").write_csv(folder / "runs/new.csv")
 
-    lines = text.splitlines()
-    assert lines[1] == "new beats old on nDCG@10."
-    assert {*text.split()} >= {"new", "old", "chance", "most", "popular", "reference"}
-    assert "  old is the baseline" in lines
+    lines = run(folder, *COMMAND, "--train", "train.csv").splitlines()
+
+    starts = ["Warning (new, old): ", "2 models on", "No model is shown to beat old", "nDCG@10 ↑"]
+    starts += ("chosen:", "  old is the baseline", "next:", "  the report, with what to do about")
+    places = [lines.index(next(line for line in lines if line.startswith(s))) for s in starts]
+    assert places == sorted(places)
+    assert not places[0]
+    assert "What to do" not in "".join(lines)
+    assert {"chance", "most", "popular", "reference"} <= {*" ".join(lines).split()}
     assert "  nDCG@10 decides, for differences of at least 2%" in lines
-    assert lines[-1].startswith("  to keep an evaluation in a repository: `concord init`")
+    assert len(lines) - lines.index("next:") - 1 <= 3
+    assert lines[-1].endswith("in a repository: add `--init evaluation`")
+
+
+def test_quiet_commands_print_the_answer_only(folder: Path) -> None:
+    answer, values = run(folder, *COMMAND, "-q"), run(folder, *ONE, "-q")
+
+    assert answer.startswith("new beats old on nDCG@10.")
+    assert "\n\n" not in answer
+    assert "nDCG@10" in values
+    assert "chosen" not in values
 
 
 def test_names_and_the_baseline_can_be_given(folder: Path) -> None:
@@ -100,6 +120,34 @@ def test_ratings_have_the_same_threshold_in_every_format(folder: Path, ending: s
 
     assert "rows of the ground truth with rating >= 4 count as relevant" in text
     assert "baseline" not in text
+
+
+def test_the_highest_grade_is_read_in_every_format(folder: Path) -> None:
+    judged = TRUTH.select("user", pl.lit(0), "item", pl.col("grade").cast(pl.Int64))
+    judged.write_csv(folder / "test.qrels", separator=" ", include_header=False)
+    by_user: dict[str, dict[str, int]] = {}
+    for user, _, item, grade in judged.iter_rows():
+        by_user.setdefault(user, {})[item] = grade
+    (folder / "qrels.json").write_text(json.dumps(by_user), encoding="utf-8")
+
+    names = ("truth.csv", "test.qrels", "qrels.json")
+    command = ("concord", "evaluate", "runs/new.csv", "--metrics", "ERR@10", "--json", "--truth")
+    results = [json.loads(run(folder, *command, name)) for name in names]
+
+    conventions = cc.preset("standard", err_max_grade=3)
+    expected = cc.evaluate(DEMO.models["ease"], TRUTH, metrics=["ERR@10"], conventions=conventions)
+    assert [each["metrics"] for each in results] == [expected.to_dict()["metrics"]] * 3
+
+
+def test_columns_of_numbers_that_may_be_grades_are_named(folder: Path) -> None:
+    TRUTH.rename({"grade": "liking"}).write_csv(folder / "truth.csv")
+    option = "--column truth.grade=liking"
+
+    text, graded = run(folder, *ONE), run(folder, *ONE, *option.split())
+
+    rows = "all rows of the ground truth count as relevant"
+    assert f"  {rows}; if liking is a grade: `{option}`\n" in text
+    assert "  rows of the ground truth with liking >= 1 count as relevant\n" in graded
 
 
 def test_a_preset_is_taken_as_it_is(folder: Path) -> None:
@@ -145,6 +193,49 @@ def test_the_report_is_written_if_it_is_named(folder: Path) -> None:
     run(folder, *COMMAND, "--html", "report.html")
 
     assert "<!doctype html>" in (folder / "report.html").read_text(encoding="utf-8").lower()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--metrics", "ndcg@10,AP@10,R@20", "--min-effect", "0.01"),
+        ("--preset", "trec_eval", "--items", "../items.parquet", "--gate"),
+    ],
+    ids=["metrics", "preset"],
+)
+def test_the_evaluation_that_is_written_gives_the_same_numbers(
+    folder: Path, options: tuple[str, ...]
+) -> None:
+    work = folder / "work"
+    (work / "runs").mkdir(parents=True)
+    DEMO.items.write_parquet(folder / "items.parquet")
+    for name in ("runs/new.csv", "runs/old.csv", "truth.csv", "train.csv"):
+        rows = pl.read_csv(folder / name).filter(pl.col("user") < "u0200")
+        names = {"grade": "stars"} if name == "truth.csv" else {"item": "article"}
+        rows.rename(names, strict=False).write_csv(work / name)
+    command = (*COMMAND, "--train", "train.csv", *options, "--column", "grade=stars")
+    command += ("--column", "new.item=article", "--column", "old.item=article")
+    command += ("--column", "train.item=article")
+
+    done = attempt(work, *command, "--json", "--init", "kept")
+    again = attempt(work, *command, "--init", "kept")
+
+    expected = _results(done.stdout)
+    assert "concord validate && concord run" in done.stderr
+    attempt(work / "kept", "concord", "run", "compare").check_returncode()
+    stored = (work / "kept/results/comparison/comparison.json").read_text()
+    assert _results(stored) == expected
+    assert json.loads(stored)["gate"] == json.loads(done.stdout)["gate"]
+    assert again.returncode == 2
+    assert "kept/params.yaml: exists already\n  fix: `--init NAME` writes" in again.stderr
+
+
+def test_metrics_of_whole_lists_are_not_written_into_params(folder: Path) -> None:
+    done = attempt(folder, *COMMAND, "--metrics", "AP", "--init", "kept")
+
+    assert done.returncode == 2
+    assert "--init: AP of whole lists cannot be written into params.yaml" in done.stderr
+    assert not (folder / "kept").exists()
 
 
 def _leak() -> pl.DataFrame:
@@ -210,12 +301,41 @@ def test_lists_in_the_formats_of_search_are_recognised_by_their_content(folder: 
             ("runs/new.csv", "x.csv", "--truth", "truth.csv"),
             "no column is known as user: who, what",
         ),
+        (
+            ("runs/new.csv", "runs/new.csv", "--truth", "truth.csv"),
+            "'runs/new.csv' is named twice\n  fix: name another file",
+        ),
+        (
+            ("pairs.csv", "runs/old.csv", "--truth", "truth.csv"),
+            "or name yours: `--column pairs.score=NAME`",
+        ),
+        (
+            ("zero.csv", "runs/old.csv", "--truth", "truth.csv"),
+            "or set `input.rank_base` (in params.yaml, which `concord init` writes) to 0",
+        ),
+        (
+            ("semicolons.csv", "runs/old.csv", "--truth", "truth.csv"),
+            "separated by semicolons, not by commas: 'user;item;score'\n  fix: separate them",
+        ),
         ((*COMMAND[2:], "--baseline", "b"), "--baseline: 'b' is not among the models"),
+        (
+            (*COMMAND[2:], "--metrics", "Novelty@10"),
+            "--metrics: Novelty@10: needs train (user, item)\n  fix: give it, or leave the metric",
+        ),
+        ((*COMMAND[2:], "--metrics", "Coverage@10"), "--metrics: Coverage@10 is one number over"),
+        ((*COMMAND[2:], "--preset", "trecval"), "--preset: 'trecval' is not a preset"),
         ((*COMMAND[2:], "--min-effect", "x"), "--min-effect: is 'x'"),
     ],
 )
 def test_errors_say_what_to_do(folder: Path, arguments: tuple[str, ...], message: str) -> None:
-    (folder / "x.csv").write_text("who,what,score\na,b,1\n", encoding="utf-8")
+    files = {
+        "x.csv": "who,what,score\na,b,1\n",
+        "pairs.csv": "user,item\na,b\na,c\nb,c\n",
+        "zero.csv": "user,item,rank\nu0000,a,0\nu0000,b,1\n",
+        "semicolons.csv": "user;item;score\na;b;1\n",
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
     done = attempt(folder, "concord", "compare", *arguments)
 
@@ -247,3 +367,54 @@ def test_one_model_is_evaluated(folder: Path) -> None:
     values = pl.read_csv(folder / "values.csv")
     assert values.columns == ["user", *METRICS]
     assert values["nDCG@10"].mean() == pytest.approx(expected["nDCG@10"], rel=1e-12)
+
+
+_WITH_MODULES = """
+import sys
+from concord.pipeline.commands.cli import main
+from concord.pipeline.running import messages, stage
+
+heavy = {"polars", "duckdb", "pyarrow", "numpy"}
+unused = {"pandas", "pydantic", "ruamel", "yaml", "jinja2", "dvc", "mlflow", "scipy.stats"}
+unused |= {"concord.pipeline.params.model", sys.argv[1]}
+
+class Recorded(messages.Progress):
+    def __enter__(self):
+        print(self.line(), heavy & {*sys.modules}, file=sys.stderr)
+        return super().__enter__()
+
+messages.Progress = Recorded
+stage.end_process = lambda code: print(sorted(unused & {*sys.modules}), file=sys.stderr)
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "unused", "title"),
+    [
+        ("compare popularity.csv item-knn.parquet als.run.gz", "", "compare 3 files …"),
+        ("evaluate als.run.gz", "concord.metrics_core.comparison.compare", "evaluate 1 file …"),
+    ],
+)
+def test_progress_is_shown_before_slow_imports_and_no_unused_module_is_imported(
+    command: str, unused: str, title: str
+) -> None:
+    words = [*command.split(), "--truth", "truth.parquet", "-q"]
+    done = subprocess.run(
+        [sys.executable, "-c", _WITH_MODULES, unused, *words],
+        cwd=ROOT / "data/demo",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stderr == f"{title} set()\n[]\n"
+
+
+def test_an_error_is_the_last_line_of_the_process(folder: Path) -> None:
+    pl.read_csv(folder / "runs/new.csv").drop("score").write_csv(folder / "runs/new.csv")
+
+    done = attempt_process(folder, *COMMAND)
+
+    assert done.returncode == 2
+    assert "leaked" not in done.stderr

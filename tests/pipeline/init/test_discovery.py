@@ -21,7 +21,7 @@ from concord.pipeline.init.tables import (
     guess_role,
     inspect_file,
 )
-from concord.pipeline.params.checks import is_model_name
+from concord.pipeline.params.model_names import is_model_name
 from tests.pipeline.init.repository import (
     ITEMS,
     LISTS,

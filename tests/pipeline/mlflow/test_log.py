@@ -64,10 +64,12 @@ def test_logging_twice_leaves_one_run_for_each_model_named_in_runs_json(
 
     assert f"als: logged as run {als.info.run_id}\n" in first
     assert f"als: already there, run {als.info.run_id}\n" in second
-    assert second.endswith(
-        "view it: mlflow ui --backend-store-uri sqlite:///mlflow.db, then open "
-        f"/#/experiments/{als.info.experiment_id}/runs?viewStateShareKey=concord\n"
+    view = (
+        "mlflow ui --backend-store-uri sqlite:///mlflow.db, then open http://127.0.0.1:5000"
+        f"/#/experiments/{als.info.experiment_id}/runs?viewStateShareKey=concord"
     )
+    assert second.endswith(f"view it: {view}\n")
+    assert run_ids["view"] == view
     assert run_ids["runs"]["als"] == als.info.run_id
     assert run_ids["comparison"] == als.data.tags["concord.comparison"]
 

@@ -134,10 +134,10 @@ def test_hint_to_view_the_runs_is_an_existing_command(
     monkeypatch.delenv("DVC_ROOT", raising=False)
     monkeypatch.chdir(tmp_path)
     local, other = Tracking("sqlite:///mlflow.db"), Tracking("sqlite:///my runs.db?timeout=9")
-    command = "mlflow ui --backend-store-uri"
-    assert local.view_hint("/#/x") == f"{command} sqlite:///mlflow.db, then open /#/x"
+    command, page = "mlflow ui --backend-store-uri", "http://127.0.0.1:5000/#/x"
+    assert local.view_hint("/#/x") == f"{command} sqlite:///mlflow.db, then open {page}"
     (tmp_path / "Makefile").write_text("all:\n\techo the user's own\n")
-    assert local.view_hint("/#/x") == f"{command} sqlite:///mlflow.db, then open /#/x"
+    assert local.view_hint("/#/x") == f"{command} sqlite:///mlflow.db, then open {page}"
     assert other.view_hint("/#/x").startswith(f"{command} 'sqlite:///my runs.db?timeout=9', ")
     (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
     assert local.view_hint("/#/x") == "make ui, then open /#/x"
