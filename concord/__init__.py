@@ -26,6 +26,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Judging": "analyses.judge.result",
     "Plan": "analyses.plan.result",
     "PublishedMean": "analyses.verify.result",
+    "Model": "data.model",
     "MetricCheck": "analyses.check_metric.result",
     "PresetConventions": "results.presets",
     "PresetList": "results.presets",
@@ -90,6 +91,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.conventions.conventions import Conventions as Conventions
     from concord.metrics_core.conventions.data_conventions import ExcludedPairs as ExcludedPairs
     from concord.metrics_core.data.arguments import excluded_pairs as excluded_pairs
+    from concord.metrics_core.data.model import Model as Model
     from concord.metrics_core.errors import InputError as InputError
     from concord.metrics_core.evaluation.definition_search import ConventionMatch as ConventionMatch
     from concord.metrics_core.evaluation.evaluate import evaluate as evaluate

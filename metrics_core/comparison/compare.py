@@ -16,23 +16,28 @@ from concord.metrics_core.comparison.gate_inputs import gate_models
 from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.replicates import with_replicates
+from concord.metrics_core.comparison.values_of_models import split_values, with_values
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth, Where
 from concord.metrics_core.data.filters import split_models
+from concord.metrics_core.data.model import Model
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.evaluation.reference import compute_references
+from concord.metrics_core.metrics.metric import Bounds
 from concord.metrics_core.results.comparison import Comparison
 
 
 def compare(
-    models: Mapping[str, Data] | Data,
+    models: Mapping[str, Data | Model] | Data,
     truth: Truth,
     *,
     metrics: Sequence[str],
     baseline: str | None = None,
     conventions: ConventionsLike = "standard",
+    higher_is_better: Mapping[str, bool] | None = None,
+    bounds: Mapping[str, Bounds] | None = None,
     primary: Sequence[str] | None = None,
     min_effect: Effects = 0.0,
     train: Data | None = None,
@@ -69,6 +74,8 @@ def compare(
         Name -> recommendations as `evaluate` takes them: frames, paths or dicts.
         A model that was trained several times, with other seeds or on other folds, is
         {"replicates": {1: lists, 2: lists}}.
+        `Model(lists, values)` has values per user beside its lists, such as latency or cost:
+        each of their columns is one more metric.
         With `model`, one table of all models.
     truth : DataFrame, path or dict
         Ground truth as `evaluate` takes it; its column `time` is read if `columns` names it.
@@ -80,6 +87,10 @@ def compare(
         The model that all others are compared with; required.
     conventions : str, Conventions or dict, default="standard"
         The name of a preset, `concord.preset(name)`, or a dict.
+    higher_is_better : dict, optional
+        Metric of the values -> True or False, such as {"latency_ms": False}; of each of them.
+    bounds : dict, optional
+        Metric of the values -> (lowest, highest) possible value. A value outside is refused.
     primary : sequence of str, optional
         The labels that decide, the most important first; by default the first of `metrics`.
         Their intervals hold together, see `family`.
@@ -198,6 +209,7 @@ def compare(
         unit=unit,
         words=words,
     )
+    values = split_values(parsed, higher_is_better, bounds, columns)
     config = parsed.config(
         ComparisonOptions(
             baseline="" if baseline is None else baseline,
@@ -222,9 +234,10 @@ def compare(
     if config.gate is not None and not gate_models(config, of_models):
         problem = f"there is no model besides the baseline, {baseline}, to decide on"
         raise refuse("gate", problem, "name another model, or leave out `gate`")
-    panels = build_panels(config.labels, config.primary if panel else (), config.conventions)
+    of_lists = config.of_lists
+    panels = build_panels(of_lists.labels, config.primary if panel else (), config.conventions)
     results, data = evaluate_models(
-        config,
+        of_lists,
         parsed.lists,
         parsed.truths,
         tables,
@@ -236,10 +249,10 @@ def compare(
         where=filters,
     )
     references = compute_references(
-        config.labels,
+        of_lists.labels,
         config.conventions,
         data,
         lists_unknown_items=parse_policies(input or {}).unknown_items == "keep",
     )
-    models_of_lists = with_replicates(results, config)
+    models_of_lists = with_replicates(with_values(results, values, config), config)
     return build_comparison(ComparisonInput(config, models_of_lists, data, references=references))

@@ -34,7 +34,7 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.files import SIDE_TABLES
-from concord.metrics_core.metrics.label import Label, to_result_spelling
+from concord.metrics_core.metrics.label import Label, parse, to_result_spelling
 from concord.metrics_core.results.gate import Gate
 
 Family = Literal["baseline", "all"]
@@ -209,6 +209,16 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
     @cached_property
     def _by_name(self) -> dict[str, Label]:
         return {str(label): label for label in self.labels}
+
+    def find_label(self, text: str) -> Label:
+        """Return the evaluated label of this name, or else the label that the text means."""
+        return self._by_name.get(text) or parse(text)
+
+    @cached_property
+    def of_lists(self) -> "ComparisonConfig":
+        """The configuration of the metrics of lists; the first is primary if no other is."""
+        config = self.without([str(label) for label in self.labels if label.metric.is_of_values])
+        return replace(config, primary=config.primary or [str(config.labels[0])])
 
     @cached_property
     def min_effects(self) -> dict[str, Effect]:

@@ -17,7 +17,7 @@ from concord.metrics_core.comparison.segment_groups import (
     group_users,
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity
-from concord.metrics_core.metrics.label import Label, parse
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
 from concord.metrics_core.results.gate import (
     MIN_EFFECT,
@@ -189,7 +189,7 @@ def _overall_differences(
 
     Metrics that have one value over all users have a jackknife interval.
     """
-    labels = [parse(text) for text in dict.fromkeys([*gate.guardrails, *gate.success])]
+    labels = [inputs.config.find_label(x) for x in dict.fromkeys([*gate.guardrails, *gate.success])]
     of_lists = [label for label in labels if label.metric.is_aggregate]
     tested = _list_differences(inputs, of_lists, models, pairs)
     config, aligned = inputs.config, inputs.aligned
@@ -295,11 +295,11 @@ def _segment_values(inputs: ComparisonInput, gate: Gate) -> Iterator[tuple[str, 
         segmentation = inputs.config.segments[name]
         if isinstance(segmentation, ByPopularity):
             for text in margins:
-                yield name, group_items(inputs, segmentation, parse(text).k or 0)
+                yield name, group_items(inputs, segmentation, inputs.config.find_label(text).k or 0)
             continue
         groups = group_users(inputs, name, segmentation)
         for text in margins:
-            yield name, groups.values(inputs, parse(text))
+            yield name, groups.values(inputs, inputs.config.find_label(text))
 
 
 def _segment_difference(
@@ -311,7 +311,8 @@ def _segment_difference(
     )
     if not (values.n_defined or reference.n_defined):
         return None
-    tested = _test(inputs, parse(group_values.text), model, (values, reference))
+    label = inputs.config.find_label(group_values.text)
+    tested = _test(inputs, label, model, (values, reference))
     measured = replace(
         tested.measured,
         segmentation=name,

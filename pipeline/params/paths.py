@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.files import is_address, is_remote, load_json, parse_address
-from concord.pipeline.params.model import Params, Results
+from concord.pipeline.params.model import ListsFile, Params, Results
 from concord.pipeline.params.repository import PARAMS, original_repository, repository
 
 if TYPE_CHECKING:
@@ -138,7 +138,10 @@ def input_paths(params: "Params") -> Iterator[tuple[Keys, str]]:
     if params.excluded_file:
         yield ("data", "exclude", "path"), params.excluded_file.path
     yield from ((("background", name, "path"), at.path) for name, at in params.background.items())
-    yield from ((("models", name, "path"), at.path) for name, at in params.models.items())
+    for name, at in params.models.items():
+        yield ("models", name, "path"), at.path
+        if isinstance(at, ListsFile) and at.values:
+            yield ("models", name, "values", "path"), at.values.path
 
 
 def _path_syntax_problems(keys: Keys, path: str) -> Iterator[Problem]:
@@ -233,9 +236,13 @@ def dvc_problems(params: "Params") -> Iterator[Problem]:
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """Files of one model: lists, data quality, per-user values, panel, summary and means."""
+    """Files of one model: lists, data quality, per-user values, panel, summary and means.
+
+    `values`: those of another tool beside the lists; no name of a model has a dot.
+    """
 
     lists: Path
+    values: Path
     quality: Path
     per_user: Path
     panel: Path
@@ -247,6 +254,7 @@ class ModelFiles:
         """Return the files of a model."""
         return cls(
             lists=Path(results.lists) / f"{model}.parquet",
+            values=Path(results.lists) / f"{model}.values.parquet",
             quality=Path(results.quality) / f"{model}.json",
             per_user=Path(results.per_user) / f"{model}.parquet",
             panel=Path(results.panel) / f"{model}.parquet",
