@@ -74,7 +74,7 @@ def compare(
         Name -> recommendations as `evaluate` takes them: frames, paths or dicts.
         A model that was trained several times, with other seeds or on other folds, is
         {"replicates": {1: lists, 2: lists}}.
-        `Model(lists, values)` has values per user beside its lists, such as latency or cost:
+        `Model(lists, values)` has values per user next to its lists, such as latency or cost:
         each of their columns is one more metric.
         With `model`, one table of all models.
     truth : DataFrame, path or dict

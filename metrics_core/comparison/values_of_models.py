@@ -1,4 +1,4 @@
-"""Values of another tool beside the lists of models: arguments, results and warnings."""
+"""Values of another tool next to the lists of models: arguments, results and warnings."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -48,7 +48,7 @@ def table_from_frame(data: Any, name: str) -> pa.Table:
     message = f"{type(data).__name__} is not a frame, path or dict"
     fix = "give a polars, pandas or pyarrow frame, the path of a file, or a dict"
     if isinstance(data, Model):
-        fix = "give its `lists`: only `compare` reads values beside lists"
+        fix = "give its `lists`: only `compare` reads values next to lists"
     raise refuse(name, message, fix)
 
 

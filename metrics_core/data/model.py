@@ -1,4 +1,4 @@
-"""A model with values per user beside its lists."""
+"""A model with values per user next to its lists."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from concord.metrics_core.data.argument_types import Data
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A model's recommendations, and values per user beside them, such as latency or cost.
+    """A model's recommendations, and values per user next to them, such as latency or cost.
 
     `compare` reads it; other functions take the lists.
 

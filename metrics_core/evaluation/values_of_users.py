@@ -1,4 +1,4 @@
-"""Values of another tool beside lists: joined with the evaluated users, and their summary."""
+"""Values of another tool next to lists: joined with the evaluated users, and their summary."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -11,8 +11,8 @@ from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
 from concord.metrics_core.results.comparison_parts import OF_VALUES
 
 _CUTOFF = re.compile(r"(?P<stem>.+)@(?P<k>[1-9][0-9]{0,5}|1000000)", re.DOTALL)  # up to MAX_K
-# Problems of values beside lists, with their fixes.
-OF_USERS = ("values beside lists are of users, not of requests", "leave it out, or the values")
+# Problems of values next to lists, with their fixes.
+OF_USERS = ("values next to lists are of users, not of requests", "leave it out, or the values")
 NAME_OF_LISTS = ("is the name of a metric of lists", "give it another name, without a cutoff")
 
 

@@ -161,7 +161,7 @@ RunId = Annotated[
 ]
 
 
-class ValuesBeside(Section):
+class ListValues(Section):
     """File of values per user of another tool, of a model with lists.
 
     It has a column of users, and one for each of `metrics`; `columns`: their names in the file.
@@ -185,7 +185,7 @@ class ListsFile(Section):
     where: Where = {}
     columns: dict[Literal["user", "item", "rank", "score"], str | None] = {}
     order: Order | None = None
-    values: ValuesBeside | None = None
+    values: ListValues | None = None
     fold: Annotated[str | None, BeforeValidator(_number_as_text)] = None
     was: ModelName | None = None
     training_run_id: RunId | None = None

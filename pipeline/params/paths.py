@@ -238,7 +238,7 @@ def dvc_problems(params: "Params") -> Iterator[Problem]:
 class ModelFiles:
     """Files of one model: lists, data quality, per-user values, panel, summary and means.
 
-    `values`: those of another tool beside the lists; no name of a model has a dot.
+    `values`: those of another tool next to the lists; no name of a model has a dot.
     """
 
     lists: Path

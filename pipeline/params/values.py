@@ -47,10 +47,10 @@ def kind_of_models(content: Mapping[str, Any]) -> ModelKind:
     entries = _section(content, "models").values()
     if any(map(is_values_entry, entries)):
         return "values"
-    return "lists and values" if any(map(_beside, entries)) else "lists"
+    return "lists and values" if any(map(_has_both, entries)) else "lists"
 
 
-def _beside(entry: Any) -> bool:
+def _has_both(entry: Any) -> bool:
     """True if an entry of `models` with recommendations has values of another tool."""
     return isinstance(entry, dict) and bool(entry.get("values"))
 
@@ -81,8 +81,8 @@ def misplaced_sections(content: Mapping[str, Any]) -> Iterator[Problem]:
     if kind == "lists and values":
         if _section(content, "data").get("unit"):
             yield Problem(("data", "unit"), *OF_USERS)
-        for name in [name for name, entry in models.items() if not _beside(entry)]:
-            problem = "has no values beside its lists, and another model has some"
+        for name in [name for name, entry in models.items() if not _has_both(entry)]:
+            problem = "has no values next to its lists, and another model has some"
             yield Problem(("models", name), problem, "give every model `values`, or none")
         return
     problem = "describes recommendations and ground truth, and the models have values"

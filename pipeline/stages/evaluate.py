@@ -246,7 +246,7 @@ def evaluate(params: Params, model: str) -> str:
 def _add_values(
     params: Params, per_user: Path, content: dict[str, Any], values: pl.DataFrame
 ) -> None:
-    """Add the means of the values beside a model's lists, and counts of users, to its summary."""
+    """Add the means of the values next to a model's lists, and counts of users, to its summary."""
     confidence, location = params.comparison.confidence, content["inputs"]["values"]["path"]
     users = pl.read_parquet(per_user, columns=values.columns, glob=False)
     metrics, content["values"] = summarise_joined(

@@ -48,9 +48,9 @@ from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import (
     BackgroundFile,
     ListsFile,
+    ListValues,
     Params,
     TruthFile,
-    ValuesBeside,
     ValuesFile,
 )
 from concord.pipeline.params.paths import ModelFiles, check_inside, truth_file, truth_quality_file
@@ -221,10 +221,10 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
         write_parquet(files.lists, values)
         write_json(files.quality, {"model": model, **quality})
         return size_text(quality)
-    beside = None
+    values_of_users = None
     if entry.values:
         settings = SettingNames(("models", model, "values"), as_params_line)
-        beside = _read_values(connection, params, entry.values, settings)
+        values_of_users = _read_values(connection, params, entry.values, settings)
     table = lists_file(params, model, entry)
     with file_sink(files.lists, table.path) as sink:
         loaded = load_recommendations(
@@ -237,9 +237,10 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
         )
         names = {"model": model} if entry.fold is None else {"model": model, "fold": entry.fold}
         quality = names | loaded.describe()  # hashes are known once the rows are written
-    if beside:
-        write_parquet(files.values, beside[0])
-        quality["values"] = beside[1]
+    files.values.unlink(missing_ok=True)  # of an earlier params.yaml
+    if values_of_users:
+        write_parquet(files.values, values_of_users[0])
+        quality["values"] = values_of_users[1]
     write_json(files.quality, quality)
     return size_text(quality)
 
@@ -247,7 +248,7 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
 def _read_values(
     connection: DuckDBPyConnection,
     params: Params,
-    entry: ValuesFile | ValuesBeside,
+    entry: ValuesFile | ListValues,
     settings: SettingNames,
 ) -> tuple["pl.DataFrame", dict[str, Any]]:
     """Return values of another tool, and the description of their file."""

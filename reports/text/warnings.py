@@ -554,7 +554,7 @@ def _value_users_differ(details: Details) -> Texts:
     if n := others[unread]:
         parts.append(f"{unread} has values of {format_count(n, 'other user')}")
     return (
-        "Values beside the lists are of other users than are evaluated: at worst, "
+        "Values next to the lists are of other users than are evaluated: at worst, "
         f"{join_names(parts)}. Each mean covers the evaluated users with a value of that model; "
         "each difference covers those with values of both.",
         "give every model a value for every evaluated user, and no others",

@@ -1,4 +1,4 @@
-"""`cc.Model(lists, values)`: values beside lists are metrics as in `compare_values`."""
+"""`cc.Model(lists, values)`: values next to lists are metrics as in `compare_values`."""
 
 import math
 from typing import Any
@@ -154,7 +154,7 @@ def test_users_of_values_and_evaluated_users_are_counted() -> None:
     (warning,) = comparison.warnings
     assert (warning.code, warning.severity) == ("value_users_differ", "serious")
     assert warning.sentence.startswith(
-        "Values beside the lists are of other users than are evaluated: at worst, near lacks "
+        "Values next to the lists are of other users than are evaluated: at worst, near lacks "
         "values of 7 evaluated users (11.7\N{NO-BREAK SPACE}%) and far has values of 1 other user. "
     )
     score = {(each.model, each.label): each for each in comparison.scores}
@@ -274,7 +274,7 @@ def test_invalid_values_are_refused(options: dict[str, Any], message: str) -> No
 def test_sessions_have_no_values() -> None:
     lists = pl.DataFrame({"user": USERS, "session": ["1"] * N, "item": "a", "rank": 1})
     models = {name: cc.Model(lists, VALUES[name]) for name in LISTS}
-    with pytest.raises(cc.InputError, match="unit: values beside lists are of users"):
+    with pytest.raises(cc.InputError, match="unit: values next to lists are of users"):
         cc.compare(
             models,
             lists.drop("rank"),
@@ -301,5 +301,5 @@ def test_sessions_have_no_values() -> None:
     ],
 )
 def test_other_functions_take_the_lists(call: Any) -> None:
-    with pytest.raises(cc.InputError, match="only `compare` reads values beside lists"):
+    with pytest.raises(cc.InputError, match="only `compare` reads values next to lists"):
         call(_models()["near"])

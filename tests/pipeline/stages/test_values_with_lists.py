@@ -1,4 +1,4 @@
-"""Models with values beside their lists, from the files to comparison, gate and history."""
+"""Models with values next to their lists, from the files to comparison, gate and history."""
 
 import json
 from pathlib import Path
@@ -89,7 +89,7 @@ def _project(folder: Path, **changes: Any) -> Path:
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = _project(tmp_path_factory.mktemp("beside"), evaluation={"panel": True})
+    project = _project(tmp_path_factory.mktemp("lists"), evaluation={"panel": True})
     run_all_stages(project)
     return project
 
@@ -155,14 +155,36 @@ def test_engines_and_partitions_give_the_same_bits(
     assert_same_bits(compared, tmp_path, changes, *MODELS)
 
 
-def test_error_analysis_reads_metrics_of_lists(compared: Path) -> None:
+REFUSED = {
+    "cases small --versus large --metric latency_ms": "'latency_ms' is of values next to lists",
+    "judge --metric latency_ms": "'latency_ms' is of values next to lists",
+    "ppi --metric latency_ms": "'latency_ms' is of values next to lists",
+    "explain 1 latency_ms --model small": "explain covers metrics of lists and truth; latency_ms",
+    "reconcile 100 --metric latency_ms --model small": "values of another tool, which reconcile",
+}
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_analyses_of_lists_refuse_values(compared: Path, tmp_path: Path, command: str) -> None:
+    project = compared
+    if command.startswith("ppi"):
+        project = copied_from(compared, tmp_path)
+        change_params(project, {"data.truth.sample": "random"})
+    result = attempt(project, "concord", *command.split())
+    assert result.returncode == 2
+    assert REFUSED[command] in result.stderr
+
+
+def test_analyses_of_lists_leave_values_out(compared: Path, tmp_path: Path) -> None:
     assert "nDCG@5" in run(compared, "concord", "cases", "small", "--versus", "large")
-    for command in ("cases small --versus large --metric latency_ms", "judge --metric latency_ms"):
-        result = attempt(compared, "concord", *command.split())
-        assert result.returncode == 2
-        assert "latency_ms" in result.stderr
-    result = attempt(compared, "concord", "explain", "1", "latency_ms", "--model", "small")
-    assert "explain covers metrics of lists and truth; latency_ms reads values" in result.stderr
+    assert "latency_ms" not in run(compared, "concord", "judge")
+    assert "latency_ms against small" in run(compared, "concord", "plan", "--metric", "latency_ms")
+    project = copied_from(compared, tmp_path)
+    train = _truth().with_columns(pl.col("item") + 30)
+    train.write_parquet(project / "train.parquet")
+    change_params(project, {"background": {"train": {"path": "train.parquet"}}})
+    run_all_stages(project, last="compare")
+    assert "latency_ms" not in run(project, "concord", "audit")
 
 
 @pytest.mark.whole
@@ -217,7 +239,7 @@ def test_validate_reads_values_and_compares_dvc_yaml(compared: Path, tmp_path: P
 INVALID: list[tuple[dict[str, Any], str]] = [
     (
         {"models.small": {"path": "small.parquet"}},
-        "models.small: has no values beside its lists, and another model has some",
+        "models.small: has no values next to its lists, and another model has some",
     ),
     ({"metrics": {}}, "metrics: is missing, and the models have values"),
     (
@@ -230,7 +252,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
         "models.small.values.columns.price: is neither the user nor a metric",
     ),
     ({"models.small.values": "runs/small.csv"}, "models.small.values: is 'runs/small.csv'"),
-    ({"data.unit": ["user", "session"]}, "data.unit: values beside lists are of users"),
+    ({"data.unit": ["user", "session"]}, "data.unit: values next to lists are of users"),
     ({"comparison.primary": ["latency"]}, "did you mean 'latency_ms'"),
 ]
 
