@@ -11,7 +11,7 @@ from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.model_result import summarise_values
 from concord.metrics_core.metrics.label import Label
 
-_ID = "#id"
+_ID = "#user as text"
 
 
 def join_values(users: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:

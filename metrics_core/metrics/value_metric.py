@@ -6,6 +6,7 @@ from typing import Any
 
 from concord.metrics_core.conventions.convention import is_number
 from concord.metrics_core.metrics.catalogue import find_metric
+from concord.metrics_core.metrics.custom_metric import find_own_metric
 from concord.metrics_core.metrics.label import Label, metric_name
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
 from concord.metrics_core.results.comparison_parts import OF_VALUES
@@ -39,7 +40,7 @@ def value_label(name: str, *, higher_is_better: bool, bounds: Bounds = UNBOUNDED
 
 def is_name_of_lists(name: str) -> bool:
     """True if a label of the name would be that of a metric of lists, or has a cutoff."""
-    return "@" in name or find_metric(metric_name(name)) is not None
+    return "@" in name or any(find(metric_name(name)) for find in (find_metric, find_own_metric))
 
 
 def are_bounds(value: Any) -> bool:

@@ -271,6 +271,24 @@ def test_invalid_values_are_refused(options: dict[str, Any], message: str) -> No
     assert message in str(error.value)
 
 
+def test_an_own_metric_keeps_its_name() -> None:
+    @cc.metric()
+    def clicks(lists: cc.Judged, k: int | None) -> Any:
+        """clicks = 1 for every user."""
+        return np.ones(lists.n_users)
+
+    values = {n: f.rename({"cost": "clicks"}) for n, f in VALUES.items()}
+    directions = {"latency_ms": False, "clicks": True}
+    with pytest.raises(cc.InputError, match="'clicks': is the name of a metric of lists"):
+        cc.compare(
+            _models(values),
+            TRUTH,
+            metrics=["clicks"],
+            higher_is_better=directions,
+            **OPTIONS,
+        )
+
+
 def test_sessions_have_no_values() -> None:
     lists = pl.DataFrame({"user": USERS, "session": ["1"] * N, "item": "a", "rank": 1})
     models = {name: cc.Model(lists, VALUES[name]) for name in LISTS}
