@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 _MODULES = {  # public name -> its module in `concord.metrics_core`
     "InputError": "errors",
+    "Model": "data.model",
     "Options": "comparison.options",
     "audit": "analyses.audit.audit",
     "cases": "analyses.cases.cases",
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.comparison.compare import compare as compare
     from concord.metrics_core.comparison.compare_values import compare_values as compare_values
     from concord.metrics_core.comparison.options import Options as Options
+    from concord.metrics_core.data.model import Model as Model
     from concord.metrics_core.decision.load import load as load
     from concord.metrics_core.errors import InputError as InputError
     from concord.metrics_core.evaluation.evaluate import evaluate as evaluate

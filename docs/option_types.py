@@ -38,6 +38,7 @@ from typing import Any, TypedDict
 
 from concord.metrics_core.comparison.options import Family
 from concord.metrics_core.data.argument_types import PolicyOptions, Where
+from concord.metrics_core.metrics.metric import Bounds
 
 
 class OptionFields(TypedDict, total=False):

@@ -8,7 +8,7 @@ import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import chdir, contextmanager
+from contextlib import chdir, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,17 +39,21 @@ def refuse_unknown_model(models: Collection[str], model: str) -> None:
 
 def evaluated_label(text: str, evaluated: Collection[str]) -> str:
     """Return a label as the results spell it; raise InputError if it was not evaluated."""
-    label = to_result_spelling(text, evaluated)
+    label, problem = to_result_spelling(text, evaluated), "is not evaluated"
     if label not in evaluated:
-        raise refuse(COMMAND_LINE, f"{text!r} is not evaluated", suggest_label(text, evaluated))
+        with suppress(ValueError):  # of an unknown metric
+            problem = "is of values next to lists" if parse(text).metric.is_of_values else problem
+        raise refuse(COMMAND_LINE, f"{text!r} {problem}", suggest_label(text, evaluated))
     return label
 
 
 def parse_per_user(text: str, *, feature: str) -> Label:
-    """Return the parsed label; raise ValueError if it is one number over all users."""
+    """Return the parsed label; raise ValueError for one number over all users, and for values."""
     label = parse(text)
-    if label.metric.is_aggregate:
-        msg = f"{label} is one number over all users, which {feature} cannot search"
+    of_values = label.metric.is_of_values
+    if label.metric.is_aggregate or of_values:
+        kind = "of values of another tool" if of_values else "one number over all users"
+        msg = f"{label} is {kind}, which {feature} cannot search"
         raise ValueError(msg)
     return label
 

@@ -23,10 +23,12 @@ from concord.metrics_core.comparison.replicate_config import (
     split_replicates,
 )
 from concord.metrics_core.comparison.replicates import with_replicates
+from concord.metrics_core.comparison.values_of_models import split_values, with_values
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
 from concord.metrics_core.data.arguments import ROLES, check_columns
 from concord.metrics_core.data.filters import check_where, split_models
+from concord.metrics_core.data.model import Model, lists_of
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import build_panels
@@ -74,31 +76,33 @@ class ComparisonCall:
         InputError
             The data or arguments are invalid; all problems at once.
         """
-        parsed = self._parse()
-        config, options = self._config(parsed), self.options
+        parsed, options = self._parse(), self.options
+        values = split_values(parsed, options.higher_is_better, options.bounds, self.columns)
+        config = self._config(parsed)
         if config.gate is not None and not gate_models(config, self.models):
             problem = f"there is no model besides the baseline, {self.baseline}, to decide on"
             raise refuse("gate", problem, "name another model, or leave out `gate`")
+        of_lists = config.of_lists
         primary = config.primary if config.panel else ()
         results, data = evaluate_models(
-            config,
+            of_lists,
             parsed.lists,
             parsed.truths,
             self.side_data,
             columns=self.columns,
             input=options.input,
-            panels=build_panels(config.labels, primary, config.conventions),
+            panels=build_panels(of_lists.labels, primary, config.conventions),
             unit=options.unit,
             words=options.words,
             where=options.where,
         )
         references = compute_references(
-            config.labels,
+            of_lists.labels,
             config.conventions,
             data,
             lists_unknown_items=parse_policies(options.input or {}).unknown_items == "keep",
         )
-        models = with_replicates(results, config)
+        models = with_replicates(with_values(results, values, config), config)
         return ComparisonInput(config, models, data, references=references)
 
     def _parse(self) -> ListArguments:
@@ -134,7 +138,7 @@ class ComparisonCall:
 
 
 def complete_call(
-    models: Mapping[str, Data] | Data,
+    models: Mapping[str, Data | Model] | Data,
     truth: Truth,
     *,
     metrics: Sequence[str] | None,
@@ -187,6 +191,7 @@ def _choose(
 ) -> Choices:
     """Return the choices from the lists and the first ground truth."""
     lists, replicates = split_replicates(models)
+    lists = {name: lists_of(each) for name, each in lists.items()}
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ROLES if name != "recs"}}
     names = check_columns(settings_by_list(columns or {}, replicates), roles)
     filters = check_where(options.where, {**roles, **dict.fromkeys(replicates, "recs")})

@@ -13,11 +13,12 @@ from concord.metrics_core.comparison.options import Options, with_fields
 from concord.metrics_core.comparison.remembered import remember
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
+from concord.metrics_core.data.model import Model
 from concord.metrics_core.results.comparison import Comparison
 
 
 def compare(
-    models: Mapping[str, Data] | Data,
+    models: Mapping[str, Data | Model] | Data,
     truth: Truth,
     *,
     metrics: Sequence[str] | None = None,
@@ -45,6 +46,8 @@ def compare(
         Name -> recommendations as `evaluate` takes them: frames, paths or dicts.
         A model that was trained several times, with other seeds or on other folds, is
         {"replicates": {1: lists, 2: lists}}.
+        `Model(lists, values)` has values per user next to its lists, such as latency or cost:
+        each of their columns is one more metric.
         With the field `model`, one table of all models.
     truth : DataFrame, path or dict
         Ground truth as `evaluate` takes it; its column `time` is read if `columns` names it.

@@ -21,26 +21,23 @@ from concord.metrics_core.comparison.options import MAX_MISSING_LISTS, Family
 from concord.metrics_core.comparison.remembered import RememberedValues, with_inputs
 from concord.metrics_core.comparison.user_values import (
     ValueTables,
-    bound_problems,
+    label_values,
     load_values,
-    unknown_metric,
 )
 from concord.metrics_core.comparison.warnings.acknowledge import (
     VALUE_CODES,
     parse_acknowledgements,
 )
-from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.display_words import changed_words, word_problems
 from concord.metrics_core.errors import InputError, Problem, SettingNames, raise_problems
 from concord.metrics_core.evaluation.model_result import (
-    VALUE_CONVENTIONS,
     ModelResult,
     no_lists_data,
     summarise_values,
     with_missing_users,
 )
-from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
-from concord.metrics_core.metrics.value_metric import value_label
+from concord.metrics_core.metrics.label import VALUE_CONVENTIONS
+from concord.metrics_core.metrics.metric import Bounds
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Acknowledgement
 
@@ -145,22 +142,8 @@ def compare_values(
     """
     raise_problems(model_problems(values, "values", "values"))
     tables = load_values(values, columns or {})
-    problems = [
-        *_dict_problems(higher_is_better=higher_is_better, bounds=bounds),
-        *_primary_problems(tables, primary),
-    ]
-    ranges = dict(bounds or {}) if isinstance(bounds, Mapping) else {}
-    directions = dict(higher_is_better or {}) if isinstance(higher_is_better, Mapping) else {}
-    invalid_bounds = list(bound_problems(tables, ranges))
-    problems += [*invalid_bounds, *_direction_problems(tables, directions)]
-    labels = [
-        value_label(
-            name,
-            higher_is_better=directions.get(name, True),
-            bounds=UNBOUNDED if invalid_bounds else ranges.get(name, UNBOUNDED),
-        )
-        for name in tables.metrics
-    ]
+    labels, problems = label_values(tables, higher_is_better, bounds)
+    problems += _primary_problems(tables, primary)
     problems += [Problem("words", *each) for each in word_problems(words or {})]
     acknowledgements: dict[str, Acknowledgement] = {}
     try:
@@ -192,7 +175,7 @@ def compare_values(
         {model: _model_result(table, config) for model, table in tables.tables.items()}
     )
     inputs = ComparisonInput(config, models, no_lists_data())
-    comparison = build_value_comparison(inputs, directions)
+    comparison = build_value_comparison(inputs, higher_is_better or {})
     return with_inputs(replace(comparison, words=changed_words(words)), RememberedValues(inputs))
 
 
@@ -201,14 +184,6 @@ def _model_result(table: pl.DataFrame, config: ComparisonConfig) -> ModelResult:
     summary = summarise_values(table, config.labels, confidence=config.confidence)
     empty = pl.DataFrame()
     return ModelResult(values=table, panel=empty, lists=empty, summary=summary, quality={})
-
-
-def _dict_problems(*, higher_is_better: Any, bounds: Any) -> Iterator[Problem]:
-    if higher_is_better is not None and not isinstance(higher_is_better, Mapping):
-        fix = "write a dict such as {'RMSE': False}"
-        yield Problem("higher_is_better", f"is {format_value(higher_is_better)}", fix)
-    if bounds is not None and not isinstance(bounds, Mapping):
-        yield Problem("bounds", f"is {format_value(bounds)}", "write a dict such as {'AP': (0, 1)}")
 
 
 def _primary_problems(tables: ValueTables, primary: Any) -> Iterator[Problem]:
@@ -220,13 +195,3 @@ def _primary_problems(tables: ValueTables, primary: Any) -> Iterator[Problem]:
         if name in tables.users and name not in tables.metrics:
             fix = "write {metric: {user: value}}, not {user: {metric: value}}"
             yield Problem("values", f"{name!r} is a user, not a metric", fix)
-
-
-def _direction_problems(tables: ValueTables, directions: Mapping[str, bool]) -> Iterator[Problem]:
-    for name, higher in directions.items():
-        if name not in tables.metrics:
-            yield unknown_metric("higher_is_better", name, tables.metrics)
-        elif not isinstance(higher, bool):
-            yield Problem(
-                f"higher_is_better[{name!r}]", f"is {format_value(higher)}", "write True or False"
-            )

@@ -24,6 +24,7 @@ from concord.metrics_core.comparison.segments import compute_segments
 from concord.metrics_core.comparison.ties import compute_tie_ranges, settle_ties, tie_warnings
 from concord.metrics_core.comparison.top_lists import compare_lists
 from concord.metrics_core.comparison.user_values import value_warnings
+from concord.metrics_core.comparison.values_of_models import values_of_models_warnings
 from concord.metrics_core.comparison.warnings.acknowledge import acknowledge_warnings
 from concord.metrics_core.comparison.warnings.sampling import sampling_warnings
 from concord.metrics_core.conventions.conventions import Conventions
@@ -105,6 +106,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         The data do not allow a segmentation, or the models are evaluated on different users.
     """
     config, models, data = inputs.config, inputs.models, inputs.data
+    of_lists = config.of_lists
     _refuse_different_users(inputs)
     comparison, lists = compare_user_values(inputs), results_by_list(models)
     overlap = data.train_overlap(of_requests=config.of_requests)
@@ -112,21 +114,22 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         inputs, comparison.scores, comparison.pairs
     )
     doubts = [
-        *sanity_warnings(config, models, data, inputs.references, overlap),
+        *sanity_warnings(of_lists, models, data, inputs.references, overlap),
         *tie_warnings(inputs, comparison.ties),
     ]
-    evaluated = evaluation_warnings(config, lists, data, overlap)
+    evaluated = evaluation_warnings(of_lists, lists, data, overlap)
     overlaps, list_warnings = compare_lists(inputs)
     checks = evaluate_checks(inputs)
     all_warnings = [
         *doubts,
-        *sampling_warnings(config, models, data),
+        *sampling_warnings(of_lists, models, data),
         *_warnings_that_hold(inputs, comparison.ties, doubts, evaluated),
         *list_warnings,
         *replicate_warnings,
+        *values_of_models_warnings(models),
     ]
-    checked = checked_codes(config, lists, data)
-    checked += checked_sanity(config, models, data, inputs.references)
+    checked = checked_codes(of_lists, lists, data)
+    checked += checked_sanity(of_lists, models, data, inputs.references)
     warnings = acknowledge_warnings(most_serious_first(all_warnings), config.acknowledge)
     decision = decide_against_baseline(inputs, comparison.pairs)
     if decision is not None:
@@ -270,10 +273,10 @@ def collect_provenance(config: ComparisonConfig, models: Models) -> Provenance:
     summaries = {model: result.summary for model, result in models.items()}
     truths = {_truth_role(each): each.summary["inputs"]["truth"] for each in models.values()}
     lists = {model: summary["inputs"]["lists"] for model, summary in summaries.items()}
+    values = {f"{m}: values": each["inputs"].get("values") for m, each in summaries.items()}
+    files = truths | lists | {role: file for role, file in values.items() if file}
     return Provenance(
-        tuple(
-            InputFile(role, file["path"], file["sha256"]) for role, file in (truths | lists).items()
-        ),
+        tuple(InputFile(role, file["path"], file["sha256"]) for role, file in files.items()),
         _versions([summary["versions"] for summary in summaries.values()]),
         config.conventions.fingerprint,
     )

@@ -178,6 +178,12 @@ class ComparisonConfig(EvaluationConfig, ComparisonOptions):
         return {str(label): label for label in self.labels}
 
     @cached_property
+    def of_lists(self) -> "ComparisonConfig":
+        """The configuration of the metrics of lists; the first is primary if no other is."""
+        config = self.without([str(label) for label in self.labels if label.metric.is_of_values])
+        return replace(config, primary=config.primary or [str(config.labels[0])])
+
+    @cached_property
     def min_effects(self) -> dict[str, Effect]:
         """Label -> its minimum relevant difference."""
         return effect_by_label(self.min_effect, self._by_name)

@@ -6,6 +6,7 @@ from typing import Any, TypedDict
 
 from concord.metrics_core.comparison.options import Family
 from concord.metrics_core.data.argument_types import PolicyOptions, Where
+from concord.metrics_core.metrics.metric import Bounds
 
 
 class OptionFields(TypedDict, total=False):
@@ -21,6 +22,8 @@ class OptionFields(TypedDict, total=False):
     max_missing_lists: float
     panel: bool
     paired_replicates: bool
+    higher_is_better: Mapping[str, bool] | None
+    bounds: Mapping[str, Bounds] | None
     segments: Mapping[str, Mapping[str, Any]] | None
     gate: Mapping[str, Any] | None
     checks: Mapping[str, Mapping[str, Any]] | None

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from concord.metrics_core.conventions.registry import suggest
 from concord.metrics_core.data.argument_types import PolicyOptions, Where
 from concord.metrics_core.errors import Problem, raise_problems
+from concord.metrics_core.metrics.metric import Bounds
 
 Family = Literal["baseline", "all"]
 MAX_MISSING_LISTS = 0.5  # share of the evaluated users
@@ -39,6 +40,10 @@ class Options(StatisticsOptions):
 
     Attributes
     ----------
+    higher_is_better : dict, optional
+        Metric of the values next to lists -> True or False, such as {"latency_ms": False}; of each.
+    bounds : dict, optional
+        Metric of such values -> (lowest, highest) possible value. A value outside is rejected.
     title : str
         Title of the report.
     confidence : float, default=0.95
@@ -109,6 +114,8 @@ class Options(StatisticsOptions):
     0.9
     """
 
+    higher_is_better: Mapping[str, bool] | None = None
+    bounds: Mapping[str, Bounds] | None = None
     segments: Mapping[str, Mapping[str, Any]] | None = None
     gate: Mapping[str, Any] | None = None
     checks: Mapping[str, Mapping[str, Any]] | None = None

@@ -34,7 +34,7 @@ def compute_panels(inputs: ComparisonInput, differences: Sequence[Difference]) -
         for model, result in inputs.models.items()
     }
     aligned = align(tables, inputs.on_label_read, inputs.aligned.unit_mean)
-    labels = inputs.config.primary_labels
+    labels = [each for each in inputs.config.primary_labels if not each.metric.is_of_values]
     return [_panel_entry(inputs, differences, aligned, label) for label in labels]
 
 

@@ -20,6 +20,7 @@ from concord.metrics_core.comparison.replicate_config import (
 )
 from concord.metrics_core.data.arguments import ROLES, check_columns, open_table, split_truth
 from concord.metrics_core.data.filters import check_where
+from concord.metrics_core.data.model import lists_of
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.results.comparison import Comparison
@@ -82,11 +83,8 @@ class RememberedInputs:
 
     def _least_call(self) -> ComparisonCall:
         """Return the call that reads all tables and computes little."""
-        metrics = [*(self.call.primary or self.call.metrics)][:1]
-        options = replace(
-            self.call.options, panel=False, gate=None, segments=None, checks=None, acknowledge=None
-        )
-        return replace(self.call, metrics=metrics, primary=None, min_effect=0.0, options=options)
+        rules = replace(self.call.options, gate=None, segments=None, checks=None, acknowledge=None)
+        return replace(self.call, options=replace(rules, panel=False))
 
     def _refuse_changes(self, call: ComparisonCall) -> ComparisonInput:
         """Return the evaluated inputs of a call.
@@ -121,9 +119,13 @@ class RememberedInputs:
             return replace(open_table(name, data, names, role=roles[name]), where=where[name])
 
         models = {
-            model: {REPLICATES: {n: filtered(name, lists[name]) for n, name in numbers.items()}}
+            model: {
+                REPLICATES: {
+                    n: filtered(name, lists_of(lists[name])) for n, name in numbers.items()
+                }
+            }
             if (numbers := replicates.get(model))
-            else filtered(model, lists[model])
+            else filtered(model, lists_of(lists[model]))
             for model in call.models
         }
         truth: Any = call.truth

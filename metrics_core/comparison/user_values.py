@@ -26,8 +26,8 @@ from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.evaluation.warnings.data import severity_of_rows
 from concord.metrics_core.metrics.catalogue import METRIC
 from concord.metrics_core.metrics.label import MAX_LENGTH, Label
-from concord.metrics_core.metrics.metric import Bounds
-from concord.metrics_core.metrics.value_metric import are_bounds
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
+from concord.metrics_core.metrics.value_metric import are_bounds, value_label
 from concord.metrics_core.results.comparison_parts import DataWarning, most_serious_first
 
 _FORMS = (
@@ -91,12 +91,47 @@ def load_values(values: Mapping[str, Any], columns: Mapping[str, Any]) -> ValueT
     return ValueTables(tables, metrics, users)
 
 
-def bound_problems(tables: ValueTables, bounds: Mapping[str, Bounds]) -> Iterator[Problem]:
+def label_values(
+    tables: ValueTables, higher_is_better: Any, bounds: Any
+) -> tuple[list[Label], list[Problem]]:
+    """Return a label for each metric, and what is wrong with their directions and bounds.
+
+    Parameters
+    ----------
+    higher_is_better : dict or None
+        Metric -> False if the lowest value is the best.
+    bounds : dict or None
+        Metric -> (lowest, highest) possible value.
+    """
+    problems = [*_dict_problems(higher_is_better=higher_is_better, bounds=bounds)]
+    ranges = dict(bounds or {}) if isinstance(bounds, Mapping) else {}
+    directions = dict(higher_is_better or {}) if isinstance(higher_is_better, Mapping) else {}
+    invalid_bounds = list(_bound_problems(tables, ranges))
+    labels = [
+        value_label(
+            name,
+            higher_is_better=directions.get(name, True),
+            bounds=UNBOUNDED if invalid_bounds else ranges.get(name, UNBOUNDED),
+        )
+        for name in tables.metrics
+    ]
+    return labels, [*problems, *invalid_bounds, *_direction_problems(tables, directions)]
+
+
+def _dict_problems(*, higher_is_better: Any, bounds: Any) -> Iterator[Problem]:
+    if higher_is_better is not None and not isinstance(higher_is_better, Mapping):
+        fix = "write a dict such as {'RMSE': False}"
+        yield Problem("higher_is_better", f"is {format_value(higher_is_better)}", fix)
+    if bounds is not None and not isinstance(bounds, Mapping):
+        yield Problem("bounds", f"is {format_value(bounds)}", "write a dict such as {'AP': (0, 1)}")
+
+
+def _bound_problems(tables: ValueTables, bounds: Mapping[str, Bounds]) -> Iterator[Problem]:
     """Yield invalid bounds, and values outside of the bounds."""
     for metric, pair in bounds.items():
         location = f"bounds[{metric!r}]"
         if metric not in tables.metrics:
-            yield unknown_metric("bounds", metric, tables.metrics)
+            yield _unknown_metric("bounds", metric, tables.metrics)
         elif not are_bounds(pair):
             fix = "write (lowest, highest), such as (0, 1)"
             yield Problem(location, f"is {format_value(pair)}", fix)
@@ -105,7 +140,17 @@ def bound_problems(tables: ValueTables, bounds: Mapping[str, Bounds]) -> Iterato
                 yield from range_problems(f"values[{model!r}]", table[USER], table[metric], pair)
 
 
-def unknown_metric(location: str, metric: Any, metrics: Collection[str]) -> Problem:
+def _direction_problems(tables: ValueTables, directions: Mapping[str, bool]) -> Iterator[Problem]:
+    for name, higher in directions.items():
+        if name not in tables.metrics:
+            yield _unknown_metric("higher_is_better", name, tables.metrics)
+        elif not isinstance(higher, bool):
+            yield Problem(
+                f"higher_is_better[{name!r}]", f"is {format_value(higher)}", "write True or False"
+            )
+
+
+def _unknown_metric(location: str, metric: Any, metrics: Collection[str]) -> Problem:
     """Return the problem of a metric that no table has."""
     fix = f"name one of: {', '.join(metrics)}"
     return Problem(location, f"{format_value(metric)} has no values", fix)

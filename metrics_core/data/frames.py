@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from concord.metrics_core.data.column_names import guess_columns
 from concord.metrics_core.data.input_table import duplicate_names
+from concord.metrics_core.data.model import Model
 from concord.metrics_core.errors import InputError, refuse
 
 _INVALID = (pa.ArrowException, OverflowError, TypeError, ValueError)  # raised for values
@@ -46,6 +47,8 @@ def table_from_frame(data: Any, name: str) -> pa.Table:
             raise _frame_error(data, name, error) from None
     message = f"{type(data).__name__} is not a frame, path or dict"
     fix = "give a polars, pandas or pyarrow frame, the path of a file, or a dict"
+    if isinstance(data, Model):
+        fix = "give its `lists`: only `compare` reads values next to lists"
     raise refuse(name, message, fix)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import Location, Problem, SettingNames, argument_names
-from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.metrics.label import Label, parse
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class EvaluationConfig:
         return self.find_labels(self.primary)
 
     def find_labels(self, texts: Iterable[str]) -> list[Label]:
-        """Return the labels of these texts, each once."""
+        """Return the evaluated labels of these names, or else the labels they mean, each once."""
         labels = {str(label): label for label in self.labels}
-        return [labels[text] for text in dict.fromkeys(texts)]
+        return [labels.get(text) or parse(text) for text in dict.fromkeys(texts)]
 
     @property
     def main_cutoff(self) -> int | None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import OpenConnection, connect, only_row
 from concord.metrics_core.data.tables import (
     Table,
@@ -29,7 +28,7 @@ from concord.metrics_core.evaluation.diagnostics import (
 from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.files import NO_FOLD
-from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.metrics.label import VALUE_CONVENTIONS, Label
 
 Json = Mapping[str, Any]
 
@@ -202,9 +201,6 @@ def results_by_list(models: Models) -> dict[str, ModelResult]:
         for model, evaluated in models.items()
         for name, single in (evaluated.trainings or {model: evaluated}).items()
     }
-
-
-VALUE_CONVENTIONS = preset("standard")  # under which NaN is a user who does not count
 
 
 def summarise_values(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from concord.metrics_core.conventions.conventions import ANY_CUTOFF, Conventions
+from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import UnknownMetricError
 from concord.metrics_core.metrics.catalogue import (
     AMBIGUOUS_NAMES,
@@ -39,6 +40,7 @@ _CUTOFF = re.compile(
     r"(?P<name>[^@]*?)(?:\s*@\s*|[\s_.-]*(?:at|cut|top)?[\s_.-]*)(?P<k>[0-9]{1,9}|k)"
 )
 _MIN_SIMILARITY = 0.75  # of difflib: typing errors, not other words
+VALUE_CONVENTIONS = preset("standard")  # under which NaN is a user who does not count
 _value_labels: dict[str, "Label"] = {}  # of params.yaml, by their text
 
 
@@ -89,8 +91,11 @@ class Label:
     def conventions(self, conventions: Conventions) -> Conventions:
         """Return the conventions of this label, without overrides.
 
-        Its parameter `rel` replaces the relevance threshold.
+        Its parameter `rel` replaces the relevance threshold. No convention changes values of
+        another tool.
         """
+        if self.metric.is_of_values:
+            return VALUE_CONVENTIONS
         label_conventions = conventions.for_key(self.override_key)
         rel = dict(self.arguments).get("rel")
         if rel is None:
@@ -251,8 +256,9 @@ def parse_supported(text: str, *, feature: str, also: Container[str] = ()) -> La
         As `parse`, and if the metric reads more.
     """
     label = parse(text)
-    if label.metric.family == "beyond" and label.name not in also:
-        reads = ", ".join(label.metric.needs) or "all lists"
+    of_values = label.metric.is_of_values
+    if of_values or (label.metric.family == "beyond" and label.name not in also):
+        reads = ", ".join(label.metric.needs) or ("values" if of_values else "all lists")
         msg = f"{label}: {feature} covers metrics of lists and truth; {label.name} reads {reads}"
         raise ValueError(msg)
     return label

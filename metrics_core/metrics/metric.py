@@ -141,7 +141,7 @@ class Metric:
     high, low : float
         Range under `standard`.
     family : str
-        "accuracy", "agreement", "beyond" or "own".
+        "accuracy", "agreement", "beyond", "own", or "values" of another tool.
     higher_is_better : bool
         False if lower values are better.
     parameters : tuple of Parameter
@@ -196,6 +196,11 @@ class Metric:
     def range(self) -> Bounds:
         """Lowest and highest value under `standard`."""
         return self.low, self.high
+
+    @property
+    def is_of_values(self) -> bool:
+        """True if another tool computed its values."""
+        return self.family == "values"  # OF_VALUES of results, which no metric imports
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

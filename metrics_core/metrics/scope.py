@@ -25,7 +25,9 @@ def depends_on(metric: Metric, convention: str) -> bool:
     scope = CONVENTION[convention].metrics
     if isinstance(scope, tuple):
         return metric.name in scope
-    return convention in metric.conventions or metric.is_in_scope(scope)
+    return not metric.is_of_values and (
+        convention in metric.conventions or metric.is_in_scope(scope)
+    )
 
 
 def idle_overrides(conventions: Conventions) -> list[Problem]:

@@ -5,11 +5,16 @@ import re
 from typing import Any
 
 from concord.metrics_core.conventions.convention import is_number
-from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.metrics.catalogue import find_metric
+from concord.metrics_core.metrics.custom_metric import find_own_metric
+from concord.metrics_core.metrics.label import Label, metric_name
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
 from concord.metrics_core.results.comparison_parts import OF_VALUES
 
 _CUTOFF = re.compile(r"(?P<stem>.+)@(?P<k>[1-9][0-9]{0,5}|1000000)", re.DOTALL)  # up to MAX_K
+# Problems of values next to lists, with their fixes.
+OF_USERS = ("values next to lists are of users, not of requests", "leave it out, or the values")
+NAME_OF_LISTS = ("is the name of a metric of lists", "give it another name, without a cutoff")
 
 
 def values_as_given() -> None:
@@ -31,6 +36,11 @@ def value_label(name: str, *, higher_is_better: bool, bounds: Bounds = UNBOUNDED
         higher_is_better=higher_is_better,
     )
     return Label(metric, k, ())
+
+
+def is_name_of_lists(name: str) -> bool:
+    """True if a label of the name would be that of a metric of lists, or has a cutoff."""
+    return "@" in name or any(find(metric_name(name)) for find in (find_metric, find_own_metric))
 
 
 def are_bounds(value: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.comparison_parts import OF_VALUES, Metric
 
 if TYPE_CHECKING:
     from concord.metrics_core.analyses.audit.result import Audit
@@ -52,6 +53,7 @@ class ComparisonMethods(BaseResult):
     """
 
     primary: tuple[str, ...]
+    metrics: tuple[Metric, ...]
     _inputs: ClassVar[Inputs | None] = None  # `compare` sets that of its result
 
     def __getstate__(self) -> dict[str, Any]:
@@ -68,7 +70,7 @@ class ComparisonMethods(BaseResult):
         **options
             Other arguments of `concord.cases`, such as worst=10; `metrics` are the primary ones.
         """
-        options = {"metrics": self.primary, **options}
+        options = {"metrics": self._metrics_of_lists(), **options}
         cases: Cases = self._read_again("cases").run("cases", model=model, versus=versus, **options)
         return cases
 
@@ -109,14 +111,14 @@ class ComparisonMethods(BaseResult):
         """
         inputs = self._read_again("reconcile")
         if metric is None and not isinstance(value, Mapping):
-            metric = self.primary[0]
+            metric = self._metrics_of_lists()[0]
         options = {**inputs.one_model(model), "value": value, "metric": metric}
         reconciliation: Reconciliation = inputs.run("reconcile", **options)
         return reconciliation
 
     def audit(self) -> "Audit":
         """Check the split for leakage, cold users and cold items; needs `train`."""
-        audit: Audit = self._read_again("audit").run("audit", metrics=self.primary)
+        audit: Audit = self._read_again("audit").run("audit", metrics=self._metrics_of_lists())
         return audit
 
     def judge(self, **options: Any) -> "Judging":
@@ -127,7 +129,7 @@ class ComparisonMethods(BaseResult):
         **options
             Other arguments of `concord.search.judge`, such as next=20.
         """
-        options = {"metrics": self.primary, **options}
+        options = {"metrics": self._metrics_of_lists(), **options}
         judging: Judging = self._read_again("judge").run("judge", **options)
         return judging
 
@@ -162,6 +164,11 @@ class ComparisonMethods(BaseResult):
             The file, such as decision.concord.
         """
         return self._read_again("save").save(self, Path(path))
+
+    def _metrics_of_lists(self) -> list[str]:
+        """Return the primary labels that lists have; all labels of lists if there are none."""
+        labels = [each.label for each in self.metrics if each.family != OF_VALUES]
+        return [label for label in self.primary if label in labels] or labels
 
     def _read_again(self, method: str) -> Inputs:
         if self._inputs is None:

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.terminal import print_result, refuse_folder, write_output_table
 
     params = read_params(needs_lists=True)
-    config = params.comparison_config
+    config = params.comparison_config.of_lists
     refuse_unit(config.conventions)
     if "train" not in params.background:
         problem = "an audit needs the training set, which is missing"

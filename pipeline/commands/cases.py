@@ -76,10 +76,10 @@ def _labels(config: "ComparisonConfig", metric: str | None) -> list[str]:
     from concord.pipeline.terminal import evaluated_label
 
     if metric is None:
-        return list(config.primary)
-    label = evaluated_label(metric, list(map(str, config.labels)))
+        return list(config.of_lists.primary)
+    label = evaluated_label(metric, list(map(str, config.of_lists.labels)))
     if parse(label).metric.is_aggregate:
         problem = f"{label} is one number over all users"
         fix = "name a metric that has a value for each user"
         raise refuse(f"{COMMAND_LINE}: --metric", problem, fix)
-    return list(dict.fromkeys([label, *config.primary]))
+    return list(dict.fromkeys([label, *config.of_lists.primary]))

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
         fix = "name another file, or add --force to overwrite it"
         raise refuse(f"{COMMAND_LINE}: --out", f"{str(out)!r} exists and may hold grades", fix)
     params = read_params(needs_lists=True)
-    config = params.comparison_config
+    config = params.comparison_config.of_lists
     known = list(map(str, config.labels))
     primary = [evaluated_label(each, known) for each in arguments.metric] or [*config.primary]
     config = replace(config, primary=primary)

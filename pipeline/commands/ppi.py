@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     refuse_sample(params.data.truth.sample, f"{PARAMS}: data.truth.sample")
     refuse_several(params.data.truth.additional, f"{PARAMS}: data.truth.additional")
     conventions = params.with_catalogue_size(read_conventions(params))
-    config = params.build_config(params.labels, conventions)
+    config = params.build_config(params.labels, conventions).of_lists
     named = [evaluated_label(text, list(map(str, config.labels))) for text in arguments.metric]
     chosen = named or config.primary
     needed = {*config.primary}

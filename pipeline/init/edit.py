@@ -19,7 +19,7 @@ from concord.pipeline.init.render import NamedFiles, dvc_yaml, flow, params_yaml
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import is_concord_project, rerun_command, run_hint
-from concord.pipeline.params.values import has_values
+from concord.pipeline.params.values import has_values, kind_of_models
 from concord.pipeline.params.yaml_files import read_yaml
 from concord.pipeline.running.messages import print_text
 from concord.pipeline.running.outputs import atomic_write
@@ -48,7 +48,7 @@ def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> d
     if not dvc:
         return {path: text}
     files = NamedFiles.of_params(content)
-    stages = dvc_yaml(files, mlflow=mlflow, optional=content, values=of_values)
+    stages = dvc_yaml(files, mlflow=mlflow, optional=content, models=kind_of_models(content))
     return {path: text, path.with_name("dvc.yaml"): stages}
 
 

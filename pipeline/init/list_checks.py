@@ -29,7 +29,8 @@ class _NoValues:
 
 def list_warnings(params: Params) -> list[DataWarning]:
     """Return the warnings on valid files that need no metric; lists of replicates are models."""
-    config, data, references = params.comparison_config, evaluation_data(params), compute(params)
+    config, data = params.comparison_config.of_lists, evaluation_data(params)
+    references = compute(params)
     labels = {each.k: each for each in config.labels}  # one of each cutoff, whose hits are counted
     task = build_task([*labels.values()], params.resolved_conventions, {})
     models = {model: _count(params, model, task) for model in params.models}

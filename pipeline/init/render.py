@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from concord.metrics_core.conventions.presets import STANDARD, preset
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
+from concord.pipeline.params.values import ModelKind
 from concord.pipeline.params.yaml_files import load_yaml
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -115,7 +116,7 @@ def dvc_yaml(
     *,
     mlflow: bool = True,
     optional: Collection[str] = (),
-    values: bool = False,
+    models: ModelKind = "lists",
 ) -> str:
     """Return the text of dvc.yaml.
 
@@ -127,8 +128,8 @@ def dvc_yaml(
         Whether there is a stage `log`.
     optional : collection of str
         The keys of params.yaml that it may lack and has: DVC refuses to depend on a missing key.
-    values : bool
-        Whether the models have values of another tool, so that there is no ground truth.
+    models : {"lists", "values", "lists and values"}
+        What the models have; without lists there is no ground truth.
     """
     paths = {  # DVC reads `${` as a key
         name: [flow(path.replace("${", "\\${")) for path in each]
@@ -137,7 +138,8 @@ def dvc_yaml(
     return _template("dvc.yaml.j2").render(
         mlflow=mlflow,
         optional=[key for key in OPTIONAL_KEYS if key in optional],
-        values=values,
+        models=models,
+        values=models == "values",
         **paths,
     )
 

@@ -46,6 +46,7 @@ from concord.pipeline.params.paths import (
 )
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import repository, rerun_command
+from concord.pipeline.params.values import kind_of_models
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.messages import print_text
@@ -168,11 +169,12 @@ def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
     files = NamedFiles.of_params(params.model_dump(include={"models", "data"}))
     optional = params.model_fields_set - ({"checks"} if params.has_values else set())
-    rendered = load_yaml(dvc_yaml(files, optional=optional, values=params.has_values), "")
+    kind = kind_of_models(params.content)
+    rendered = load_yaml(dvc_yaml(files, optional=optional, models=kind), "")
     for stage, key, section in (
         ("log", "deps", "`models`"),
         ("load-truth", "deps", "`data`"),
-        ("load", "deps", "`data.exclude`"),
+        ("load", "deps", "`models` and `data.exclude`"),
         ("reference", "deps", "`data.exclude`"),
         ("compare", "params", "`checks` and `acknowledge`"),
     ):
@@ -252,7 +254,7 @@ def _missing_background(params: Params) -> Iterator[Problem]:
     """Yield a problem if a metric needs a table that `background` does not name."""
     items = side_data_file(params, "items")
     catalogue = None if items is None else build_catalogue(pl.read_parquet(items, glob=False))
-    task = Task(params.labels, params.resolved_conventions)
+    task = Task(params.list_labels, params.resolved_conventions)
     try:
         refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)
         with_item_columns(task, lambda: catalogue, lambda: side_data_file(params, "train"))

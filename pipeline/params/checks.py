@@ -103,17 +103,18 @@ def params_problems(params: Params) -> list[Problem]:
             *model_problems,
         ]
     metrics, ks = params.evaluation.metrics, params.evaluation.ks
-    labels = list(dict.fromkeys(_known_labels(metrics, ks)))
+    labels, values = list(dict.fromkeys(_known_labels(metrics, ks))), params.value_labels
     invalid_conventions = convention_problems(params.conventions)
     conventions = preset("standard") if invalid_conventions else params.parsed_conventions
     problems = [
+        *value_params_problems(params),
         *invalid_conventions,
         *_catalogue_problems(params, conventions),
         *_unit_problems(params),
         *_label_problems(params, labels),
         *subtopic_problems(labels, params.data.truth.columns, params_keys("data.truth"), _METRICS),
         *_pattern_problems(params),
-        *_with_keys(problems_of(params.build_config, labels, conventions)),
+        *_with_keys(problems_of(params.build_config, [*labels, *values], conventions)),
         *_fold_problems(params),
         *_case_problems(params),
         *model_problems,
@@ -158,7 +159,7 @@ def _yaml(value: Any) -> str:
 def _uncomputable_problems(params: Params) -> Iterator[Problem]:
     """Yield metrics that have no value under the conventions for any data."""
     labels: dict[str, list[str]] = {}
-    for label in params.labels:
+    for label in params.list_labels:
         reason = label_problem(label, params.parsed_conventions)
         labels.setdefault(reason, []).append(str(label))
     for reason, names in labels.items():

@@ -160,11 +160,23 @@ RunId = Annotated[
 ]
 
 
+class ListValues(Section):
+    """File of values per user of another tool, of a model with lists.
+
+    It has a column of users, and one for each of `metrics`; `columns`: their names in the file.
+    """
+
+    path: str
+    format: Format | None = None
+    columns: dict[str, str] = {}
+
+
 class ListsFile(Section):
     """File of a model's recommendations.
 
     `where`: only rows with these values are read, such as {algorithm: als}. `fold`: the fold whose
-    ground truth applies. `was`: the model's name at revisions that lack this one.
+    ground truth applies. `was`: the model's name at revisions that lack this one. `values`: the
+    model's values per user, such as latency or cost.
     """
 
     path: str
@@ -172,6 +184,7 @@ class ListsFile(Section):
     where: Where = {}
     columns: dict[Literal["user", "item", "rank", "score"], str | None] = {}
     order: Order | None = None
+    values: ListValues | None = None
     fold: Annotated[str | None, BeforeValidator(_number_as_text)] = None
     was: ModelName | None = None
     training_run_id: RunId | None = None
@@ -213,8 +226,9 @@ ModelFile = Annotated[
 
 
 def is_values_entry(entry: Any) -> bool:
-    """True if an entry of `models` names values of another tool."""
-    return isinstance(entry, ValuesFile) or (isinstance(entry, dict) and "values" in entry)
+    """True if an entry of `models` names values of another tool instead of recommendations."""
+    has_values_only = isinstance(entry, dict) and "values" in entry and "path" not in entry
+    return isinstance(entry, ValuesFile) or has_values_only
 
 
 class ValueMetric(Section):
@@ -484,8 +498,9 @@ class Params(Section):
     {never: {items: {group: adult}, users: {age_group: minor}}} or
     {overlap: {with: production, at_least: 0.7, k: 10}}.
     `acknowledge`: warnings that are accepted, by their codes.
-    `metrics`: metrics of models with values of another tool, which have no ground truth: they need
-    neither `data`, `background`, `input` and `evaluation` nor `segments` and `conventions`.
+    `metrics`: metrics of values of another tool. Models that have only values have no ground truth:
+    they need neither `data`, `background`, `input` and `evaluation` nor `segments` and
+    `conventions`.
     """
 
     concord: str | None = None
@@ -601,18 +616,22 @@ class Params(Section):
         return any(isinstance(entry, ValuesFile) for entry in self.models.values())
 
     @property
-    def labels(self) -> list[Label]:
-        """Each metric at every cutoff; each of `metrics` if another tool computed the values."""
-        if self.has_values:
-            return [
-                value_label(
-                    name,
-                    higher_is_better=metric.higher_is_better,
-                    bounds=metric.range,
-                )
-                for name, metric in self.metrics.items()
-            ]
+    def list_labels(self) -> list[Label]:
+        """Each metric of lists at every cutoff."""
         return expand(self.evaluation.metrics, self.evaluation.ks)
+
+    @property
+    def value_labels(self) -> list[Label]:
+        """Each of `metrics`, whose values another tool computed."""
+        return [
+            value_label(name, higher_is_better=metric.higher_is_better, bounds=metric.range)
+            for name, metric in self.metrics.items()
+        ]
+
+    @property
+    def labels(self) -> list[Label]:
+        """All labels."""
+        return [*self.list_labels, *self.value_labels]
 
     @property
     def primary(self) -> list[str]:

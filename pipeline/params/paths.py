@@ -128,6 +128,8 @@ def path_problems(params: "Params", root: Path) -> Iterator[Problem]:
 
 def input_paths(params: "Params") -> Iterator[tuple[Keys, str]]:
     """Yield the keys and the path of the ground truth, of side data, and of lists or values."""
+    from concord.pipeline.params.model import ListsFile
+
     if params.has_values:
         yield from ((("models", name, "values"), at.path) for name, at in params.models.items())
         return
@@ -137,7 +139,10 @@ def input_paths(params: "Params") -> Iterator[tuple[Keys, str]]:
     if params.excluded_file:
         yield ("data", "exclude", "path"), params.excluded_file.path
     yield from ((("background", name, "path"), at.path) for name, at in params.background.items())
-    yield from ((("models", name, "path"), at.path) for name, at in params.models.items())
+    for name, at in params.models.items():
+        yield ("models", name, "path"), at.path
+        if isinstance(at, ListsFile) and at.values:
+            yield ("models", name, "values", "path"), at.values.path
 
 
 def _path_syntax_problems(keys: Keys, path: str) -> Iterator[Problem]:
@@ -232,9 +237,13 @@ def dvc_problems(params: "Params") -> Iterator[Problem]:
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """Files of one model: lists, data quality, per-user values, panel, summary and means."""
+    """Files of one model: lists, data quality, per-user values, panel, summary and means.
+
+    `values`: those of another tool next to the lists; no name of a model has a dot.
+    """
 
     lists: Path
+    values: Path
     quality: Path
     per_user: Path
     panel: Path
@@ -246,6 +255,7 @@ class ModelFiles:
         """Return the files of a model."""
         return cls(
             lists=Path(results.lists) / f"{model}.parquet",
+            values=Path(results.lists) / f"{model}.values.parquet",
             quality=Path(results.quality) / f"{model}.json",
             per_user=Path(results.per_user) / f"{model}.parquet",
             panel=Path(results.panel) / f"{model}.parquet",

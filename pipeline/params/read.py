@@ -93,7 +93,7 @@ def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]
         known = {problem.location for problem in problems}
         problems += schema_problems(Params, error, known)
         return None, yaml.error([*problems, *section_problems(yaml.content, problems)])
-    set_value_labels(params.labels if of_values else ())
+    set_value_labels(params.value_labels)
     own_metrics = [*_own_metric_problems(params, path.parent)]
     problems += [
         *own_metrics,

@@ -43,6 +43,7 @@ from concord.metrics_core.evaluation.partition import (
 from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.evaluation.ties import has_equal_scores
+from concord.metrics_core.evaluation.values_of_users import join_values, summarise_joined
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
 from concord.pipeline.params.model import PARAMS, Params
@@ -177,7 +178,7 @@ def check_grades(params: Params, data: EvaluationData) -> None:
     highest = scan(data.truth).select(pl.col("grade").max()).collect().item()
     path, settings = params.data.truth.path, params_keys("data.truth")
     conventions = params.parsed_conventions
-    raise_problems(grade_problems(highest, params.labels, conventions, path, settings))
+    raise_problems(grade_problems(highest, params.list_labels, conventions, path, settings))
 
 
 def main(params: Params, model: str) -> str:
@@ -202,15 +203,18 @@ def evaluate(params: Params, model: str) -> str:
     _check_unit(params, (truth_quality, lists_quality))
     primary = params.primary if params.evaluation.panel else []
     conventions = params.resolved_conventions
-    panels = build_panels(params.labels, primary, conventions)
-    task = build_task(params.labels, conventions, panels, has_users="users" in params.background)
+    labels, has_users = params.list_labels, "users" in params.background
+    panels = build_panels(labels, primary, conventions)
+    task = build_task(labels, conventions, panels, has_users=has_users)
     task = replace(task, has_equal_scores=has_equal_scores(lists_quality, files.lists))
     users = plural(truth_quality.get("words", {}).get("user", "user"))
     with (
         Progress(f"evaluate {model}", users, truth_quality.get("users")) as progress,
         ExitStack() as open_files,  # removes unfinished files after an error
     ):
-        store = _ValueFiles(files, task, pinned_content(model, conventions), progress, open_files)
+        pinned = pinned_content(model, conventions)
+        values = pl.read_parquet(files.values, glob=False) if params.metrics else None
+        store = _ValueFiles(files, task, pinned, progress, open_files, values)
         execute = partial(execute_ahead, execute=choose_executor(params))
         accumulator = evaluate_model(files.lists, data, task, execute, store)
         content = accumulator.content(
@@ -230,10 +234,25 @@ def evaluate(params: Params, model: str) -> str:
                 },
             },
         )
+    if values is not None:
+        content["inputs"]["values"] = content_ids(lists_quality["values"])
+        _add_values(params, files.per_user, content, values)
     means = {label: summary["mean"] for label, summary in content["metrics"].items()}
     write_json(files.metrics, means)
     write_json(files.summary, content)
-    return f"{len(task.labels)} metrics for {content['users']['in_truth']:,} users"
+    return f"{len(params.labels)} metrics for {content['users']['in_truth']:,} users"
+
+
+def _add_values(
+    params: Params, per_user: Path, content: dict[str, Any], values: pl.DataFrame
+) -> None:
+    """Add the means of the values next to a model's lists, and counts of users, to its summary."""
+    confidence, location = params.comparison.confidence, content["inputs"]["values"]["path"]
+    users = pl.read_parquet(per_user, columns=values.columns, glob=False)
+    metrics, content["values"] = summarise_joined(
+        users, values, params.value_labels, confidence=confidence, location=location
+    )
+    content["metrics"] |= metrics
 
 
 def evaluate_values(params: Params, model: str) -> str:
@@ -279,13 +298,17 @@ def execute_ahead(
 
 @dataclass
 class _ValueFiles:
-    """Parquet files of per-user values: labels in one, the panel's other definitions in another."""
+    """Parquet files of per-user values: labels in one, the panel's other definitions in another.
+
+    `values` of another tool are further columns of the labels.
+    """
 
     files: ModelFiles
     task: Task
     metadata: dict[str, Any]
     progress: Progress
     open_files: ExitStack
+    values: pl.DataFrame | None = None
     writers: Sequence[PerUserWriter] = ()
 
     @cached_property
@@ -299,18 +322,21 @@ class _ValueFiles:
         if not self.writers:
             is_integer = part.values.schema["user"].is_integer()
             id_type = pa.int64() if is_integer else pa.string()
+            labels = [*map(str, self.task.per_user), *self.task.tie_columns, *weights]
+            labels += [] if self.values is None else self.values.columns[1:]
             self.writers = [
                 self.open_files.enter_context(
-                    per_user_writer(file, id_type, [*columns, *weights], self.metadata)
+                    per_user_writer(file, id_type, columns, self.metadata)
                 )
                 for file, columns in (
-                    (self.files.per_user, [*map(str, self.task.per_user), *self.task.tie_columns]),
-                    (self.files.panel, self.definitions),
+                    (self.files.per_user, labels),
+                    (self.files.panel, [*self.definitions, *weights]),
                 )
             ]
-        labels, definitions = self.writers
+        evaluated, definitions = self.writers
         self.progress.advance(len(part.values))
-        labels.write(select_evaluated(part.values, self.task))
+        users = select_evaluated(part.values, self.task)
+        evaluated.write(users if self.values is None else join_values(users, self.values))
         definitions.write(part.values.select("user", *self.definitions, *weights))
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ from concord.metrics_core.files import content_id, content_id_text, load_json
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import OF_VALUES
 from concord.metrics_core.results.reference import References
 from concord.metrics_core.results.stored import read_references
 from concord.pipeline.params.model import PARAMS, Params
@@ -153,7 +154,7 @@ def _missing_labels(
     for label in labels:
         has_values = str(label) in columns or label.metric.is_aggregate
         if not has_values or str(label) not in result.summary["metrics"]:
-            section = "metrics" if params.has_values else "evaluation"
+            section = "metrics" if label.metric.is_of_values else "evaluation"
             key = "comparison.primary" if str(label) in params.primary else section
             problem = f"has no {label}, which {key} in {PARAMS} names"
             yield Problem(str(per_user), problem, f"run `{rerun_command(f'evaluate@{model}')}`")
@@ -178,7 +179,7 @@ USERS_PER_SIDE = 5  # in the report, if `comparison.cases` names no models
 def load_cases(params: Params, config: ComparisonConfig, selection: ExampleSelection) -> Cases:
     """Return the error analysis of the primary metrics; raises as `analyze_errors`."""
     pair = resolve_pair(selection.models, params.models, config.replicates)
-    results, config = read_evaluations(params, config, config.primary)
+    results, config = read_evaluations(params, config.of_lists, config.of_lists.primary)
     lists = {name: results[name] for name in pair}
     return analyze_errors(ComparisonInput(config, lists, evaluation_data(params)), selection)
 
@@ -207,9 +208,14 @@ def cases_for_report(
 
 
 def default_pair(comparison: Comparison) -> tuple[str, str] | None:
-    """Return the leader on the first primary metric, and the baseline or (if it leads) the next."""
-    label, baseline = comparison.primary[0], comparison.baseline
-    leaders = comparison.leaders(label)
+    """Return the leader on the first primary metric, and the baseline or (if it leads) the next.
+
+    None if nobody leads, or all primary metrics are of values.
+    """
+    of_lists = (x for x in comparison.primary if comparison.metric(x).family != OF_VALUES)
+    if (label := next(of_lists, None)) is None:
+        return None
+    baseline, leaders = comparison.baseline, comparison.leaders(label)
     ordered = [*leaders, *comparison.others(label)]
     if not leaders or len(ordered) == 1:
         return None

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -45,7 +45,14 @@ from concord.metrics_core.errors import (
     params_keys,
 )
 from concord.metrics_core.files import NO_FOLD
-from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile, ValuesFile
+from concord.pipeline.params.model import (
+    BackgroundFile,
+    ListsFile,
+    ListValues,
+    Params,
+    TruthFile,
+    ValuesFile,
+)
 from concord.pipeline.params.paths import ModelFiles, check_inside, truth_file, truth_quality_file
 from concord.pipeline.params.read import check_metric_file, refuse_other_metrics, refuse_values
 from concord.pipeline.running.connections import isolated_connection
@@ -58,6 +65,9 @@ from concord.pipeline.running.outputs import (
     write_json,
     write_parquet,
 )
+
+if TYPE_CHECKING:
+    import polars as pl
 
 ROW_GROUP = 131_072
 MAX_PENDING = 8  # row groups
@@ -204,11 +214,19 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
 
     Values of another tool are written as they are.
     """
-    entry = params.models[model]
+    entry, files = params.models[model], ModelFiles.of_model(params.results, model)
     if isinstance(entry, ValuesFile):
-        return _load_values(connection, params, model, entry)
+        settings = SettingNames(("models", model), as_params_line, path="values")
+        values, quality = _read_values(connection, params, entry, settings)
+        write_parquet(files.lists, values)
+        write_json(files.quality, {"model": model, **quality})
+        return size_text(quality)
+    values_of_users = None
+    if entry.values:
+        settings = SettingNames(("models", model, "values"), as_params_line)
+        values_of_users = _read_values(connection, params, entry.values, settings)
     table = lists_file(params, model, entry)
-    with file_sink(Path(params.results.lists) / f"{model}.parquet", table.path) as sink:
+    with file_sink(files.lists, table.path) as sink:
         loaded = load_recommendations(
             connection,
             table,
@@ -219,30 +237,32 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
         )
         names = {"model": model} if entry.fold is None else {"model": model, "fold": entry.fold}
         quality = names | loaded.describe()  # hashes are known once the rows are written
-    write_json(Path(params.results.quality) / f"{model}.json", quality)
+    files.values.unlink(missing_ok=True)  # of an earlier params.yaml
+    if values_of_users:
+        write_parquet(files.values, values_of_users[0])
+        quality["values"] = values_of_users[1]
+    write_json(files.quality, quality)
     return size_text(quality)
 
 
-def _load_values(
-    connection: DuckDBPyConnection, params: Params, model: str, entry: ValuesFile
-) -> str:
-    """Write a model's values and data quality, or neither; return counts as text."""
+def _read_values(
+    connection: DuckDBPyConnection,
+    params: Params,
+    entry: ValuesFile | ListValues,
+    settings: SettingNames,
+) -> tuple["pl.DataFrame", dict[str, Any]]:
+    """Return values of another tool, and the description of their file."""
     from concord.metrics_core.data.value_files import USER, read_value_file
 
-    key, path = f"models.{model}", parse_path(entry.values)
-    settings = SettingNames(("models", model), as_params_line, path="values")
-    check_inside(key, path, allow_outside=params.input.allow_outside, part="values")
+    key, path = ".".join(settings.table), parse_path(entry.path)
+    check_inside(key, path, allow_outside=params.input.allow_outside, part=settings.path)
     check_path(path, settings)
     form = detect_format(path, entry.format, settings)
     columns = {name: name for name in params.metrics} | entry.columns
     table = InputTable(str(path), form, (USER,), tuple(params.metrics), columns, settings)
-    files = ModelFiles.of_model(params.results, model)
     bounds = {name: metric.range for name, metric in params.metrics.items()}
     with refuse_changes(table.path):
-        values, quality = read_value_file(connection, table, bounds, progress=count_rows)
-    write_parquet(files.lists, values)
-    write_json(files.quality, {"model": model, **quality})
-    return size_text(quality)
+        return read_value_file(connection, table, bounds, progress=count_rows)
 
 
 def main_background(params: Params, name: str) -> str:

@@ -36,7 +36,7 @@ def compute(params: Params) -> References | None:
     lists_unknown_items = params.input.unknown_items == "keep"
     try:
         return compute_references(
-            params.labels,
+            params.list_labels,
             conventions,
             evaluation_data(params),
             lists_unknown_items=lists_unknown_items,

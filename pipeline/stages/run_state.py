@@ -30,7 +30,7 @@ from concord.pipeline.init.render import (
     is_mlflow_installed,
 )
 from concord.pipeline.params.model import Params
-from concord.pipeline.params.values import has_values
+from concord.pipeline.params.values import kind_of_models
 from concord.pipeline.params.yaml_files import load_yaml, value_at
 from concord.pipeline.running.inputs import file_state, refuse_changes, visible_files
 from concord.pipeline.running.outputs import write_json
@@ -73,8 +73,8 @@ def stage_specs(content: Mapping[str, Any]) -> list[StageSpec]:
     content : mapping
         Content of params.yaml.
     """
-    paths, values = NamedFiles.of_params(content), has_values(content)
-    text = dvc_yaml(paths, mlflow=is_mlflow_installed(), optional=OPTIONAL_KEYS, values=values)
+    paths, models = NamedFiles.of_params(content), kind_of_models(content)
+    text = dvc_yaml(paths, mlflow=is_mlflow_installed(), optional=OPTIONAL_KEYS, models=models)
     specs = []
     for name, stage in load_yaml(text, "dvc.yaml")["stages"].items():
         if "foreach" not in stage:

@@ -544,6 +544,23 @@ def _values_missing(details: Details) -> Texts:
     )
 
 
+def _value_users_differ(details: Details) -> Texts:
+    missing, others = details["without_values"], details["not_evaluated"]
+    lacking, unread = (max(each, key=each.__getitem__) for each in (missing, others))
+    parts = []
+    if n := missing[lacking]:
+        share = percent(n / details["n_users"])
+        parts.append(f"{lacking} lacks values of {format_count(n, 'evaluated user')} ({share})")
+    if n := others[unread]:
+        parts.append(f"{unread} has values of {format_count(n, 'other user')}")
+    return (
+        "Values next to the lists are of other users than are evaluated: at worst, "
+        f"{join_names(parts)}. Each mean covers the evaluated users with a value of that model; "
+        "each difference covers those with values of both.",
+        "give every model a value for every evaluated user, and no others",
+    )
+
+
 def _lists_missing(details: Details) -> Texts:
     missing, models, unit = (details[name] for name in ("without_list", "models", "unit"))
     most = max(missing, key=missing.__getitem__)
@@ -690,4 +707,5 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "unobserved_users": _unobserved_users,
     "unrelated_train": _unrelated_train,
     "user_sets_differ": _user_sets_differ,
+    "value_users_differ": _value_users_differ,
 }

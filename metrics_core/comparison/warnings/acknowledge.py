@@ -46,6 +46,7 @@ _SHARES: Mapping[str, Callable[[Details], float]] = {
     "few_lists": _share_of_users,
     "truth_in_train": _share_of_rows,
     "user_sets_differ": _share_of_users,
+    "value_users_differ": _share_of_users,
 }
 _COUNTS = {  # code -> its detail
     "empty_truth": "lists",

@@ -52,7 +52,7 @@ def values_project(folder: Path, **changes: Mapping[str, Any]) -> Path:
     project.mkdir()
     write_samples(project, {model: samples(model) for model in MODELS})
     write_params(project, value_params_content(MODELS, METRICS, **changes))
-    (project / "dvc.yaml").write_text(dvc_yaml(values=True))
+    (project / "dvc.yaml").write_text(dvc_yaml(models="values"))
     run(project, "git", "init", "-q")
     run(project, "dvc", "init", "-q")
     return project
