@@ -118,14 +118,11 @@ class RememberedInputs:
                 return data
             return replace(open_table(name, data, names, role=roles[name]), where=where[name])
 
+        read = {name: filtered(name, lists_of(each)) for name, each in lists.items()}
         models = {
-            model: {
-                REPLICATES: {
-                    n: filtered(name, lists_of(lists[name])) for n, name in numbers.items()
-                }
-            }
+            model: {REPLICATES: {number: read[name] for number, name in numbers.items()}}
             if (numbers := replicates.get(model))
-            else filtered(model, lists_of(lists[model]))
+            else read[model]
             for model in call.models
         }
         truth: Any = call.truth
