@@ -91,8 +91,7 @@ class Label:
     def conventions(self, conventions: Conventions) -> Conventions:
         """Return the conventions of this label, without overrides.
 
-        Its parameter `rel` replaces the relevance threshold. No convention changes values of
-        another tool.
+        `rel` replaces the relevance threshold; no convention changes values of another tool.
         """
         if self.metric.is_of_values:
             return VALUE_CONVENTIONS
