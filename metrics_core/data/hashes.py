@@ -117,7 +117,7 @@ def _hash_column(digest: "hashlib._Hash", column: "pl.Series") -> None:
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
         kind, column = "text", column.cast(pl.String)
         numbers = column.str.len_bytes()
-    elif column.dtype in (pl.List, pl.Array):
+    elif isinstance(column.dtype, pl.List | pl.Array):
         kind, column = "list", column.cast(pl.List(column.dtype.inner))
         numbers = column.list.len()
     elif column.dtype.is_float():

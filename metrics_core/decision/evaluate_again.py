@@ -24,14 +24,14 @@ from concord.metrics_core.evaluation.model_result import (
 from concord.metrics_core.evaluation.reference import compute_references
 from concord.metrics_core.files import SIDE_TABLES
 
-_OF_VALUES = {"required": [USER], "optional": [], "columns": {}, "unit": {}, "order": None}
+_OF_VALUES: Any = {"required": [USER], "optional": [], "columns": {}, "unit": {}, "order": None}
 
 
 def find_table(described: DescribedInput, folder: Path) -> InputTable | None:
     """Return the table of an input, to be read as it was; None if the folder does not have it."""
     reading: Mapping[str, Any] = described.reading.get("reading", _OF_VALUES)
-    is_file, path = described.hash_of == "file", Path(described.path)
-    names = [path, path.name] if is_file else [f"{described.name or described.role}.parquet"]
+    is_file, path = described.hash_of == "file", described.path
+    names = [path, Path(path).name] if is_file else [f"{described.name or described.role}.parquet"]
     existing = [folder / name for name in names if (folder / name).exists()]
     if not existing or "additional" in reading:  # several files
         return None

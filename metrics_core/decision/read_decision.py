@@ -15,7 +15,6 @@ import polars as pl
 from concord.metrics_core.comparison.config import ComparisonConfig, ComparisonOptions
 from concord.metrics_core.comparison.inputs import ComparisonInput, ListResults
 from concord.metrics_core.comparison.replicates import with_replicates
-from concord.metrics_core.comparison.segment_groups import UserGroups
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.decision.write_decision import COMPARISON, INDEX, SCHEMA, USERS, is_mean
 from concord.metrics_core.errors import refuse, report_missing_extra
@@ -152,7 +151,7 @@ class StoredDecision:
                 for label, model, difference, error, groups in self.index["swap_errors"]
             },
             user_groups={
-                name: UserGroups(question, names, users["group", name].to_numpy())
+                name: (question, names, users["group", name].to_numpy())
                 for name, (question, names) in self.index["groups"].items()
             },
             item_groups=items,
@@ -165,12 +164,10 @@ def _result(
     """Return the results of lists, of which only the users with a list are known."""
     metrics, ties = dict(stored["metrics"]), {}
     for label in config.labels:
-        text, conventions = str(label), config.conventions
+        text, conventions, confidence = str(label), config.conventions, config.confidence
         if is_mean(label, config):
-            summary = summarise_column(
-                values, text, label, conventions, confidence=config.confidence
-            )
-            metrics[text] = summary_numbers(summary)
+            mean = summarise_column(values, text, label, conventions, confidence=confidence)
+            metrics[text] = summary_numbers(mean)
         if tie_column(LOW, text) in values.columns:
             ties[text] = summarise_ties(values, label, conventions)
     known = {label: each for label, each in ties.items() if each}

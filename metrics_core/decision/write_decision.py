@@ -58,8 +58,8 @@ def decision_entries(
     config, shown = inputs.config, without_ids(comparison)
     yield ANSWER, f"{shown.summary}\n"
     yield COMPARISON, to_json(shown)
-    codes = inputs.aligned.clusters and inputs.aligned.clusters.user
-    numbers = np.arange(len(inputs.aligned.users)) if codes is None else codes
+    clusters = inputs.aligned.clusters
+    numbers = np.arange(len(inputs.aligned.users)) if clusters is None else clusters.user
     order = np.argsort(numbers, kind="stable")  # requests of a user follow one another
     groups = {
         name: group_users(inputs, name, segmentation)
@@ -121,16 +121,18 @@ def _hidden(value: Any, keys: Collection[str]) -> Any:
 
 def _user_columns(inputs: ComparisonInput, groups: Mapping[str, UserGroups]) -> dict[Any, Any]:
     """Return key -> column of all users: those without a list, and values of segments."""
-    config, columns = inputs.config, {("group", n): x.group_numbers for n, x in groups.items()}
+    config = inputs.config
+    columns: dict[Any, Any] = {("group", n): each.group_numbers for n, each in groups.items()}
     if config.segments:
         columns |= {("without_list", m): missing for m, missing in inputs.without_list.items()}
     for name, segmentation in config.segments.items():
         if isinstance(segmentation, ByPopularity):
             margins = config.gate.segments.get(name, ()) if config.gate else ()
-            ks = {config.main_cutoff, *(label.k for label in config.find_labels(margins))} - {None}
+            ks = [config.main_cutoff, *(label.k for label in config.find_labels(margins))]
             columns |= {
                 ("items", name, k, group, model): column
-                for k in sorted(ks)
+                for k in dict.fromkeys(ks)
+                if k is not None
                 for group, by_model in group_items(inputs, segmentation, k).values.items()
                 for model, column in by_model.items()
             }

@@ -20,6 +20,7 @@ WITHOUT_EVALUATION = (
     "init",
     "split",
     "check-metric",
+    "replay",
     "study",
     "stage",
     "completion",

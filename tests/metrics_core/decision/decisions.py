@@ -174,6 +174,7 @@ def decide(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Pat
         monkeypatch.setattr(module, name, capture)
 
     def write(kind: str = "plain", name: str = "decision.concord", **changes: Any) -> Path:
+        options: dict[str, Any]
         if kind in VALUES:
             models = {"new": values(1, **VALUES[kind]), "old": values(2)}
             options = {"primary": ["AP"], "higher_is_better": {"latency": False}, "resamples": 99}

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -13,7 +15,10 @@ from concord.metrics_core.decision import read_decision as reading
 from concord.metrics_core.decision import replay as replaying
 from concord.metrics_core.decision.replay import replay
 from concord.metrics_core.decision.result import Replay
+from concord.metrics_core.decision.write_decision import without_ids
 from concord.metrics_core.errors import InputError
+from concord.metrics_core.evaluation.accumulator import program_versions
+from concord.metrics_core.results.comparison_parts import DataWarning
 from tests.metrics_core.decision import decisions
 from tests.metrics_core.decision.decisions import KINDS, MARK, MODELS, VALUES, decide, truth
 
@@ -166,8 +171,6 @@ def test_a_changed_value_is_found(decide: Decide) -> None:
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
-    from io import BytesIO
-
     file = BytesIO()
     frame.write_parquet(file)
     return file.getvalue()
@@ -181,7 +184,7 @@ def test_other_versions_may_differ_by_rounding(
         content["scores"][0]["mean"] += change
 
     path = changed(decide(), "comparison.json", with_json(raise_mean))
-    versions = {**replaying.program_versions(), "numpy": "99.0"}
+    versions = {**program_versions(), "numpy": "99.0"}
     monkeypatch.setattr(replaying, "program_versions", lambda: versions)
 
     result = replay(path)
@@ -220,16 +223,16 @@ def test_a_decision_holds_no_id(kind: str, decide: Decide) -> None:
     assert MARK.encode() not in path.read_bytes()
 
 
-def test_warnings_about_ids_name_none(decide: Decide) -> None:
-    foreign = MODELS["new"].with_columns("other_" + pl.col("item"))
-    tables = {"models": {"new": foreign, "old": MODELS["old"]}, "items": None, "metrics": ["R@5"]}
-    path = decide(**tables)
+def test_findings_about_ids_name_none(decide: Decide) -> None:
+    details = {"item": f"{MARK}padding", "example": f"{MARK}7", "share": 0.5}
+    warning = DataWarning("padding_item", "notice", (), details)
+    quality = {"new": {"ids_rewritten": {"user": {"rows": 3, "example": f"{MARK}7"}}}}
+    comparison = reading.read_decision(decide()).comparison
 
-    stored = reading.read_decision(path).comparison
-    (warning,) = [each for each in stored.warnings if each.code == "no_common_item"]
-    assert (warning.details["listed"], warning.details["known"]) == ("…", "…")
+    hidden = without_ids(replace(comparison, warnings=(warning,), quality=quality))
 
-    assert MARK.encode() not in path.read_bytes()
+    assert hidden.warnings[0].details == {"item": "…", "example": "…", "share": 0.5}
+    assert hidden.quality == {"new": {"ids_rewritten": {"user": {"rows": 3, "example": "…"}}}}
 
 
 @pytest.mark.parametrize("kind", ["plain", "segments", "replicates"])
