@@ -26,7 +26,7 @@ WITHOUT_EVALUATION = (
     "completion",
 )
 # Commands that a script runs for their exit code: 1, 3 and 4 are decisions, so errors are others.
-DECISION_COMMANDS = ("compare", "evaluate", "gate", "comment")
+DECISION_COMMANDS = ("compare", "evaluate", "gate", "comment", "replay")
 DECISION_ERROR = 2  # their exit code after any error
 VERBOSITY = {
     ("-q", "--quiet"): "print errors only",

@@ -11,7 +11,7 @@ from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.decision.write_decision import write_decision
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.results.exported_tables import export_tables
-from concord.metrics_core.results.stored import CASES, cases_to_json, to_json
+from concord.metrics_core.results.stored import CASES, DECISION, cases_to_json, to_json
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.messages import Progress, print_line
 from concord.pipeline.running.outputs import (
@@ -31,7 +31,6 @@ from concord.pipeline.stages.evaluations import (
     stored_references,
 )
 
-DECISION = "decision.concord"
 UNESCAPED = {"curves"}  # `dvc plots` reads it
 
 
