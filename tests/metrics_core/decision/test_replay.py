@@ -19,6 +19,7 @@ from concord.metrics_core.decision.write_decision import without_ids
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.accumulator import program_versions
 from concord.metrics_core.results.comparison_parts import DataWarning
+from tests.in_process import run_concord
 from tests.metrics_core.decision import decisions
 from tests.metrics_core.decision.decisions import KINDS, MARK, MODELS, VALUES, decide, truth
 
@@ -31,9 +32,12 @@ def outcomes(result: Replay, kind: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *VALUES])
-def test_the_comparison_follows_from_the_stored_values(kind: str, decide: Decide) -> None:
-    result = replay(decide(kind))
+def test_the_comparison_follows_from_values_without_ids(kind: str, decide: Decide) -> None:
+    path = decide(kind)
 
+    result = replay(path)
+
+    assert MARK.encode() not in path.read_bytes()
     assert [each for each in result.parts if each.outcome in {"different", "close"}] == []
     assert outcomes(result, "comparison")["pairs"] == "equal"
     assert result.outcome == "inputs_not_seen"
@@ -160,6 +164,26 @@ def test_a_changed_number_is_named(decide: Decide) -> None:
     assert result.outcome == "different"
 
 
+@pytest.mark.parametrize(
+    ("change", "code", "text"),
+    [
+        (0.0, 3, "Verified from the stored values; inputs were not seen."),
+        (0.1, 1, "  comparison, different: scores[0].mean is "),
+    ],
+)
+def test_the_command_says_what_is_verified(
+    change: float, code: int, text: str, decide: Decide, tmp_path: Path
+) -> None:
+    def raise_mean(content: dict[str, Any]) -> None:
+        content["scores"][0]["mean"] += change
+
+    path = changed(decide(), "comparison.json", with_json(raise_mean))
+    ended = run_concord(tmp_path, "replay", str(path))
+
+    assert ended.returncode == code
+    assert text in ended.stdout
+
+
 def test_a_changed_value_is_found(decide: Decide) -> None:
     def change(content: bytes) -> bytes:
         values = pl.read_parquet(content).with_columns(pl.col("nDCG@5") * 0.5)
@@ -214,13 +238,6 @@ def test_another_file_is_no_decision(content: bytes | str | None, tmp_path: Path
 
     with pytest.raises(InputError, match=r"other\.concord: is no decision that can be read"):
         reading.read_decision(path)
-
-
-@pytest.mark.parametrize("kind", [*KINDS, *VALUES])
-def test_a_decision_holds_no_id(kind: str, decide: Decide) -> None:
-    path = decide(kind)
-
-    assert MARK.encode() not in path.read_bytes()
 
 
 def test_findings_about_ids_name_none(decide: Decide) -> None:
