@@ -8,6 +8,7 @@ import polars as pl
 
 from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models
 from concord.metrics_core.comparison.replicates import with_replicates
+from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.value_files import USER, read_value_file
@@ -27,15 +28,20 @@ from concord.metrics_core.files import SIDE_TABLES
 _OF_VALUES: Any = {"required": [USER], "optional": [], "columns": {}, "unit": {}, "order": None}
 
 
-def find_table(described: DescribedInput, folder: Path) -> InputTable | None:
-    """Return the table of an input, to be read as it was; None if the folder does not have it."""
+def find_table(
+    described: DescribedInput, folder: Path | None
+) -> tuple[InputTable | None, str | None]:
+    """Return the table of an input, to be read as it was, and SHA-256 if a file is hashed.
+
+    Both are None if the folder does not have the table, or if it is in several files.
+    """
     reading: Mapping[str, Any] = described.reading.get("reading", _OF_VALUES)
     is_file, path = described.hash_of == "file", described.path
     names = [path, Path(path).name] if is_file else [f"{described.name or described.role}.parquet"]
-    existing = [folder / name for name in names if (folder / name).exists()]
-    if not existing or "additional" in reading:  # several files
-        return None
-    return InputTable(
+    existing = [folder / name for name in names if folder and (folder / name).exists()]
+    if not existing or "additional" in reading:
+        return None, None
+    table = InputTable(
         str(existing[0]),
         described.reading["format"] if is_file else "parquet",
         tuple(reading["required"]),
@@ -47,6 +53,7 @@ def find_table(described: DescribedInput, folder: Path) -> InputTable | None:
         where=described.reading.get("where", {}),
         shared=frozenset(reading.get("shared", ())),
     )
+    return table, hash_content(table.path).of_rows(table.where).sha256 if is_file else None
 
 
 def evaluate_again(

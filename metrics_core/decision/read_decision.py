@@ -140,11 +140,9 @@ class StoredDecision:
                 of_groups.setdefault(group, {})[model] = values.to_numpy()
         return ListResults(
             swap_tests={
-                (pair.label, pair.a): SwapTest(
-                    or_nan(pair.difference), pair.n_users, pair.n_nonzero, or_nan(pair.p)
-                )
-                for pair in self.comparison.pairs
-                if pair.test == "swap" or pair.verdict == "not_comparable"
+                (x.label, x.a): SwapTest(or_nan(x.difference), x.n_users, x.n_nonzero, or_nan(x.p))
+                for x in self.comparison.pairs
+                if x.test == "swap" or x.verdict == "not_comparable"
             },
             swap_errors={
                 (label, model): JackknifeError(or_nan(difference), or_nan(error), groups)

@@ -1,14 +1,15 @@
 """Replay a decision: compute its comparison again from the stored values, or from its inputs."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
-from itertools import chain, zip_longest
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
+from polars.testing import assert_frame_equal
 
 from concord.metrics_core.comparison.compute import (
     build_comparison,
@@ -21,11 +22,10 @@ from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import compute_tradeoffs
 from concord.metrics_core.comparison.replicates import compute_replicates
 from concord.metrics_core.comparison.segments import compute_segments
-from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.decision.described_inputs import DescribedInput, describe_inputs
 from concord.metrics_core.decision.evaluate_again import evaluate_again, find_table
 from concord.metrics_core.decision.read_decision import StoredDecision, read_decision
-from concord.metrics_core.decision.result import Replay, ReplayedPart
+from concord.metrics_core.decision.result import Outcome, Replay, ReplayedPart
 from concord.metrics_core.decision.write_decision import decision_entries, is_mean, without_ids
 from concord.metrics_core.evaluation.accumulator import program_versions
 from concord.metrics_core.metrics.custom_metric import FAMILY
@@ -85,32 +85,19 @@ def _check_inputs(
 ) -> tuple[list[ReplayedPart], ComparisonInput | None]:
     """Return whether each input has its hash, and all inputs evaluated again; None if one lacks."""
     inputs = [DescribedInput(**each) for each in decision.index["inputs"]]
-    tables = [None if folder is None else find_table(each, folder) for each in inputs]
-    hashes = [
-        hash_content(table.path).of_rows(table.where).sha256
-        if table is not None and each.hash_of == "file"
-        else None
-        for each, table in zip(inputs, tables, strict=True)
-    ]
-    found = [
-        (each, table)
-        for each, table, sha256 in zip(inputs, tables, hashes, strict=True)
-        if table is not None and sha256 in {None, each.sha256}
-    ]
+    tables, hashes = zip(*(find_table(each, folder) for each in inputs), strict=True)
+    of_files = [x in (None, each.sha256) for x, each in zip(hashes, inputs, strict=True)]
     again = None
-    if len(found) == len(inputs) and _can_evaluate(decision):
-        again = evaluate_again(decision, found)
+    if None not in tables and all(of_files) and _can_evaluate(decision):
+        again = evaluate_again(decision, [*zip(inputs, tables, strict=True)])
         of_columns = describe_inputs(again, hashes_files=False)
-        hashes = [known or x.sha256 for known, x in zip(hashes, of_columns, strict=True)]
-    parts = [
-        ReplayedPart(
-            "input",
-            f"{each.name or each.role} ({each.path})",
-            "not_checked" if sha256 is None else "equal" if sha256 == each.sha256 else "different",
-        )
-        for each, sha256 in zip(inputs, hashes, strict=True)
+        hashes = tuple(known or x.sha256 for known, x in zip(hashes, of_columns, strict=True))
+    outcomes: list[Outcome] = [
+        "not_checked" if found is None else "equal" if found == each.sha256 else "different"
+        for found, each in zip(hashes, inputs, strict=True)
     ]
-    return parts, again
+    names = [f"{each.name or each.role} ({each.path})" for each in inputs]
+    return [*map(partial(ReplayedPart, "input"), names, outcomes)], again
 
 
 def _can_evaluate(decision: StoredDecision) -> bool:
@@ -170,24 +157,16 @@ def _taken_as_stored(decision: StoredDecision) -> Iterator[ReplayedPart]:
 
 def first_difference(where: str, stored: Any, recomputed: Any, tolerance: float) -> str | None:
     """Return the place of the first difference, with both values; None if there is none."""
-    pairs: Iterable[tuple[str, Any, Any]] = ()
+    if isinstance(stored, list) and isinstance(recomputed, list):
+        stored, recomputed = dict(enumerate(stored)), dict(enumerate(recomputed))
     if isinstance(stored, dict) and isinstance(recomputed, dict):
         names = {**stored, **recomputed}
-        pairs = [(f"{where}.{name}", stored.get(name), recomputed.get(name)) for name in names]
-    elif isinstance(stored, list) and isinstance(recomputed, list):
-        rows = enumerate(zip_longest(stored, recomputed))
-        pairs = [(f"{where}[{number}]", *both) for number, both in rows]
-    elif not _is_same(stored, recomputed, tolerance):
-        return f"{where} is {stored!r}, and {recomputed!r} recomputed"
-    return next(filter(None, (first_difference(*each, tolerance) for each in pairs)), None)
-
-
-def _is_same(stored: Any, recomputed: Any, tolerance: float) -> bool:
+        each = ((f"{where}.{name}", stored.get(name), recomputed.get(name)) for name in names)
+        return next(filter(None, (first_difference(*x, tolerance) for x in each)), None)
     are_numbers = isinstance(stored, float) and isinstance(recomputed, float)
-    is_close = are_numbers and math.isclose(
-        stored, recomputed, rel_tol=tolerance, abs_tol=tolerance
-    )
-    return is_close or stored == recomputed
+    if are_numbers and math.isclose(stored, recomputed, rel_tol=tolerance, abs_tol=tolerance):
+        return None
+    return None if stored == recomputed else f"{where} is {stored!r}, and {recomputed!r} recomputed"
 
 
 def _compare_values(
@@ -196,23 +175,12 @@ def _compare_values(
     """Yield the outcome of the values of each list."""
     for number, name in enumerate(decision.index["lists"]):
         stored, recomputed = (
-            pl.read_parquet(each[f"values/{number}.parquet"]).to_dict()
+            pl.read_parquet(each[f"values/{number}.parquet"])
             for each in (decision.entries, entries)
         )
-        yield next(
-            (
-                ReplayedPart("values", name, "different", f"values of {label} differ")
-                for label in {**stored, **recomputed}
-                if label not in stored
-                or label not in recomputed
-                or not _are_close(stored[label], recomputed[label], tolerance)
-            ),
-            ReplayedPart("values", name, "equal"),
-        )
-
-
-def _are_close(stored: pl.Series, recomputed: pl.Series, tolerance: float) -> bool:
-    if not tolerance or len(stored) != len(recomputed):
-        return stored.equals(recomputed)
-    both = stored.to_numpy(), recomputed.to_numpy()
-    return np.allclose(*both, rtol=tolerance, atol=tolerance, equal_nan=True)
+        try:
+            assert_frame_equal(stored, recomputed, rel_tol=tolerance, abs_tol=tolerance)
+            yield ReplayedPart("values", name, "equal" if stored.equals(recomputed) else "close")
+        except AssertionError as error:
+            difference = f"{name}: {str(error).splitlines()[0]}"
+            yield ReplayedPart("values", name, "different", difference)

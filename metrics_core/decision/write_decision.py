@@ -74,16 +74,13 @@ def decision_entries(
         row = np.argsort(order)[slice(None) if rows is None else rows]
         yield f"values/{[*lists].index(name)}.parquet", _parquet(_values(config, result, row))
     options = {field.name: getattr(config, field.name) for field in fields(ComparisonOptions)}
+    own_labels = [label for label in config.labels if label.name not in METRIC]
     index = {
         "schema": SCHEMA,
         "versions": program_versions(),
         "options": options,
         "conventions": config.conventions.as_dict(),
-        "bounds": {
-            str(label): [*map(or_none, label.metric.range)]
-            for label in config.labels
-            if label.name not in METRIC
-        },
+        "bounds": {str(x): [*map(or_none, x.metric.range)] for x in own_labels},
         "replicates": config.replicates,
         "groups": {name: [each.question, each.names] for name, each in groups.items()},
         "swap_errors": _swap_errors(inputs),

@@ -17,10 +17,10 @@ def test_what_was_done_is_one_text() -> None:
     assert comparison.methods == (
         "We compared 1 model with popularity by nDCG@10 (Järvelin & Kekäläinen 2002), R@20 "
         "(van Rijsbergen 1979). Differences are paired, user by user, over 59 users. The "
-        "intervals of 2 primary comparisons hold together with 95\N{NO-BREAK SPACE}%. Methods: paired t tests, "
-        "joint levels of correlated differences (Hothorn et al. 2008). Smallest relevant "
-        "difference: 0.02 (nDCG@10), 0.02 (R@20). Computed with Concord 0.1.0; conventions "
-        f"custom {comparison.conventions.fingerprint}."
+        "intervals of 2 primary comparisons hold together with 95\N{NO-BREAK SPACE}%. "
+        "Methods: paired t tests, joint levels of correlated differences (Hothorn et al. 2008). "
+        "Smallest relevant difference: 0.02 (nDCG@10), 0.02 (R@20). Computed with Concord 0.1.0; "
+        f"conventions custom {comparison.conventions.fingerprint}."
     )
 
 

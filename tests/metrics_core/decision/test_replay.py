@@ -160,7 +160,7 @@ def test_a_changed_number_is_named(decide: Decide) -> None:
 
     (different,) = [each for each in result.parts if each.outcome == "different"]
     assert different.name == "scores"
-    assert str(different.difference).startswith("scores[0].mean is 0.")
+    assert str(different.difference).startswith("scores.0.mean is 0.")
     assert result.outcome == "different"
 
 
@@ -168,7 +168,7 @@ def test_a_changed_number_is_named(decide: Decide) -> None:
     ("change", "code", "text"),
     [
         (0.0, 3, "Verified from the stored values; inputs were not seen."),
-        (0.1, 1, "  comparison, different: scores[0].mean is "),
+        (0.1, 1, "  comparison, different: scores.0.mean is "),
     ],
 )
 def test_the_command_says_what_is_verified(
