@@ -142,7 +142,7 @@ def _values(
     """Yield the row of each user among all users, and the values, in the order of rows."""
     order, labels = np.argsort(rows), {*map(str, config.labels)}
     yield "user", pl.Series(rows[order])
-    for name in schema_of(result.values):
+    for name in sorted(schema_of(result.values)):
         if name in labels or name.startswith("#"):
             yield name, read_column(result.values, name)[order]
 
