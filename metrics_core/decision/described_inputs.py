@@ -9,7 +9,7 @@ from concord.metrics_core.data.hashes import hash_frame
 from concord.metrics_core.data.tables import Table, read_frame, schema_of
 from concord.metrics_core.evaluation.model_result import results_by_list
 
-_READING = ("format", "where", "unit", "words", "reading")  # keys of a description
+_READING = ("format", "where", "words", "named_users", "reading")  # keys of a description
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,9 @@ def _tables(inputs: ComparisonInput) -> Iterator[tuple[str, str, Table, Mapping[
     for name, result in results_by_list(inputs.models).items():
         table = result.lists if has_lists else result.values
         yield "lists" if has_lists else "values", name, table, result.quality
+    named = {"named_users": True} if data.named_users is not None else {}  # without an item
     for fold, quality in data.truth_qualities.items() if has_lists else ():
-        yield "truth", fold, data.folds.get(fold, data.truth), quality
+        yield "truth", fold, data.folds.get(fold, data.truth), {**quality, **named}
     for role, quality in data.side_qualities.items():
         yield role, "", getattr(data, role), quality
 

@@ -33,13 +33,16 @@ def find_table(
 ) -> tuple[InputTable | None, str | None]:
     """Return the table of an input, to be read as it was, and SHA-256 if a file is hashed.
 
-    Both are None if the folder does not have the table, or if it is in several files.
+    Both are None if the folder does not have the table, or if one file cannot hold it: with
+    additional judgements, or with users of a dict who have no item.
     """
     reading: Mapping[str, Any] = described.reading.get("reading", _OF_VALUES)
     is_file, path = described.hash_of == "file", described.path
-    names = [path, Path(path).name] if is_file else [f"{described.name or described.role}.parquet"]
-    existing = [folder / name for name in names if folder and (folder / name).exists()]
-    if not existing or "additional" in reading:
+    names = [path.lstrip("/"), Path(path).name]
+    names = names if is_file else [f"{described.name or described.role}.parquet"]
+    inside = [Path(name) for name in names if ".." not in Path(name).parts]
+    existing = [folder / name for name in inside if folder and (folder / name).exists()]
+    if not existing or "additional" in reading or "named_users" in described.reading:
         return None, None
     table = InputTable(
         str(existing[0]),

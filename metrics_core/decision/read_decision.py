@@ -17,7 +17,7 @@ from concord.metrics_core.comparison.inputs import ComparisonInput, ListResults
 from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.decision.write_decision import COMPARISON, INDEX, SCHEMA, USERS, is_mean
-from concord.metrics_core.errors import refuse, report_missing_extra
+from concord.metrics_core.errors import InputError, refuse, report_missing_extra
 from concord.metrics_core.evaluation.accumulator import (
     program_versions,
     summarise_column,
@@ -50,14 +50,20 @@ def read_decision(path: str | Path) -> "StoredDecision":
         with ZipFile(path) as archive:
             entries = {name: archive.read(name) for name in archive.namelist()}
         index, content = json.loads(entries[INDEX]), json.loads(entries[COMPARISON])
+        version, schema = index["versions"][_CONCORD], index["schema"]
     except (OSError, BadZipFile, KeyError, ValueError) as error:
-        fix = "name a file that `Comparison.save` or `concord run` wrote"
-        raise refuse(str(path), f"is no decision that can be read: {error}", fix) from None
-    version, installed = index["versions"][_CONCORD], program_versions()[_CONCORD]
-    if index["schema"] > SCHEMA or _numbers(version) > _numbers(installed):
+        raise unreadable(path, error) from None
+    installed = program_versions()[_CONCORD]
+    if schema > SCHEMA or _numbers(version) > _numbers(installed):
         problem = f"was written by Concord {version}, and this is Concord {installed}"
         raise refuse(str(path), problem, f"install that version: pip install {_CONCORD}=={version}")
     return StoredDecision(entries, index, from_content(content, f"{path}: {COMPARISON}"))
+
+
+def unreadable(path: str | Path, error: Exception) -> InputError:
+    """Return the error of a file that is no decision, or a damaged one."""
+    fix = "name a file that `Comparison.save` or `concord run` wrote"
+    return refuse(str(path), f"is no decision that can be read: {error}", fix)
 
 
 def _numbers(version: str) -> list[int]:

@@ -24,7 +24,7 @@ from concord.metrics_core.comparison.replicates import compute_replicates
 from concord.metrics_core.comparison.segments import compute_segments
 from concord.metrics_core.decision.described_inputs import DescribedInput, describe_inputs
 from concord.metrics_core.decision.evaluate_again import evaluate_again, find_table
-from concord.metrics_core.decision.read_decision import StoredDecision, read_decision
+from concord.metrics_core.decision.read_decision import StoredDecision, read_decision, unreadable
 from concord.metrics_core.decision.result import Outcome, Replay, ReplayedPart
 from concord.metrics_core.decision.write_decision import decision_entries, is_mean, without_ids
 from concord.metrics_core.evaluation.accumulator import program_versions
@@ -64,6 +64,10 @@ def replay(path: str | Path, inputs: str | Path | None = None) -> Replay:
     """
     decision, versions = read_decision(path), dict(program_versions())
     tolerance = 0.0 if decision.index["versions"] == versions else TOLERANCE
+    try:
+        decision.inputs  # noqa: B018 - reads all entries
+    except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise unreadable(path, error) from None
     checked, again = _check_inputs(decision, None if inputs is None else Path(inputs))
     if again is None:
         parts = chain(

@@ -200,6 +200,39 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     return file.getvalue()
 
 
+def without_options(content: dict[str, Any]) -> None:
+    del content["options"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "change"),
+    [
+        ("values/0.parquet", lambda _: b"no parquet"),
+        ("users.parquet", lambda _: b""),
+        ("decision.json", with_json(without_options)),
+    ],
+)
+def test_a_damaged_entry_is_an_error(
+    entry: str, change: Callable[[bytes], bytes], decide: Decide
+) -> None:
+    path = changed(decide(), entry, change)
+
+    with pytest.raises(InputError, match=r"changed\.concord: is no decision that can be read"):
+        replay(path)
+
+
+def test_files_outside_of_the_folder_are_not_read(decide: Decide, tmp_path: Path) -> None:
+    MODELS["new"].write_parquet(tmp_path / "lists.parquet")
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    write_inputs(inside, "plain")
+    path = decide(models={**MODELS, "new": str(inside / ".." / "lists.parquet")})
+
+    result = replay(path, inside)
+
+    assert result.outcome == "inputs_not_seen"
+
+
 @pytest.mark.parametrize(("change", "outcome"), [(1e-12, "close"), (1e-6, "different")])
 def test_other_versions_may_differ_by_rounding(
     change: float, outcome: str, decide: Decide, monkeypatch: pytest.MonkeyPatch
@@ -272,3 +305,14 @@ def test_the_order_of_rows_does_not_count(decide: Decide) -> None:
     ]
     values = {name for name in before.entries if name.startswith("values/")}
     assert {n: before.entries[n] for n in values} == {n: after.entries[n] for n in values}
+
+
+def test_users_of_a_dict_without_items_are_in_no_file(decide: Decide, tmp_path: Path) -> None:
+    by_user = {user: rows["item"].to_list() for (user,), rows in truth().group_by("user")}
+    path = decide(truth=by_user | {f"{MARK}nobody": []})
+    write_inputs(tmp_path, "plain")
+
+    result = replay(path, tmp_path)
+
+    assert outcomes(result, "input")["truth (truth)"] == "not_checked"
+    assert result.outcome == "inputs_not_seen"

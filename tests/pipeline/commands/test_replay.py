@@ -14,11 +14,8 @@ PATH = f"results/comparison/{DECISION}"
 
 def exit_codes(project: Path) -> tuple[int, int]:
     """Return the exit codes without and with inputs."""
-    plain, with_inputs = ([], ["--inputs", "."])
-    return (
-        run_concord(project, "replay", PATH, *plain).returncode,
-        run_concord(project, "replay", PATH, *with_inputs).returncode,
-    )
+    ended = [run_concord(project, "replay", PATH, *more) for more in ((), ("--inputs", "."))]
+    return ended[0].returncode, ended[1].returncode
 
 
 def test_the_files_of_a_project_give_its_decision(tmp_path: Path) -> None:
