@@ -38,6 +38,7 @@ _OF_LISTS = frozenset({"panel", "overlaps", "checks", "warnings", "checked", "re
 _DESCRIPTIONS = frozenset(
     {"title", "metrics", "quality", "conventions", "provenance", "unit", "words"}
 )
+_SETTINGS = {"setting", "column_setting"}  # keys of params.yaml, or arguments, in warnings
 
 
 def replay(path: str | Path, inputs: str | Path | None = None) -> Replay:
@@ -149,7 +150,8 @@ def _compare_parts(
         elif difference := first_difference(name, before, after, tolerance):
             yield ReplayedPart("comparison", name, "different", difference)
         else:
-            yield ReplayedPart("comparison", name, "equal" if before == after else "close")
+            is_close = first_difference(name, before, after, 0.0) is not None
+            yield ReplayedPart("comparison", name, "close" if is_close else "equal")
 
 
 def _taken_as_stored(decision: StoredDecision) -> Iterator[ReplayedPart]:
@@ -164,7 +166,7 @@ def first_difference(where: str, stored: Any, recomputed: Any, tolerance: float)
     if isinstance(stored, list) and isinstance(recomputed, list):
         stored, recomputed = dict(enumerate(stored)), dict(enumerate(recomputed))
     if isinstance(stored, dict) and isinstance(recomputed, dict):
-        names = {**stored, **recomputed}
+        names = [name for name in {**stored, **recomputed} if name not in _SETTINGS]
         each = ((f"{where}.{name}", stored.get(name), recomputed.get(name)) for name in names)
         return next(filter(None, (first_difference(*x, tolerance) for x in each)), None)
     are_numbers = isinstance(stored, float) and isinstance(recomputed, float)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import polars as pl
+
 from concord.metrics_core.results.stored import DECISION
 from tests.in_process import run_concord
 from tests.library import evaluated_project
@@ -19,8 +21,9 @@ def exit_codes(project: Path) -> tuple[int, int]:
 
 
 def test_the_files_of_a_project_give_its_decision(tmp_path: Path) -> None:
+    grades = pl.int_range(pl.len()) % 5 + 1  # a low threshold, whose setting a warning names
     tables = {
-        "truth": decisions.truth(),
+        "truth": decisions.truth().with_columns(grade=grades),
         "train": decisions.train(),
         "items": decisions.ITEMS,
         "users": decisions.users(),
@@ -42,6 +45,7 @@ def test_the_files_of_a_project_give_its_decision(tmp_path: Path) -> None:
     assert (project / PATH).read_bytes() == first
     assert decisions.MARK.encode() not in first
     assert exit_codes(project) == (3, 0)
+    assert '"setting": "' in (project / "results/comparison/comparison.json").read_text()
     (project / "new.parquet").write_bytes((project / "old.parquet").read_bytes())
     assert exit_codes(project) == (3, 1)
 
