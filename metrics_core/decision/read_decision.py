@@ -60,6 +60,12 @@ def read_decision(path: str | Path) -> "StoredDecision":
     return StoredDecision(entries, index, from_content(content, f"{path}: {COMPARISON}"))
 
 
+def read_columns(entries: Mapping[str, Any], folder: str) -> pl.DataFrame:
+    """Return the columns of the entries in a folder of a decision."""
+    files = [content for name, content in entries.items() if name.startswith(f"{folder}/")]
+    return pl.concat(map(pl.read_parquet, files), how="horizontal")
+
+
 def unreadable(path: str | Path, error: Exception) -> InputError:
     """Return the error of a file that is no decision, or a damaged one."""
     fix = "name a file that `Comparison.save` or `concord run` wrote"
@@ -114,7 +120,7 @@ class StoredDecision:
     @cached_property
     def inputs(self) -> ComparisonInput:
         """Inputs of the comparison, with means that are computed from the stored values."""
-        config, frame = self.config, pl.read_parquet(self.entries[USERS])
+        config, frame = self.config, read_columns(self.entries, USERS)
         users: _Users = {tuple(json.loads(column.name)): column for column in frame}
         width = len(str(frame.height))
         ids, owners = (
@@ -125,7 +131,7 @@ class StoredDecision:
         model_of = {x: m for m, names in config.replicates.items() for x in names.values()}
         results = {}
         for number, (name, summary) in enumerate(self.index["lists"].items()):
-            values = pl.read_parquet(self.entries[f"values/{number}.parquet"])
+            values = read_columns(self.entries, f"values/{number}")
             missing = users.get(("without_list", model_of.get(name, name)))
             results[name] = _result(
                 config,

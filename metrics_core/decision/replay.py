@@ -24,7 +24,12 @@ from concord.metrics_core.comparison.replicates import compute_replicates
 from concord.metrics_core.comparison.segments import compute_segments
 from concord.metrics_core.decision.described_inputs import DescribedInput, describe_inputs
 from concord.metrics_core.decision.evaluate_again import evaluate_again, find_table
-from concord.metrics_core.decision.read_decision import StoredDecision, read_decision, unreadable
+from concord.metrics_core.decision.read_decision import (
+    StoredDecision,
+    read_columns,
+    read_decision,
+    unreadable,
+)
 from concord.metrics_core.decision.result import Outcome, Replay, ReplayedPart
 from concord.metrics_core.decision.write_decision import decision_entries, is_mean, without_ids
 from concord.metrics_core.evaluation.accumulator import program_versions
@@ -181,8 +186,7 @@ def _compare_values(
     """Yield the outcome of the values of each list."""
     for number, name in enumerate(decision.index["lists"]):
         stored, recomputed = (
-            pl.read_parquet(each[f"values/{number}.parquet"])
-            for each in (decision.entries, entries)
+            read_columns(each, f"values/{number}") for each in (decision.entries, entries)
         )
         try:
             assert_frame_equal(stored, recomputed, rel_tol=tolerance, abs_tol=tolerance)

@@ -1,15 +1,17 @@
 """Write a comparison as a decision: its results, options, and values per user, without ids."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile, ZipInfo
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from concord.metrics_core.comparison.config import ComparisonConfig, ComparisonOptions
 from concord.metrics_core.comparison.differences import compute_swap_errors
@@ -30,7 +32,7 @@ from concord.metrics_core.results.comparison_parts import DataWarning, or_none
 from concord.metrics_core.results.stored import to_json
 
 SCHEMA = 1
-ANSWER, COMPARISON, INDEX, USERS = "answer.txt", "comparison.json", "decision.json", "users.parquet"
+ANSWER, COMPARISON, INDEX, USERS = "answer.txt", "comparison.json", "decision.json", "users"
 _READABLE = 0o644 << 16  # permissions of an entry
 _UNIX = 3
 _ID_DETAILS = frozenset({"example", "item", "listed", "known"})  # of warnings
@@ -66,13 +68,13 @@ def decision_entries(
         for name, segmentation in config.segments.items()
         if not isinstance(segmentation, ByPopularity)
     }
-    users = {("user",): numbers, **_user_columns(inputs, groups)}
-    yield USERS, _parquet((json.dumps(key), pl.Series(users[key][order])) for key in users)
+    users = chain([(("user",), numbers)], _user_columns(inputs, groups))
+    yield from _columns(USERS, ((json.dumps(key), pl.Series(x[order])) for key, x in users))
     positions = [each for model in inputs.models for each in inputs.aligned.positions[model]]
     lists = results_by_list(inputs.models)
     for (name, result), rows in zip(lists.items(), positions, strict=True):
         row = np.argsort(order)[slice(None) if rows is None else rows]
-        yield f"values/{[*lists].index(name)}.parquet", _parquet(_values(config, result, row))
+        yield from _columns(f"values/{[*lists].index(name)}", _values(config, result, row))
     options = {field.name: getattr(config, field.name) for field in fields(ComparisonOptions)}
     own_labels = [label for label in config.labels if label.name not in METRIC]
     index = {
@@ -116,24 +118,21 @@ def _hidden(value: Any, keys: Collection[str]) -> Any:
     }
 
 
-def _user_columns(inputs: ComparisonInput, groups: Mapping[str, UserGroups]) -> dict[Any, Any]:
-    """Return key -> column of all users: those without a list, and values of segments."""
+def _user_columns(
+    inputs: ComparisonInput, groups: Mapping[str, UserGroups]
+) -> Iterator[tuple[Any, NDArray[Any]]]:
+    """Yield key and column of all users: those without a list, and values of segments."""
     config = inputs.config
-    columns: dict[Any, Any] = {("group", n): each.group_numbers for n, each in groups.items()}
+    yield from ((("group", name), each.group_numbers) for name, each in groups.items())
     if config.segments:
-        columns |= {("without_list", m): missing for m, missing in inputs.without_list.items()}
+        yield from ((("without_list", m), missing) for m, missing in inputs.without_list.items())
     for name, segmentation in config.segments.items():
         if isinstance(segmentation, ByPopularity):
             margins = config.gate.segments.get(name, ()) if config.gate else ()
             ks = [config.main_cutoff, *(label.k for label in config.find_labels(margins))]
-            columns |= {
-                ("items", name, k, group, model): column
-                for k in dict.fromkeys(ks)
-                if k is not None
-                for group, by_model in group_items(inputs, segmentation, k).values.items()
-                for model, column in by_model.items()
-            }
-    return columns
+            for k in dict.fromkeys(k for k in ks if k is not None):
+                for group, by_model in group_items(inputs, segmentation, k).values.items():
+                    yield from ((("items", name, k, group, m), x) for m, x in by_model.items())
 
 
 def _values(
@@ -147,11 +146,13 @@ def _values(
             yield name, read_column(result.values, name)[order]
 
 
-def _parquet(columns: Iterator[tuple[str, pl.Series]]) -> bytes:
-    file = BytesIO()
-    frame = pl.DataFrame([values.alias(name) for name, values in columns])
-    frame.write_parquet(file, compression="uncompressed", statistics=False)
-    return file.getvalue()
+def _columns(folder: str, columns: Iterable[tuple[str, pl.Series]]) -> Iterator[tuple[str, bytes]]:
+    """Yield an entry for each column, so that only one is in memory."""
+    for number, (name, values) in enumerate(columns):
+        file = BytesIO()
+        frame = values.alias(name).to_frame()
+        frame.write_parquet(file, compression="uncompressed", statistics=False)
+        yield f"{folder}/{number}.parquet", file.getvalue()
 
 
 def is_mean(label: Label, config: ComparisonConfig) -> bool:
