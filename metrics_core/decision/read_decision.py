@@ -40,6 +40,11 @@ _Users = Mapping[tuple[Any, ...], pl.Series]  # key of a column of all users -> 
 def read_decision(path: str | Path) -> "StoredDecision":
     """Return the decision in a file.
 
+    Returns
+    -------
+    StoredDecision
+        `comparison` is the comparison as it was written; `inputs` are read when they are needed.
+
     Raises
     ------
     InputError

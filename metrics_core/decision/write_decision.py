@@ -43,6 +43,20 @@ def write_decision(path: str | Path, comparison: Comparison, inputs: ComparisonI
 
     The bytes depend only on the comparison and on the versions of programs. The file holds no id
     of a user or item: users are numbers, and examples in warnings and checks are left out.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to write, such as decision.concord.
+    comparison : Comparison
+        The comparison.
+    inputs : ComparisonInput
+        The inputs that it was computed from, with evaluated models, replicates and data.
+
+    Returns
+    -------
+    Path
+        The file.
     """
     file = Path(path)
     with ZipFile(file, "w") as archive:
