@@ -33,6 +33,7 @@ _MAX_SEGMENTS = 3  # that are not folded
 _WORSE = {verdict for verdict in VERDICTS if verdict.startswith("worse")}
 _SIGNIFICANT = {verdict for verdict in VERDICTS if verdict.startswith(("better", "worse"))}
 _HEADER = ("Metric", "Verdict", "Then → now", "Difference (interval)", "Users who differ")
+_REPORT, _DECISION = "report/report.html", "comparison/decision.concord"
 _ADDRESS_CHARACTERS = ":/?#@!$&'*+,;=%~-._"  # others are quoted in a link
 
 
@@ -92,10 +93,13 @@ def _decision(comment: Comment, max_rows: int) -> str:
 
 
 def _report_link(comment: Comment, _: int) -> str:
-    """Return the link to the report, if its address is known."""
+    """Return the link to the report, if its address is known, and to the decision in its folder."""
     if comment.report is None:
         return ""
-    return f"[The whole report](<{quote(comment.report, safe=_ADDRESS_CHARACTERS)}>)"
+    address = quote(comment.report, safe=_ADDRESS_CHARACTERS)
+    folder = address.removesuffix(_REPORT)
+    decision = f", [the decision](<{folder}{_DECISION}>)" if folder != address else ""
+    return f"[The whole report](<{address}>){decision}"
 
 
 def _first_changes(comparison: Comparison, since: RevisionChanges) -> str:

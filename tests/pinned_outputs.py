@@ -9,9 +9,11 @@
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import ZipFile
 
 import polars as pl
 
@@ -34,8 +36,8 @@ def hashes(project: Path) -> Hashes:
         if name.startswith("mlflow/"):
             continue
         is_table = name.startswith("comparison/")
-        if path.suffix == ".json" or (path.suffix == ".parquet" and is_table):
-            content = _parquet(path) if path.suffix == ".parquet" else _json(path)
+        if path.suffix in READERS and (is_table or path.suffix == ".json"):
+            content = READERS[path.suffix](path)
             actual["values"][name] = _sha256(_without_sentences(content))
             actual["text"][name] = _sha256(content)
         elif path.suffix == ".parquet":
@@ -56,6 +58,22 @@ def _parquet(path: Path) -> Any:
     metadata = json.loads(pl.read_parquet_metadata(path).get("concord", "{}"))
     columns = [[name, str(kind), frame[name].to_list()] for name, kind in frame.schema.items()]
     return [columns, _without_versions(metadata)]
+
+
+def _decision(path: Path) -> Any:
+    """Return what the entries of a decision hold."""
+    with TemporaryDirectory() as folder, ZipFile(path) as archive:
+        archive.extractall(folder)
+        names = sorted(archive.namelist())
+        read = READERS | {".txt": Path.read_text}
+        return [[name, read[Path(name).suffix](Path(folder) / name)] for name in names]
+
+
+READERS: dict[str, Callable[[Path], Any]] = {
+    ".json": _json,
+    ".parquet": _parquet,
+    ".concord": _decision,
+}
 
 
 def _page(path: Path) -> str:

@@ -37,7 +37,7 @@ def test_an_import_from_an_old_place_names_the_new_one() -> None:
 
     assert failed.returncode == 1
     last = failed.stderr.splitlines()[-1]
-    assert last == "ImportError: concord.Comparison is now concord.results.Comparison"
+    assert last == "ImportError: concord.results.Comparison is now concord.results.Comparison"
 
 
 def test_an_unknown_name_has_the_usual_error() -> None:

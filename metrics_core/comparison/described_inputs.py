@@ -1,15 +1,15 @@
 """The tables of a comparison: shape, hash, and how each was read."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.data.hashes import hash_frame
-from concord.metrics_core.data.tables import Table, read_frame, schema_of
+from concord.metrics_core.data.tables import Table, read_frame, scan, schema_of
 from concord.metrics_core.evaluation.model_result import results_by_list
 
-Role = Literal["lists", "values", "truth", "train", "items", "users"]
+_READING = ("format", "where", "words", "named_users", "reading")  # keys of a description
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class DescribedInput:
 
     Attributes
     ----------
-    role : {"lists", "values", "truth", "train", "items", "users"}
-        What the table holds; `values` are those of another tool.
+    role : str
+        What the table holds: lists, values (of another tool), truth, train, items or users.
     name : str
         Name of the lists or the model, or fold of the ground truth; empty for other tables.
     path : str
@@ -32,68 +32,70 @@ class DescribedInput:
         SHA-256 of the file, or `hash_frame` of the table after reading.
     hash_of : {"file", "columns"}
         What is hashed.
-    quality : dict
-        The parts of the description that tell how the table is read.
+    reading : dict
+        How the table is read, from its description.
     """
 
-    role: Role
+    role: str
     name: str
     path: str
     rows: int
     columns: tuple[str, ...]
     sha256: str
     hash_of: Literal["file", "columns"]
-    quality: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def title(self) -> str:
-        """Name of the table in texts."""
-        return self.name if self.role in ("lists", "values") else f"{self.role} {self.name}".strip()
+    reading: Mapping[str, Any]
 
 
-def describe_inputs(inputs: ComparisonInput) -> tuple[DescribedInput, ...]:
+def describe_inputs(
+    inputs: ComparisonInput, *, hashes_files: bool = True
+) -> tuple[DescribedInput, ...]:
     """Return the tables of a comparison: lists or values, ground truth, side data.
 
     A file has the hash of its bytes, and a table in memory or in an object store that of its
     columns after reading.
+
+    Parameters
+    ----------
+    hashes_files : bool, default=True
+        False to hash the columns of tables in files, too.
 
     Returns
     -------
     tuple of DescribedInput
         In the order of lists, folds and side data.
     """
-    return tuple(_described(inputs))
+    return tuple(
+        _describe(*table, is_file=hashes_files and table[-1].get("sha256") is not None)
+        for table in _tables(inputs)
+    )
 
 
-def _described(inputs: ComparisonInput) -> Iterator[DescribedInput]:
+def _tables(inputs: ComparisonInput) -> Iterator[tuple[str, str, Table, Mapping[str, Any]]]:
+    """Yield role, name, rows and description of each table."""
     data, has_lists = inputs.data, bool(inputs.data.truth_quality)
+    of_values = [str(label) for label in inputs.config.labels if label.metric.is_of_values]
     for name, result in results_by_list(inputs.models).items():
-        role: Role = "lists" if has_lists else "values"
         table = result.lists if has_lists else result.values
-        yield _describe(role, name, table, result.quality)
+        yield "lists" if has_lists else "values", name, table, result.quality
+        if has_lists and of_values:  # the values next to the lists, of evaluated users
+            yield "values", name, scan(result.values).select("user", *of_values).collect(), {}
+    named = {"named_users": True} if data.named_users is not None else {}  # without an item
     for fold, quality in data.truth_qualities.items() if has_lists else ():
-        yield _describe("truth", fold, data.folds.get(fold, data.truth), quality)
-    tables: Mapping[Role, Table | None] = {
-        "train": data.train,
-        "items": data.items,
-        "users": data.users,
-    }
-    for role, table in tables.items():
-        if table is not None:
-            yield _describe(role, "", table, data.side_qualities[role])
+        yield "truth", fold, data.folds.get(fold, data.truth), {**quality, **named}
+    for role, quality in data.side_qualities.items():
+        yield role, "", getattr(data, role), quality
 
 
-def _describe(role: Role, name: str, table: Table, quality: Mapping[str, Any]) -> DescribedInput:
-    sha256 = quality.get("sha256")
-    frame = None if sha256 else read_frame(table)
-    names = ("format", "where", "unit", "words", "reading")
+def _describe(
+    role: str, name: str, table: Table, quality: Mapping[str, Any], *, is_file: bool
+) -> DescribedInput:
     return DescribedInput(
         role,
         name,
-        quality.get("path", name),
-        quality["rows"] if frame is None else frame.height,
-        tuple(schema_of(table)),
-        sha256 or hash_frame(frame),
-        "file" if sha256 else "columns",
-        {name: quality[name] for name in names if name in quality},
+        path=quality.get("path", name),
+        rows=quality["rows"] if is_file else read_frame(table).height,
+        columns=tuple(schema_of(table)),
+        sha256=quality["sha256"] if is_file else hash_frame(read_frame(table)),
+        hash_of="file" if is_file else "columns",
+        reading={key: quality[key] for key in _READING if key in quality},
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ import polars as pl
 from concord.metrics_core.comparison.aligned import AlignedValues, align, no_progress
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import settings_by_list
+from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth, Where
 from concord.metrics_core.data.arguments import check_columns
 from concord.metrics_core.data.filters import check_where
@@ -30,13 +31,9 @@ from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.evaluation.ties import AVERAGE, tie_column
 from concord.metrics_core.files import NO_FOLD
-from concord.metrics_core.metrics.judged import Bools, Floats
+from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.results.reference import References
-
-if TYPE_CHECKING:
-    from concord.metrics_core.comparison.segment_groups import UserGroups
-    from concord.metrics_core.comparison.segmentation import ByPopularity
-    from concord.metrics_core.stats.randomization_test import JackknifeError, SwapTest
+from concord.metrics_core.stats.randomization_test import JackknifeError, SwapTest
 
 
 def unlisted_models(models: Models, max_share: float) -> dict[str, int]:
@@ -97,15 +94,15 @@ class ListResults:
     swap_tests, swap_errors : dict
         (label, model) -> test against the baseline, and jackknife error of the difference.
     user_groups : dict
-        Name of a segmentation of users -> its groups.
+        Name of a segmentation of users -> question, names and numbers of its `UserGroups`.
     item_groups : dict
         (segmentation of items, cutoff) -> group -> model -> values per user.
     """
 
-    swap_tests: "Mapping[tuple[str, str], SwapTest]"
-    swap_errors: "Mapping[tuple[str, str], JackknifeError]"
-    user_groups: "Mapping[str, UserGroups]"
-    item_groups: "Mapping[tuple[ByPopularity, int], Mapping[str, Mapping[str, Floats]]]"
+    swap_tests: Mapping[tuple[str, str], SwapTest]
+    swap_errors: Mapping[tuple[str, str], JackknifeError]
+    user_groups: Mapping[str, tuple[str, list[str], Ints]]
+    item_groups: Mapping[tuple[ByPopularity, int], Mapping[str, Mapping[str, Floats]]]
 
 
 @dataclass(frozen=True)

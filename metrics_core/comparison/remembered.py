@@ -174,8 +174,12 @@ class RememberedValues:
 
 def _write(path: Path, comparison: Comparison, inputs: ComparisonInput) -> Path:
     write = load_function("decision.write_decision", "write_decision")
-    written: Path = write(path, comparison, inputs)
-    return written
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        write(temporary, comparison, inputs)
+        return temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def with_inputs(
@@ -200,4 +204,7 @@ def _map_first(filtered: Callable[[str, Any], Any], truth: Any) -> list[Any]:
 
 def input_hashes(inputs: ComparisonInput) -> dict[str, str]:
     """Return the content id of each table: of a file, or of the columns of a frame."""
-    return {each.title: each.sha256 for each in describe_inputs(inputs)}
+    return {
+        f"{'' if each.role == 'lists' else each.role} {each.name}".strip(): each.sha256
+        for each in describe_inputs(inputs)
+    }

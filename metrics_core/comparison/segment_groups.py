@@ -141,7 +141,7 @@ def group_users(
         The column is missing, has too many values, or has edges but is not a number.
     """
     if inputs.list_results is not None:
-        return inputs.list_results.user_groups[name]
+        return UserGroups(*inputs.list_results.user_groups[name])
     data, users = inputs.data, inputs.aligned.user_ids
     if isinstance(segmentation, ByActivity):
         assert data.train is not None, "refused before"

@@ -87,8 +87,8 @@ def hash_frame(frame: "pl.DataFrame") -> str:
     1. its name and its class as UTF-8, each with a zero byte after it; the class is `text`,
        `integer` (also times and truth values), `number` or `list`;
     2. one byte a row: 1 if the row is null, else 0;
-    3. integers: 64 bits a row, little-endian; numbers: float64, little-endian, one bit pattern for
-       NaN; null is 0;
+    3. integers: 64 bits a row, little-endian; numbers: float64, little-endian, null as NaN,
+       which has one bit pattern;
     4. text: the number of UTF-8 bytes of each row, as integers, then the bytes of all rows;
     5. lists: the length of each list, as integers, then steps 1 to 5 for all elements, under the
        name of the column.
@@ -111,31 +111,27 @@ def hash_frame(frame: "pl.DataFrame") -> str:
 
 
 def _hash_column(digest: "hashlib._Hash", column: "pl.Series") -> None:
-    import numpy as np
     import polars as pl
 
-    if isinstance(column.dtype, pl.Array):
-        column = column.arr.to_list()
-    if isinstance(column.dtype, pl.Categorical | pl.Enum):
-        column = column.cast(pl.String)
-    kinds = {pl.String: "text", pl.Float64: "number", pl.Float32: "number", pl.List: "list"}
-    kind = kinds.get(column.dtype.base_type(), "integer")
+    kind, numbers = "integer", column.to_physical()
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        kind, column = "text", column.cast(pl.String)
+        numbers = column.str.len_bytes()
+    elif isinstance(column.dtype, pl.List | pl.Array):
+        kind, column = "list", column.cast(pl.List(column.dtype.inner))
+        numbers = column.list.len()
+    elif column.dtype.is_float():
+        kind, numbers = "number", column.fill_nan(None).fill_null(float("nan"))
+    dtype = pl.Float64 if kind == "number" else pl.Int64
+    values = numbers.fill_null(0).cast(dtype, wrap_numerical=True).to_numpy()
     digest.update(f"{column.name}\0{kind}\0".encode())
     digest.update(column.is_null().to_numpy().tobytes())
-    if kind == "number":
-        numbers = column.fill_null(0.0).cast(pl.Float64).to_numpy()
-        digest.update(np.where(np.isnan(numbers), np.nan, numbers).astype("<f8").tobytes())
-        return
-    sizes = {"text": column.str.len_bytes, "list": column.list.len}
-    integers = sizes.get(kind, column.to_physical)()
-    numbers = integers.fill_null(0).cast(pl.Int64, wrap_numerical=True).to_numpy()
-    digest.update(numbers.astype("<i8").tobytes())
+    digest.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
     if kind == "text":
         for start in range(0, len(column), _ROWS):
-            text = column.slice(start, _ROWS).fill_null("").str.join("").item()
-            digest.update(text.encode())
+            digest.update(column.slice(start, _ROWS).fill_null("").str.join("").item().encode())
     elif kind == "list":
-        _hash_column(digest, column.filter(integers > 0).explode())
+        _hash_column(digest, column.filter(numbers > 0).explode())
 
 
 def _hash_folder(

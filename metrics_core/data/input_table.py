@@ -124,30 +124,9 @@ class InputTable:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How the columns are read, as in quality files; `from_quality` returns the table again."""
-        return {
-            "required": [name for name in self.required if not name.startswith(UNIT_PREFIX)],
-            "optional": [*self.optional],
-            "columns": {k: v for k, v in self.columns.items() if not k.startswith(UNIT_PREFIX)},
-            "order": self.order,
-            "shared": sorted(self.shared),
-        }
-
-    @classmethod
-    def from_quality(
-        cls, path: str, quality: Mapping[str, Any], settings: SettingNames
-    ) -> "InputTable":
-        """Return the file at `path`, read as the table that a quality file describes."""
-        reading = quality["reading"]
-        return cls(
-            path,
-            *(quality["format"], tuple(reading["required"]), tuple(reading["optional"])),
-            reading["columns"],
-            settings,
-            order=reading["order"],
-            shared=frozenset(reading["shared"]),
-            where=quality.get("where", {}),
-        )
+        """How the table is read, as in quality files."""
+        names = ("required", "optional", "columns", "unit", "order")
+        return {name: getattr(self, name) for name in names} | {"shared": sorted(self.shared)}
 
     def original_name(self, name: str) -> str:
         """Return the name in the table of one of our columns."""

@@ -1,28 +1,50 @@
 """Replay a decision: compute its comparison again from the stored values, or from its inputs."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.comparison.compute import collect_conventions, compare_user_values
+import polars as pl
+from polars.testing import assert_frame_equal
+
+from concord.metrics_core.comparison.compute import (
+    build_comparison,
+    build_value_comparison,
+    compare_user_values,
+)
+from concord.metrics_core.comparison.described_inputs import DescribedInput, describe_inputs
 from concord.metrics_core.comparison.gate import with_findings
 from concord.metrics_core.comparison.gate_inputs import decide_against_baseline
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import compute_tradeoffs
 from concord.metrics_core.comparison.replicates import compute_replicates
 from concord.metrics_core.comparison.segments import compute_segments
-from concord.metrics_core.decision.read_decision import StoredDecision, read_decision
-from concord.metrics_core.decision.result import Outcome, Replay, ReplayedInput, ReplayedPart
+from concord.metrics_core.decision.evaluate_again import evaluate_again, find_table
+from concord.metrics_core.decision.read_decision import (
+    StoredDecision,
+    read_columns,
+    read_decision,
+    unreadable,
+)
+from concord.metrics_core.decision.result import Outcome, Replay, ReplayedPart
+from concord.metrics_core.decision.write_decision import decision_entries, is_mean, without_ids
 from concord.metrics_core.evaluation.accumulator import program_versions
+from concord.metrics_core.metrics.custom_metric import FAMILY
 from concord.metrics_core.results.base import to_plain
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import OF_VALUES
 
 TOLERANCE = 1e-9  # of numbers that other versions of programs give
-# Parts that need lists; `quality` and `provenance` describe the inputs, whose hashes are checked.
-OF_LISTS = ("panel", "overlaps", "checks", "warnings", "checked", "references", "unit", "words")
-_DESCRIBE_INPUTS = ("quality", "provenance")
-_TEXTS = {"formula", "source"}  # of a metric
+_OF_LISTS = frozenset({"panel", "overlaps", "checks", "warnings", "checked", "references"})
+# Parts that describe settings, and inputs whose hashes are compared.
+_DESCRIPTIONS = frozenset(
+    {"title", "metrics", "quality", "conventions", "provenance", "unit", "words"}
+)
+_SETTINGS = {"setting", "column_setting"}  # keys of params.yaml, or arguments, in warnings
 
 
 def replay(path: str | Path, inputs: str | Path | None = None) -> Replay:
@@ -34,101 +56,144 @@ def replay(path: str | Path, inputs: str | Path | None = None) -> Replay:
         File of the decision.
     inputs : str or Path, optional
         Folder with the files that were compared, under their paths or names; a table that was in
-        memory is `NAME.parquet`. Their hashes are checked, and the values computed from them.
+        memory is `NAME.parquet`. Their hashes are compared, and values computed from them.
 
     Returns
     -------
     Replay
         Each part with its outcome. Under the versions of programs that wrote the decision, numbers
-        must be the same bits, else they may differ by 1e-9.
+        must have the same bits, else they may differ by 1e-9.
 
     Raises
     ------
     InputError
-        The file is damaged, is no decision, or is of a newer Concord.
-
-    Examples
-    --------
-    >>> import concord as cc
+        The file is damaged, is no decision, or is of a newer Concord; or an input is not valid.
     """
-    decision = read_decision(path)
-    versions = decision.index["versions"]
-    tolerance = 0.0 if versions == program_versions() else TOLERANCE
-    recomputed = _recompute(decision)
-    labels = decision.config.labels
-    return Replay(
-        answer=decision.comparison.verdicts[0],
-        parts=tuple(compare_parts(decision.comparison, recomputed, OF_LISTS, tolerance)),
-        inputs=tuple(
-            ReplayedInput(each["name"], each["path"], each["sha256"], "not_checked")
-            for each in decision.index["inputs"]
-        ),
-        taken=tuple(str(label) for label in labels if label.metric.is_aggregate),
-        written_with=versions,
-        replayed_with=dict(program_versions()),
-    )
+    decision, versions = read_decision(path), dict(program_versions())
+    tolerance = 0.0 if decision.index["versions"] == versions else TOLERANCE
+    try:
+        decision.inputs  # noqa: B018 - reads all entries
+    except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise unreadable(path, error) from None
+    checked, again = _check_inputs(decision, None if inputs is None else Path(inputs))
+    if again is None:
+        parts = chain(
+            _compare_parts(decision.comparison, _recompute(decision), _OF_LISTS, tolerance),
+            _taken_as_stored(decision),
+        )
+    else:
+        recomputed = without_ids(_build(decision.comparison, again))
+        parts = chain(
+            _compare_parts(decision.comparison, recomputed, (), tolerance),
+            _compare_values(decision, dict(decision_entries(recomputed, again)), tolerance),
+        )
+    written_with = decision.index["versions"]
+    return Replay(decision.comparison.verdicts[0], (*parts, *checked), written_with, versions)
+
+
+def _check_inputs(
+    decision: StoredDecision, folder: Path | None
+) -> tuple[list[ReplayedPart], ComparisonInput | None]:
+    """Return whether each input has its hash, and all inputs evaluated again; None if one lacks."""
+    inputs = [DescribedInput(**each) for each in decision.index["inputs"]]
+    tables, hashes = zip(*(find_table(each, folder) for each in inputs), strict=True)
+    of_files = [x in (None, each.sha256) for x, each in zip(hashes, inputs, strict=True)]
+    again = None
+    if None not in tables and all(of_files) and _can_evaluate(decision):
+        again = evaluate_again(decision, [*zip(inputs, tables, strict=True)])
+        of_columns = describe_inputs(again, hashes_files=False)
+        hashes = tuple(known or x.sha256 for known, x in zip(hashes, of_columns, strict=True))
+    outcomes: list[Outcome] = [
+        "not_checked" if found is None else "equal" if found == each.sha256 else "different"
+        for found, each in zip(hashes, inputs, strict=True)
+    ]
+    names = [f"{each.name or each.role} ({each.path})" for each in inputs]
+    return [*map(partial(ReplayedPart, "input"), names, outcomes)], again
+
+
+def _can_evaluate(decision: StoredDecision) -> bool:
+    """False if a decision lacks what values need: own metrics, excluded pairs, values of tools."""
+    if decision.comparison.has_lists and OF_VALUES in {x.family for x in decision.comparison.metrics}:
+        return False
+    has_pairs = (decision.config.conventions.exclude or "same_id") != "same_id"
+    return not has_pairs and all(x.family != FAMILY for x in decision.comparison.metrics)
+
+
+def _build(stored: Comparison, inputs: ComparisonInput) -> Comparison:
+    """Return the comparison of inputs with lists, or of values of another tool."""
+    if stored.has_lists:
+        return build_comparison(inputs)
+    unclear = {x for w in stored.warnings for x in w.details.get("metrics", ())}
+    return build_value_comparison(inputs, [x for x in stored.labels if x not in unclear])
 
 
 def _recompute(decision: StoredDecision) -> Comparison:
-    """Return the comparison that follows from the stored values; findings in lists are as stored."""
+    """Return what follows from the stored values; findings in lists are as stored."""
     inputs, stored = decision.inputs, decision.comparison
-    comparison = compare_user_values(inputs)
-    gate = decide_against_baseline(inputs, comparison.pairs)
     if not stored.has_lists:
-        return replace(comparison, gate=gate)
+        return _build(stored, inputs)
+    comparison = compare_user_values(inputs)
     replicates, _ = compute_replicates(inputs, comparison.scores, comparison.pairs)
+    gate = decide_against_baseline(inputs, comparison.pairs)
     return replace(
         comparison,
         tradeoffs=tuple(compute_tradeoffs(inputs.config, inputs.models, comparison.pairs)),
         segments=tuple(compute_segments(inputs, comparison.pairs)),
         replicates=replicates,
         gate=gate and with_findings(gate, stored.checks, stored.warnings),
-        conventions=collect_conventions(inputs.config),
     )
 
 
-def compare_parts(
-    stored: Comparison, recomputed: Comparison, not_checked: tuple[str, ...], tolerance: float
+def _compare_parts(
+    stored: Comparison, recomputed: Comparison, of_lists: Collection[str], tolerance: float
 ) -> Iterator[ReplayedPart]:
     """Yield the outcome of each part of a comparison that is not empty."""
-    for field in fields(Comparison):
-        name = field.name
+    of_lists = of_lists if stored.has_lists else ()
+    for name in [field.name for field in fields(Comparison) if field.name not in _DESCRIPTIONS]:
         before, after = (to_plain(getattr(each, name)) for each in (stored, recomputed))
-        if name in _DESCRIBE_INPUTS or (name in not_checked and before in (None, [], {})):
+        if before in (None, []) and after in (None, []):
             continue
-        if name in not_checked:
-            yield ReplayedPart(name, "not_checked")
-        elif before not in (None, []) or after not in (None, []):
-            yield compared_part(name, before, after, tolerance)
+        if name in of_lists:
+            yield ReplayedPart("comparison", name, "not_checked")
+        elif difference := first_difference(name, before, after, tolerance):
+            yield ReplayedPart("comparison", name, "different", difference)
+        else:
+            is_close = first_difference(name, before, after, 0.0) is not None
+            yield ReplayedPart("comparison", name, "close" if is_close else "equal")
 
 
-def compared_part(name: str, stored: Any, recomputed: Any, tolerance: float) -> ReplayedPart:
-    """Return the outcome of a part: equal, close or different."""
-    difference = first_difference(name, stored, recomputed, 0.0)
-    outcome: Outcome = "different" if difference else "equal"
-    if difference and tolerance:
-        difference = first_difference(name, stored, recomputed, tolerance)
-        outcome = "different" if difference else "close"
-    return ReplayedPart(name, outcome, difference)
+def _taken_as_stored(decision: StoredDecision) -> Iterator[ReplayedPart]:
+    """Yield labels whose means, and tests over all users, follow from lists alone."""
+    for label in decision.config.labels:
+        if not is_mean(label, decision.config):
+            yield ReplayedPart("values", str(label), "not_checked")
 
 
 def first_difference(where: str, stored: Any, recomputed: Any, tolerance: float) -> str | None:
     """Return the place of the first difference, with both values; None if there is none."""
-    pairs: Iterator[tuple[str, Any, Any]] = iter(())
-    if isinstance(stored, Mapping) and isinstance(recomputed, Mapping):
-        names = (name for name in {**stored, **recomputed} if name not in _TEXTS)
-        pairs = ((f"{where}.{n}", stored.get(n), recomputed.get(n)) for n in names)
-    elif isinstance(stored, list) and isinstance(recomputed, list):
-        if len(stored) != len(recomputed):
-            return f"{where}: {len(stored)} stored, {len(recomputed)} recomputed"
-        numbered = enumerate(zip(stored, recomputed, strict=True))
-        pairs = ((f"{where}[{number}]", *both) for number, both in numbered)
-    elif not _is_same(stored, recomputed, tolerance):
-        return f"{where}: {stored!r} stored, {recomputed!r} recomputed"
-    return next(filter(None, (first_difference(*each, tolerance) for each in pairs)), None)
+    if isinstance(stored, list) and isinstance(recomputed, list):
+        stored, recomputed = dict(enumerate(stored)), dict(enumerate(recomputed))
+    if isinstance(stored, dict) and isinstance(recomputed, dict):
+        names = [name for name in {**stored, **recomputed} if name not in _SETTINGS]
+        each = ((f"{where}.{name}", stored.get(name), recomputed.get(name)) for name in names)
+        return next(filter(None, (first_difference(*x, tolerance) for x in each)), None)
+    are_numbers = isinstance(stored, float) and isinstance(recomputed, float)
+    if are_numbers and math.isclose(stored, recomputed, rel_tol=tolerance, abs_tol=tolerance):
+        return None
+    return None if stored == recomputed else f"{where} is {stored!r}, and {recomputed!r} recomputed"
 
 
-def _is_same(stored: Any, recomputed: Any, tolerance: float) -> bool:
-    if isinstance(stored, float) and isinstance(recomputed, float) and tolerance:
-        return math.isclose(stored, recomputed, rel_tol=tolerance, abs_tol=tolerance)
-    return bool(stored == recomputed)
+def _compare_values(
+    decision: StoredDecision, entries: Mapping[str, Any], tolerance: float
+) -> Iterator[ReplayedPart]:
+    """Yield the outcome of the values of each list."""
+    for number, name in enumerate(decision.index["lists"]):
+        stored, recomputed = (
+            read_columns(each, f"values/{number}") for each in (decision.entries, entries)
+        )
+        try:
+            assert_frame_equal(stored, recomputed, rel_tol=tolerance, abs_tol=tolerance)
+            yield ReplayedPart("values", name, "equal" if stored.equals(recomputed) else "close")
+        except AssertionError as error:
+            difference = f"{name}: {str(error).splitlines()[0]}"
+            yield ReplayedPart("values", name, "different", difference)

@@ -10,37 +10,29 @@ if TYPE_CHECKING:
     import polars as pl
 
 Outcome = Literal["equal", "close", "different", "not_checked"]
-VALUES = "values"  # part: values per user, computed again from the inputs
 
 
 @dataclass(frozen=True)
 class ReplayedPart:
-    """A part of a decision.
+    """A part of a decision, or one of its inputs.
 
     Attributes
     ----------
+    kind : {"comparison", "values", "input"}
+        What it is: a key of comparison.json, values per user, or a table.
     name : str
-        Key of comparison.json, or `values`: the values per user.
+        The key, the name of the lists, or the table with its path.
     outcome : {"equal", "close", "different", "not_checked"}
-        close: other versions gave numbers that differ by at most 1e-9; not_checked: it needs the
-        inputs.
+        close: other versions of programs gave numbers that differ by at most 1e-9. not_checked: it
+        needs the inputs.
     difference : str or None
         The first difference.
     """
 
+    kind: Literal["comparison", "values", "input"]
     name: str
     outcome: Outcome
     difference: str | None = field(default=None, metadata=OMIT_IF_NONE)
-
-
-@dataclass(frozen=True)
-class ReplayedInput:
-    """A table of a decision; `outcome` says whether a table with its hash was found."""
-
-    name: str
-    path: str
-    sha256: str
-    outcome: Outcome
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,47 +44,31 @@ class Replay(BaseResult):
     answer : str
         The first verdict of the decision.
     parts : tuple of ReplayedPart
-        Parts of the comparison, and the values.
-    inputs : tuple of ReplayedInput
-        Tables of the comparison.
-    taken : tuple of str
-        Labels whose tests were taken as they are stored, because they need lists.
+        Parts of the comparison, values per user, and inputs.
     written_with, replayed_with : dict
         Program -> version.
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> import concord as cc
-    >>> from concord.metrics_core.decision.replay import replay
-    >>> from concord.metrics_core.decision.result import Replay, ReplayedPart
-    >>> result = Replay("ease beats als.", (ReplayedPart("pairs", "equal"),), (), (), {}, {})
-    >>> result.outcome
+    >>> pairs = ReplayedPart("comparison", "pairs", "equal")
+    >>> Replay("ease beats als.", (pairs,), {"numpy": "2.3.0"}, {"numpy": "2.3.0"}).outcome
     'inputs_not_seen'
     """
 
     answer: str
     parts: tuple[ReplayedPart, ...]
-    inputs: tuple[ReplayedInput, ...]
-    taken: tuple[str, ...]
     written_with: Mapping[str, str]
     replayed_with: Mapping[str, str]
 
     @property
     def outcome(self) -> Literal["verified", "inputs_not_seen", "different"]:
         """`verified`: all was computed again from the inputs, and nothing is different."""
-        outcomes = {each.outcome for each in (*self.parts, *self.inputs)}
-        if "different" in outcomes:
+        if any(each.outcome == "different" for each in self.parts):
             return "different"
-        is_complete = any(each.name == VALUES for each in self.parts)
-        return "verified" if is_complete and "not_checked" not in outcomes else "inputs_not_seen"
-
-    @property
-    def has_same_versions(self) -> bool:
-        """True if the same versions of programs wrote and replayed the decision."""
-        return dict(self.written_with) == dict(self.replayed_with)
+        has_values = any(each.kind == "values" for each in self.parts)
+        is_complete = has_values and all(each.outcome != "not_checked" for each in self.parts)
+        return "verified" if is_complete else "inputs_not_seen"
 
     def to_frame(self) -> "pl.DataFrame":
-        """Return one row per part: name, outcome and, if there is one, the first difference."""
+        """Return one row per part, columns as the fields of `ReplayedPart`."""
         return frame_of(ReplayedPart, self.parts)

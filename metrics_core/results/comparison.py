@@ -231,6 +231,11 @@ class Comparison(ComparisonMethods):
         return render_sentences("covers", self)[0]
 
     @property
+    def methods(self) -> str:
+        """What was done, in at most 120 words with citations, for a paper."""
+        return render_sentences("methods", self)[0]
+
+    @property
     def has_lists(self) -> bool:
         """True if values were computed from lists; False for `compare_values`."""
         return not self.metrics or any(metric.family != OF_VALUES for metric in self.metrics)

@@ -29,6 +29,7 @@ def render(result: Any, form: Literal["text", "html", "markdown"]) -> str:
 _SENTENCES = {
     "verdicts": ("concord.reports.text.verdicts", "verdict_sentences"),
     "warning": ("concord.reports.text.warnings", "warning_texts"),
+    "methods": ("concord.reports.text.methods", "methods"),
     "covers": ("concord.reports.text.summary", "covers"),
     "replicates": ("concord.reports.text.replicates", "replicate_answers"),
     "decision": ("concord.reports.text.gate", "describe"),

@@ -12,7 +12,7 @@ from concord.metrics_core.files import load_json
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.reference import References
 
-CASES = "cases.json"
+CASES, DECISION = "cases.json", "decision.concord"
 SCHEMA = 1  # it may change until the first release; other schemas are refused
 EVALUATE_AGAIN = "evaluate again"  # the fix unless a caller knows the command
 

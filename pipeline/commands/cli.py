@@ -20,12 +20,13 @@ WITHOUT_EVALUATION = (
     "init",
     "split",
     "check-metric",
+    "replay",
     "study",
     "stage",
     "completion",
 )
 # Commands that a script runs for their exit code: 1, 3 and 4 are decisions, so errors are others.
-DECISION_COMMANDS = ("compare", "evaluate", "gate", "comment")
+DECISION_COMMANDS = ("compare", "evaluate", "gate", "comment", "replay")
 # Commands that start fast: they import no other command.
 ALONE: "Mapping[str, Command]" = {"compare": compare, "evaluate": evaluate, "stage": stage}
 DECISION_ERROR = 2  # their exit code after any error

@@ -26,6 +26,7 @@ from concord.pipeline.commands import (
     ppi,
     presets,
     reconcile,
+    replay,
     report,
     run,
     split,
@@ -72,7 +73,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {  # of the other commands
     },
     "plan and research": {"plan": plan, "study": study, "judge": judge, "ppi": ppi, "split": split},
     "lists": {"metrics": metrics, "presets": presets, "pin": pin},
-    "for CI": {"comment": comment, "stage": stage, "completion": completion},
+    "for CI": {"comment": comment, "replay": replay, "stage": stage, "completion": completion},
 }
 COMMANDS: Mapping[str, Command] = {
     **FIRST,

@@ -14,7 +14,7 @@ from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, or_nan
 from concord.metrics_core.results.reference import NAMES
-from concord.metrics_core.results.stored import read_comparison
+from concord.metrics_core.results.stored import DECISION, read_comparison
 from concord.pipeline.mlflow.newest import PLACE_TAG, newest_search, shared_view
 from concord.pipeline.mlflow.run_content import (
     CONVENTIONS,
@@ -296,10 +296,11 @@ def evaluation_runs(params: Params) -> EvaluationRuns:
     )
     page = Path(params.results.report)
     report = (Artifact(page / "report.html", ""), Artifact(page / "report.md", ""))
-    for page_file, _ in report:
-        if not page_file.is_file():
+    decision = Artifact(file.with_name(DECISION), "")
+    for result_file, _ in (*report, decision):
+        if not result_file.is_file():
             fix = f"run `{rerun_command()}`, which writes it"
-            raise refuse(str(page_file), "there is no such file", fix)
+            raise refuse(str(result_file), "there is no such file", fix)
     standings = {
         name: model_standing(comparison, name, report if name in run_ids else ())
         for name in params.models
@@ -323,7 +324,7 @@ def evaluation_runs(params: Params) -> EvaluationRuns:
             "mlflow.note.content": comparison_note(comparison),
         },
         datasets=(),
-        artifacts=(*report, Artifact(file, "")),
+        artifacts=(*report, Artifact(file, ""), decision),
     )
     ranked = tuple(comparison.ranked_lists)
     view = shared_view(comparison, newest_search(params.mlflow.experiment))

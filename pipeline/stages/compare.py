@@ -8,12 +8,14 @@ from concord.metrics_core.comparison.compute import build_comparison, build_valu
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicates import with_replicates
+from concord.metrics_core.decision.write_decision import write_decision
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.results.exported_tables import export_tables
-from concord.metrics_core.results.stored import CASES, cases_to_json, to_json
+from concord.metrics_core.results.stored import CASES, DECISION, cases_to_json, to_json
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.messages import Progress, print_line
 from concord.pipeline.running.outputs import (
+    atomic_write,
     escape_formulas,
     prepare_folders,
     remove_background,
@@ -55,6 +57,8 @@ def main(params: Params) -> str:
         comparison = replace(comparison, checks=checks)
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
+    with atomic_write(folder / DECISION) as temporary:
+        write_decision(temporary, comparison, inputs)
     cases = cases_for_report(params, config, comparison)
     if cases is None:
         (folder / CASES).unlink(missing_ok=True)

@@ -15,7 +15,7 @@ def evaluation_data(params: Params) -> EvaluationData:
     if params.has_values:
         return no_lists_data()
     folds = {fold: truth_file(params, fold) for fold in sort_by_number(params.data.truth.folds)}
-    side_data = [role for role in params.background if role != "metrics"]
+    described = {role: Path(params.results.data) / f"{role}.json" for role in params.background}
     return EvaluationData(
         truth=next(iter(folds.values()), truth_file(params)),
         train=side_data_file(params, "train"),
@@ -23,8 +23,9 @@ def evaluation_data(params: Params) -> EvaluationData:
         users=side_data_file(params, "users"),
         truth_quality=load_json(truth_quality_file(params), rerun_fix()),
         side_qualities={
-            role: load_json(Path(params.results.data) / f"{role}.json", rerun_fix())
-            for role in side_data
+            role: load_json(file, rerun_fix())
+            for role, file in described.items()
+            if role != "metrics" and file.is_file()
         },
         connect=read_only_connection,
         folds=folds,

@@ -165,6 +165,15 @@ def test_address_of_the_report_is_one_link() -> None:
     assert f"\n[The whole report](<{link}>)\n" in text
 
 
+def test_the_decision_is_linked_in_the_folder_of_the_results() -> None:
+    comparison = from_content(sample.two_models())
+    address = "https://ci.example/1/results/report/report.html"
+    text = render_comment(Comment("", comparison, None, report=address))
+
+    decision = "https://ci.example/1/results/comparison/decision.concord"
+    assert f"[The whole report](<{address}>), [the decision](<{decision}>)\n" in text
+
+
 def test_a_gate_without_models_is_no_failure() -> None:
     comparison = from_content(sample.one_model())
     decision = Decision("baseline", "popularity", 0.95, False, "worse", ())

@@ -70,6 +70,7 @@ def write_project(
         write_json(root / f"results/metrics/{model}.json", values)
         write_json(root / f"results/summary/{model}.json", _summary(model, values, conventions))
     write_json(root / "results/comparison/comparison.json", _comparison(means))
+    write_text(root / "results/comparison/decision.concord", "values\n")
     write_text(root / "results/report/report.html", "<p>Demo shop</p>\n")
     write_text(root / "results/report/report.md", "# Demo shop\n")
     return root

@@ -200,6 +200,7 @@ def test_the_run_of_the_comparison_has_the_report(logged_runs: RunsByName) -> No
         "report.html",
         "report.md",
         "comparison.json",
+        "decision.concord",
     }
 
 

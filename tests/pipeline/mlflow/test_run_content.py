@@ -115,7 +115,13 @@ def test_description_of_many_models_fits_into_a_tag(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", ["report/report.html", "report/report.md", "comparison/comparison.json"]
+    "changed",
+    [
+        "report/report.html",
+        "report/report.md",
+        "comparison/comparison.json",
+        "comparison/decision.concord",
+    ],
 )
 def test_another_report_changes_only_the_comparison(project: Path, changed: str) -> None:
     before = fingerprints_by_model(project)

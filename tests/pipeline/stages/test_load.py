@@ -24,6 +24,7 @@ from benchmarks.odd_types import ENCODERS
 from concord.metrics_core.data import quality as quality_file
 from concord.metrics_core.data.formats import FORMATS, format_by_name
 from concord.metrics_core.data.hashes import ContentHashes, hash_content
+from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.errors import InputError
 from concord.pipeline.params.read import read_params
 from tests.inputs.inputs import write_table
@@ -65,6 +66,15 @@ def test_quality_file_describes_lists() -> None:
         "sha256": hashlib.sha256(content).hexdigest(),
         "md5": hashlib.md5(content).hexdigest(),
         "bytes": len(content),
+        "reading": {
+            "required": ["user", "item"],
+            "optional": ["rank", "score"],
+            "columns": {},
+            "unit": {},
+            "order": None,
+            "shared": [],
+            "input": vars(Policies()),
+        },
         "rows": 3,
         "users": 2,
         "items": 2,

@@ -1,0 +1,109 @@
+"""Find the inputs of a decision in a folder, and evaluate them again."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from concord.metrics_core.comparison.described_inputs import DescribedInput
+from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models
+from concord.metrics_core.comparison.replicates import with_replicates
+from concord.metrics_core.data.hashes import hash_content
+from concord.metrics_core.data.input_table import InputTable
+from concord.metrics_core.data.relations import in_memory
+from concord.metrics_core.data.value_files import USER, read_value_file
+from concord.metrics_core.decision.read_decision import StoredDecision
+from concord.metrics_core.errors import argument_names
+from concord.metrics_core.evaluation.accumulator import build_panels
+from concord.metrics_core.evaluation.model_result import (
+    ModelResult,
+    no_lists_data,
+    summarise_values,
+    with_missing_users,
+)
+from concord.metrics_core.evaluation.reference import compute_references
+from concord.metrics_core.files import SIDE_TABLES
+
+_OF_VALUES: Any = {"required": [USER], "optional": [], "columns": {}, "unit": {}, "order": None}
+
+
+def find_table(
+    described: DescribedInput, folder: Path | None
+) -> tuple[InputTable | None, str | None]:
+    """Return the table of an input, to be read as it was, and SHA-256 if a file is hashed.
+
+    Both are None if the folder does not have the table, or if one file cannot hold it: with
+    additional judgements, or with users of a dict who have no item.
+    """
+    reading: Mapping[str, Any] = described.reading.get("reading", _OF_VALUES)
+    is_file, path = described.hash_of == "file", described.path
+    names = [path.lstrip("/"), Path(path).name]
+    names = names if is_file else [f"{described.name or described.role}.parquet"]
+    inside = [Path(name) for name in names if ".." not in Path(name).parts]
+    existing = [folder / name for name in inside if folder and (folder / name).exists()]
+    if not existing or "additional" in reading or "named_users" in described.reading:
+        return None, None
+    table = InputTable(
+        str(existing[0]),
+        described.reading["format"] if is_file else "parquet",
+        tuple(reading["required"]),
+        tuple(reading["optional"]),
+        reading["columns"],
+        argument_names(described.role),
+        unit=reading["unit"],
+        order=reading["order"],
+        where=described.reading.get("where", {}),
+        shared=frozenset(reading.get("shared", ())),
+    )
+    return table, hash_content(table.path).of_rows(table.where).sha256 if is_file else None
+
+
+def evaluate_again(
+    decision: StoredDecision, tables: Sequence[tuple[DescribedInput, InputTable]]
+) -> ComparisonInput:
+    """Return the inputs of the comparison, with values that are computed from the tables.
+
+    Raises
+    ------
+    InputError
+        A table is not valid.
+    """
+    config = decision.config
+    if not decision.comparison.has_lists:
+        results = {each.name: _read_values(decision, table) for each, table in tables}
+        return ComparisonInput(config, with_missing_users(results), no_lists_data())
+    lists, truths = (
+        {each.name: table for each, table in tables if each.role == role}
+        for role in ("lists", "truth")
+    )
+    side_data = {each.role: table for each, table in tables if each.role in SIDE_TABLES}
+    readings = {each.role: each.reading for each, _ in tables}
+    policies = readings["lists"]["reading"]["input"]
+    panels = build_panels(config.labels, config.primary if config.panel else (), config.conventions)
+    results, data = evaluate_models(
+        config,
+        lists,
+        truths,
+        side_data,
+        columns=None,
+        input=policies,
+        panels=panels,
+        words=readings["truth"].get("words"),
+    )
+    keeps = policies["unknown_items"] == "keep"
+    references = compute_references(
+        config.labels, config.conventions, data, lists_unknown_items=keeps
+    )
+    models = with_replicates(results, config)
+    return ComparisonInput(config, models, data, references=references)
+
+
+def _read_values(decision: StoredDecision, table: InputTable) -> ModelResult:
+    """Return the values of another tool in a file."""
+    config, none = decision.config, pl.DataFrame()
+    bounds = {str(label): label.metric.range for label in config.labels}
+    with in_memory() as connection:
+        values, _ = read_value_file(connection, table, bounds)
+    summary = summarise_values(values, config.labels, confidence=config.confidence)
+    return ModelResult(values, none, none, summary, {})
