@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from argparse import Namespace
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import chdir, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -112,12 +112,18 @@ def write_output(option: str, path: str, text: str, *, force: bool) -> None:
     InputError
         If the file exists, was not written by Concord, and `force` is not set.
     """
+    if not force:
+        refuse_other_file(option, path, lambda file: _is_own(file, text))
+    write_text(Path(path), text)
+
+
+def refuse_other_file(option: str, path: str, is_own: Callable[[Path], bool]) -> None:
+    """Raise InputError if a file exists that Concord did not write."""
     file = Path(path)
-    if not force and file.is_file() and not is_stream(file) and not _is_own(file, text):
+    if file.is_file() and not is_stream(file) and not is_own(file):
         problem = f"{path!r} is not a file that this command writes"
         fix = "name another file, or add --force to overwrite it"
         raise refuse(f"{COMMAND_LINE}: {option}", problem, fix)
-    write_text(file, text)
 
 
 def write_output_table(option: str, path: str, table: "pl.DataFrame", *, force: bool) -> None:

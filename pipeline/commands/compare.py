@@ -47,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if a model is worse, 3 if undecided, 4 if suspicious",
     )
     parser.add_argument("--html", metavar="FILE", type=FilePath, help="write the report")
+    parser.add_argument(
+        "--save", metavar="FILE", type=FilePath, help="keep the decision, for `concord replay`"
+    )
     parser.add_argument("--init", metavar="DIR", help="write the evaluation into a repository")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     add_force(parser)
@@ -88,17 +91,29 @@ def _compare(
     arguments: argparse.Namespace,
 ) -> "tuple[NamedLists, Comparison, Callable[[], None] | None]":
     """Return the tables, their comparison, and the function that writes an evaluation of them."""
+    from zipfile import is_zipfile
+
     from concord.metrics_core.comparison.compare import compare
     from concord.metrics_core.errors import refuse
     from concord.metrics_core.results.gate import MIN_EFFECT
     from concord.pipeline.init.named_lists import named_lists
-    from concord.pipeline.terminal import option_names, refuse_folder, write_output
+    from concord.pipeline.terminal import (
+        option_names,
+        refuse_folder,
+        refuse_other_file,
+        write_output,
+    )
 
-    refuse_folder("--html", arguments.html)
+    outputs = {"--html": arguments.html, "--save": arguments.save}
+    for option, path in outputs.items():
+        refuse_folder(option, path)
     with option_names(_OPTIONS):
         named = named_lists(arguments)
-    if arguments.html and Path(arguments.html).resolve() in named.files:
-        raise refuse(f"{COMMAND_LINE}: --html", "is a file that is read", "name another file")
+    for option, path in outputs.items():
+        if path and Path(path).resolve() in named.files:
+            raise refuse(f"{COMMAND_LINE}: {option}", "is a file that is read", "name another file")
+    if arguments.save and not arguments.force:
+        refuse_other_file("--save", arguments.save, is_zipfile)
     gate = {"guardrails": {named.options["primary"][0]: MIN_EFFECT}} if arguments.gate else None
     write_evaluation = None
     if arguments.init:
@@ -106,13 +121,15 @@ def _compare(
 
         given = {**named.given, **({"gate": gate} if gate else {})}
         write_evaluation = prepare_evaluation(arguments.init, named.discovery, given)
-    panel = bool(arguments.html or arguments.json)  # the terminal shows none
+    panel = bool(arguments.html or arguments.json or arguments.save)  # the terminal shows none
     with option_names(_OPTIONS):
         comparison = compare(
             named.models, gate=gate, panel=panel, **named.options, **named.arguments
         )
     if arguments.html:
         write_output("--html", arguments.html, comparison.to_html(), force=arguments.force)
+    if arguments.save:
+        comparison.save(arguments.save)
     return named, comparison, write_evaluation
 
 
@@ -126,5 +143,7 @@ def _choices_and_next_steps(
         yield f"  the report{fixes}: add `--html report.html`"
     if not arguments.gate and len(named.models) > 1:
         yield "  the decision as exit code: add `--gate`"
-    if not arguments.init:
+    if not arguments.save:
+        yield "  a file that others can verify: add `--save decision.concord`"
+    elif not arguments.init:
         yield "  the users behind it, in a repository: add `--init evaluation`"

@@ -6,6 +6,9 @@ HELP = "print where the report is; --open shows it in a browser"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--methods", action="store_true", help="print what was done, for a paper: 120 words"
+    )
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
 
 
@@ -21,8 +24,11 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.running.outputs import rerun_fix
 
     params = read_params()
-    load_comparison(params)
+    comparison = load_comparison(params)
     warn_if_stale(params)
+    if arguments.methods:
+        print_text(comparison.methods)
+        return
     page = Path(params.results.report) / "report.html"
     if not page.exists():
         from concord.pipeline.stages.report import write_report

@@ -70,7 +70,7 @@ def test_doubts_the_answer_the_leaderboard_the_choices_and_the_next_steps_are_pr
     assert {"chance", "most", "popular", "reference"} <= {*" ".join(lines).split()}
     assert "  nDCG@10 decides, for differences of at least 2%" in lines
     assert len(lines) - lines.index("next:") - 1 <= 3
-    assert lines[-1].endswith("in a repository: add `--init evaluation`")
+    assert lines[-1].endswith("others can verify: add `--save decision.concord`")
 
 
 def test_quiet_commands_print_the_answer_only(folder: Path) -> None:
@@ -418,3 +418,27 @@ def test_an_error_is_the_last_line_of_the_process(folder: Path) -> None:
 
     assert done.returncode == 2
     assert "leaked" not in done.stderr
+
+
+def test_a_saved_decision_is_replayed_with_and_without_its_inputs(folder: Path) -> None:
+    text = run(folder, *COMMAND, "--save", "decision.concord", "--json")
+
+    alone = attempt(folder, "concord", "replay", "decision.concord")
+    whole = attempt(folder, "concord", "replay", "decision.concord", "--inputs", ".")
+    assert (alone.returncode, whole.returncode) == (3, 0), alone.stdout + whole.stdout
+    assert cc.load(folder / "decision.concord").to_dict()["pairs"] == json.loads(text)["pairs"]
+    (folder / "runs/new.csv").write_text("user,item,score\nu0000,x,1\n")
+    assert attempt(folder, *alone.args[:3], "--inputs", ".").returncode == 1
+
+
+def test_only_a_decision_is_overwritten(folder: Path) -> None:
+    refused = attempt(folder, *COMMAND, "--save", "train.csv")
+    read = attempt(folder, *COMMAND, "--save", "truth.csv", "--force")
+
+    assert refused.returncode == read.returncode == 2
+    assert "'train.csv' is not a file that this command writes" in refused.stderr
+    assert "--save: is a file that is read" in read.stderr
+    run(folder, *COMMAND, "--save", "decision.concord")
+    first = (folder / "decision.concord").read_bytes()
+    run(folder, *COMMAND, "--save", "decision.concord")
+    assert (folder / "decision.concord").read_bytes() == first

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+
 from concord.pipeline.running.outputs import write_json
 from tests.pipeline.commands.test_run import evaluated_without_dvc
 from tests.project import attempt, copied_from, made_once, run
@@ -66,3 +67,10 @@ def test_without_results_the_command_that_makes_them_is_named(project: Path) -> 
 
     assert done.returncode == 2
     assert "comparison.json: does not exist yet\n  fix: run `concord run` first" in done.stderr
+
+
+def test_what_was_done_is_printed_for_a_paper(project: Path) -> None:
+    text = run(project, "concord", "report", "--methods")
+
+    assert text == f"{cc.load(project).methods}\n"
+    assert len(text.split()) <= 120
