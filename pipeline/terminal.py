@@ -159,14 +159,9 @@ def in_evaluation(arguments: Namespace) -> Iterator[None]:
     if not folder.is_dir():
         fix = "name the folder of an evaluation"
         raise refuse(f"{COMMAND_LINE}: --dir", f"there is no folder {arguments.dir!r}", fix)
-
-    def moved(value: object) -> object:
-        if isinstance(value, list):
-            return [*map(moved, value)]
-        return os.path.relpath(start / value, folder) if isinstance(value, FilePath) else value
-
     for name, value in vars(arguments).items():
-        setattr(arguments, name, moved(value))
+        if isinstance(value, FilePath) and not os.path.isabs(value):  # noqa: PTH117  # a string
+            setattr(arguments, name, os.path.relpath(start / value, folder))
     LOG.info("evaluation: %s", os.path.relpath(folder, start))
     with chdir(folder):
         yield

@@ -113,10 +113,10 @@ def _check_inputs(
 
 def _can_evaluate(decision: StoredDecision) -> bool:
     """False if a decision lacks what values need: own metrics, excluded pairs, values of tools."""
-    if decision.comparison.has_lists and OF_VALUES in {x.family for x in decision.comparison.metrics}:
-        return False
+    families = {metric.family for metric in decision.comparison.metrics}
     has_pairs = (decision.config.conventions.exclude or "same_id") != "same_id"
-    return not has_pairs and all(x.family != FAMILY for x in decision.comparison.metrics)
+    is_mixed = OF_VALUES in families and len(families) > 1
+    return not (has_pairs or is_mixed or FAMILY in families)
 
 
 def _build(stored: Comparison, inputs: ComparisonInput) -> Comparison:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NoReturn
 
-from concord.pipeline.commands import compare, evaluate, stage
+from concord.pipeline.commands import compare, evaluate, explain, stage
 from concord.pipeline.commands.parser import PROGRAM, Parser, Version, add_evaluation
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the arguments; `output_flags` are those before and after the command."""
     if argv[:1] == ["help"]:
         return _help(argv[1:])
+    if argv[:1] == ["explain"]:
+        argv = [explain.find_command(argv[1:]), *argv[1:]]
     own = {name: ALONE[name] for name in argv[:1] if name in ALONE}
     arguments = build_parser(own or None).parse_args(argv)
     arguments.output_flags = [*arguments.output_flags, *arguments.command_flags]

@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from contextlib import nullcontext, redirect_stdout
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,7 +83,8 @@ def run(arguments: argparse.Namespace) -> int | None:
         has_warnings = bool(comparison.prominent)
         print_blocks(_choices_and_next_steps(named, arguments, has_warnings=has_warnings))
     if write_evaluation is not None:
-        with redirect_stdout(sys.stderr) if arguments.json or is_quiet() else nullcontext():
+        messages = sys.stderr if arguments.json else sys.stdout
+        with redirect_stdout(StringIO() if is_quiet() else messages):
             write_evaluation()
     return EXIT_CODES[comparison.gate.outcome] if comparison.gate else None
 

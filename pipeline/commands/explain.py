@@ -1,81 +1,44 @@
-"""`concord explain`: the derivation of a user's value; the definitions of a number or a table."""
+"""`concord explain`: the derivation of one user's value, under one definition or two."""
 
 import argparse
 import math
 from typing import TYPE_CHECKING
 
-from concord.pipeline.commands import reconcile, verify
-from concord.pipeline.commands.parser import COMMAND_LINE, FilePath
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from concord.metrics_core.analyses.explain.result import Derivation, ExplanationDiff
     from concord.reports.text.blocks import Block
 
 HELP = "show how a value is computed, or where a number comes from"
-_USAGES = {
-    "user": "concord explain USER METRIC --model NAME",
-    "number": "concord explain NUMBER --metric METRIC --model NAME",
-    "table": "concord explain TABLE.csv",
-}
-_OPTIONS = {  # of each usage
-    "user": {"model", "versus", "markdown"},
-    "number": {"metric", "model", "json"},
-    "table": {"json"},
-}
-_TABLE = ".csv"
+_SUBJECT = (
+    "a user's id; numbers with --metric are for `concord reconcile`, a CSV table for `verify`"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    subject = (
-        "a user's id and a metric, such as nDCG@10; or reported numbers, as `concord reconcile`"
-    )
-    subject += "; or a table of them, as `concord verify`"
-    add("subject", nargs="+", type=_subject, help=subject)
-    add("--model", help="a model of params.yaml")
-    add("--metric", action="append", help="the metric of a number; repeat it for further ones")
+    add("user", help=_SUBJECT)
+    add("metric", help="a metric, such as nDCG@10")
+    add("--model", required=True, help="a model of params.yaml")
     add(
         "--versus",
         metavar="PRESET",
         help="compare with this preset, on the grade scale of the data",
     )
     add("--markdown", action="store_true", help="print Markdown")
-    add("--json", action="store_true", help="print definitions as JSON")
 
 
-def _subject(text: str) -> str:
-    return FilePath(text) if text.endswith(_TABLE) else text
+def find_command(words: "Sequence[str]") -> str:
+    """Return the command for the words after `concord explain`: a user, a number or a table."""
+    options = {word.partition("=")[0] for word in words}
+    if "--metric" in options:
+        return "reconcile"
+    has_table = any(word.endswith(".csv") for word in words)
+    return "verify" if has_table and "--model" not in options else "explain"
 
 
-def run(arguments: argparse.Namespace) -> int | None:
-    """Print what the arguments name: a user's value, or the definitions of numbers or a table."""
-    from concord.metrics_core.errors import refuse
-
-    first, *others = arguments.subject
-    usage = "number" if arguments.metric else "user"
-    if not others and first.endswith(_TABLE):
-        usage = "table"
-    options = {name for names in _OPTIONS.values() for name in names if getattr(arguments, name)}
-    fix = f"write `{_USAGES[usage]}`"
-    if unknown := sorted(options - _OPTIONS[usage]):
-        problem = f"`--{unknown[0]}` does not go with a {usage}"
-        raise refuse(COMMAND_LINE, problem, fix)
-    if usage != "table" and not arguments.model:
-        raise refuse(COMMAND_LINE, "`concord explain` needs --model", fix)
-    if usage == "user" and len(others) != 1:
-        number = f"; of a number `{_USAGES['number']}`"
-        raise refuse(COMMAND_LINE, "`concord explain` needs a user and a metric", fix + number)
-    if usage == "number":
-        return reconcile.run(argparse.Namespace(**vars(arguments), value=arguments.subject))
-    if usage == "table":
-        return verify.run(argparse.Namespace(**vars(arguments), table=first))
-    _explain(arguments, first, *others)
-    return None
-
-
-def _explain(arguments: argparse.Namespace, user: str, metric: str) -> None:
+def run(arguments: argparse.Namespace) -> None:
     """Print the derivation, or that of each replicate."""
     from concord.metrics_core.analyses.explain.explain import explain_loaded, parse_explained
     from concord.metrics_core.conventions.presets import with_data_conventions
@@ -97,7 +60,7 @@ def _explain(arguments: argparse.Namespace, user: str, metric: str) -> None:
 
     params = read_params(needs_lists=True)
     try:
-        label, model = parse_explained(metric), arguments.model
+        label, model = parse_explained(arguments.metric), arguments.model
     except ValueError as error:
         raise argument_error(error, label_fix(error)) from None
     conventions = params.with_catalogue_size(read_conventions(params))
@@ -107,7 +70,7 @@ def _explain(arguments: argparse.Namespace, user: str, metric: str) -> None:
         try:
             with in_memory() as connection:
                 inputs = load_model_inputs(connection, params, name, conventions, [label])
-                return explain_loaded(inputs, user, label, conventions, versus)
+                return explain_loaded(inputs, arguments.user, label, conventions, versus)
         except ValueError as error:
             fix = "give the table, or name a metric of lists and truth"
             raise argument_error(error, fix) from None

@@ -252,8 +252,9 @@ def _grades(truth: Table, name: str) -> tuple[float, float] | None:
             read_source(connection, table)
         except InputError:  # `compare` and `concord validate` report it
             return None
-        lowest, highest = only_row(connection, "SELECT min(grade), max(grade) FROM source")
-        return lowest, highest
+        finite = "SELECT min(grade), max(grade) FROM source WHERE isfinite(grade)"
+        lowest, highest = only_row(connection, finite)
+        return None if lowest is None else (lowest, highest)
 
 
 def _is_rank_base_0(models: Mapping[str, Table]) -> bool:

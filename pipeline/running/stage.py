@@ -23,7 +23,7 @@ from concord.pipeline.running.failures import (
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.signals import StopSignal, end_on_signal, raise_on_signal, stop_signal
 
-_OBJECTS = 50_000  # between two garbage collections: what imports make stays
+_OBJECTS = 200_000  # between two garbage collections: what imports make stays
 BROKEN_PIPE = 141  # exit code of shells for SIGPIPE
 
 

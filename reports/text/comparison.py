@@ -29,8 +29,7 @@ def describe(comparison: Comparison) -> Iterator[Block]:
 
 def answer_blocks(comparison: Comparison, *, fixes: bool = True) -> Iterator[Block]:
     """Yield prominent warnings, what was compared, the verdicts and the leaderboards."""
-    if warnings := [*warning_lines(comparison, fixes=fixes)]:
-        yield from (*warnings, "")
+    yield from warning_lines(comparison, fixes=fixes)
     models, metrics = format_count(len(comparison.models), "model"), ", ".join(comparison.primary)
     conventions = numbers.conventions_name(comparison.conventions)
     settings = f", conventions {conventions}" if comparison.has_lists else ""

@@ -167,7 +167,7 @@ def decide(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Pat
     for module, name in ((compare, "build_comparison"), (compare_values, "build_value_comparison")):
         build = getattr(module, name)
 
-        def capture(inputs: ComparisonInput, *others: Any, build: Any = build) -> cc.results.Comparison:
+        def capture(inputs: ComparisonInput, *others: Any, build: Any = build) -> Any:
             captured.append(inputs)
             return build(inputs, *others)
 

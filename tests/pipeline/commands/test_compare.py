@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from tests.project import ROOT, attempt, attempt_process, run
+from tests.project import attempt, run
 
 DEMO = cc.datasets.load_demo()
 TRUTH = DEMO.truth
@@ -367,57 +365,6 @@ def test_one_model_is_evaluated(folder: Path) -> None:
     values = pl.read_csv(folder / "values.csv")
     assert values.columns == ["user", *METRICS]
     assert values["nDCG@10"].mean() == pytest.approx(expected["nDCG@10"], rel=1e-12)
-
-
-_WITH_MODULES = """
-import sys
-from concord.pipeline.commands.cli import main
-from concord.pipeline.running import messages, stage
-
-heavy = {"polars", "duckdb", "pyarrow", "numpy"}
-unused = {"pandas", "pydantic", "ruamel", "yaml", "jinja2", "dvc", "mlflow", "scipy.stats"}
-unused |= {"concord.pipeline.params.model", sys.argv[1]}
-
-class Recorded(messages.Progress):
-    def __enter__(self):
-        print(self.line(), heavy & {*sys.modules}, file=sys.stderr)
-        return super().__enter__()
-
-messages.Progress = Recorded
-stage.end_process = lambda code: print(sorted(unused & {*sys.modules}), file=sys.stderr)
-main(sys.argv[2:])
-"""
-
-
-@pytest.mark.parametrize(
-    ("command", "unused", "title"),
-    [
-        ("compare popularity.csv item-knn.parquet als.run.gz", "", "compare 3 files …"),
-        ("evaluate als.run.gz", "concord.metrics_core.comparison.compare", "evaluate 1 file …"),
-    ],
-)
-def test_progress_is_shown_before_slow_imports_and_no_unused_module_is_imported(
-    command: str, unused: str, title: str
-) -> None:
-    words = [*command.split(), "--truth", "truth.parquet", "-q"]
-    done = subprocess.run(
-        [sys.executable, "-c", _WITH_MODULES, unused, *words],
-        cwd=ROOT / "data/demo",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert done.stderr == f"{title} set()\n[]\n"
-
-
-def test_an_error_is_the_last_line_of_the_process(folder: Path) -> None:
-    pl.read_csv(folder / "runs/new.csv").drop("score").write_csv(folder / "runs/new.csv")
-
-    done = attempt_process(folder, *COMMAND)
-
-    assert done.returncode == 2
-    assert "leaked" not in done.stderr
 
 
 def test_a_saved_decision_is_replayed_with_and_without_its_inputs(folder: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-
+import concord as cc
 from concord.pipeline.running.outputs import write_json
 from tests.pipeline.commands.test_run import evaluated_without_dvc
 from tests.project import attempt, copied_from, made_once, run
