@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import polars as pl
+
 from concord.metrics_core.comparison.arguments import ListArguments, parse_list_arguments
 from concord.metrics_core.comparison.config import (
     ComparisonConfig,
@@ -33,6 +35,8 @@ from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.evaluation.reference import compute_references
+
+NO_VALUES: Mapping[str, pl.DataFrame] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,28 +86,18 @@ class ComparisonCall:
         if config.gate is not None and not gate_models(config, self.models):
             problem = f"there is no model besides the baseline, {self.baseline}, to decide on"
             raise refuse("gate", problem, "name another model, or leave out `gate`")
-        of_lists = config.of_lists
-        primary = config.primary if config.panel else ()
-        results, data = evaluate_models(
-            of_lists,
+        return evaluate_tables(
+            config,
             parsed.lists,
             parsed.truths,
             self.side_data,
+            values=values,
             columns=self.columns,
             input=options.input,
-            panels=build_panels(of_lists.labels, primary, config.conventions),
             unit=options.unit,
             words=options.words,
             where=options.where,
         )
-        references = compute_references(
-            of_lists.labels,
-            config.conventions,
-            data,
-            lists_unknown_items=parse_policies(options.input or {}).unknown_items == "keep",
-        )
-        models = with_replicates(with_values(results, values, config), config)
-        return ComparisonInput(config, models, data, references=references)
 
     def _parse(self) -> ListArguments:
         options = self.options
@@ -135,6 +129,37 @@ class ComparisonCall:
                 acknowledge=parsed.acknowledge,
             )
         )
+
+
+def evaluate_tables(
+    config: ComparisonConfig,
+    lists: Mapping[str, Data],
+    truths: Mapping[str, Truth],
+    side_data: Mapping[str, Data | None],
+    *,
+    values: Mapping[str, pl.DataFrame] = NO_VALUES,
+    input: Mapping[str, Any] | None,
+    **options: Any,
+) -> ComparisonInput:
+    """Return evaluated lists with their values, references and data.
+
+    Parameters are those of `evaluate_models`; `values` are those next to lists, by name.
+    """
+    of_lists = config.of_lists
+    panels = build_panels(
+        of_lists.labels, config.primary if config.panel else (), config.conventions
+    )
+    results, data = evaluate_models(
+        of_lists, lists, truths, side_data, input=input, panels=panels, **options
+    )
+    references = compute_references(
+        of_lists.labels,
+        config.conventions,
+        data,
+        lists_unknown_items=parse_policies(input or {}).unknown_items == "keep",
+    )
+    models = with_replicates(with_values(results, values, config), config)
+    return ComparisonInput(config, models, data, references=references)
 
 
 def complete_call(

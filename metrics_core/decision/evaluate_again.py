@@ -6,23 +6,21 @@ from typing import Any
 
 import polars as pl
 
+from concord.metrics_core.comparison.call import evaluate_tables
 from concord.metrics_core.comparison.described_inputs import DescribedInput
-from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models
-from concord.metrics_core.comparison.replicates import with_replicates
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.value_files import USER, read_value_file
 from concord.metrics_core.decision.read_decision import StoredDecision
 from concord.metrics_core.errors import argument_names
-from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.evaluation.model_result import (
     ModelResult,
     no_lists_data,
     summarise_values,
     with_missing_users,
 )
-from concord.metrics_core.evaluation.reference import compute_references
 from concord.metrics_core.files import SIDE_TABLES
 
 _OF_VALUES: Any = {"required": [USER], "optional": [], "columns": {}, "unit": {}, "order": None}
@@ -79,24 +77,15 @@ def evaluate_again(
     )
     side_data = {each.role: table for each, table in tables if each.role in SIDE_TABLES}
     readings = {each.role: each.reading for each, _ in tables}
-    policies = readings["lists"]["reading"]["input"]
-    panels = build_panels(config.labels, config.primary if config.panel else (), config.conventions)
-    results, data = evaluate_models(
+    return evaluate_tables(
         config,
         lists,
         truths,
         side_data,
         columns=None,
-        input=policies,
-        panels=panels,
+        input=readings["lists"]["reading"]["input"],
         words=readings["truth"].get("words"),
     )
-    keeps = policies["unknown_items"] == "keep"
-    references = compute_references(
-        config.labels, config.conventions, data, lists_unknown_items=keeps
-    )
-    models = with_replicates(results, config)
-    return ComparisonInput(config, models, data, references=references)
 
 
 def _read_values(decision: StoredDecision, table: InputTable) -> ModelResult:
