@@ -32,7 +32,7 @@ from concord.metrics_core.data.arguments import ROLES, check_columns
 from concord.metrics_core.data.filters import check_where, split_models
 from concord.metrics_core.data.model import Model, lists_of
 from concord.metrics_core.data.policies import parse_policies
-from concord.metrics_core.errors import refuse
+from concord.metrics_core.errors import raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.evaluation.reference import compute_references
 
@@ -185,7 +185,8 @@ def complete_call(
         baseline = next(reversed([*models]), None)
     options = replace(options, where=where)
     chosen: tuple[str, ...] = ()
-    if metrics is None and not [*model_problems(by_name)]:
+    if metrics is None:
+        raise_problems(model_problems(by_name))
         choices = _choose(by_name, truth, columns, options)
         metrics, chosen = choices.metrics, ("metrics",)
         if primary is None:
@@ -199,7 +200,7 @@ def complete_call(
     return ComparisonCall(
         models=by_name,
         truth=truth,
-        metrics=() if metrics is None else metrics,
+        metrics=metrics,
         baseline="" if baseline is None else baseline,
         primary=primary,
         min_effect=0.0 if min_effect is None else min_effect,

@@ -141,8 +141,10 @@ def with_fields(options: Options | None, given: Mapping[str, Any]) -> Options:
         A keyword argument is unknown, or `options` are none.
     """
     known = [each.name for each in fields(Options)]
+    arguments = [*known, "models", "truth", "metrics", "baseline", "primary", "min_effect"]
+    arguments += ["conventions", "columns", "train", "items", "users", "options"]
     problems = [
-        Problem(name, "is not an argument of `compare`", suggest(name, known))
+        Problem(name, "is not an argument of `compare`", suggest(name, arguments))
         for name in given
         if name not in known
     ]

@@ -174,6 +174,7 @@ class RememberedValues:
 
 def _write(path: Path, comparison: Comparison, inputs: ComparisonInput) -> Path:
     write = load_function("decision.write_decision", "write_decision")
+    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.part")
     try:
         write(temporary, comparison, inputs)

@@ -101,6 +101,7 @@ def read_table(
     raise_problems(problems)
     query = f"SELECT {key} FROM source ORDER BY position"
     key_column = pl.DataFrame(connection.sql(query).to_arrow_table())[key]
+    file = replace(file, columns={**source.raw.aliases, **file.columns})
     frame, unusable, names = read_cells(file)
     fix = "write it as text or numbers"
     raise_problems(

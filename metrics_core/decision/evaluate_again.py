@@ -36,10 +36,10 @@ def find_table(
     """
     reading: Mapping[str, Any] = described.reading.get("reading", _OF_VALUES)
     is_file, path = described.hash_of == "file", described.path
-    names = [path.lstrip("/"), Path(path).name]
+    inside = [part for part in Path(path).parts if part not in ("..", "/")]
+    names = ["/".join(inside), inside[-1]]
     names = names if is_file else [f"{described.name or described.role}.parquet"]
-    inside = [Path(name) for name in names if ".." not in Path(name).parts]
-    existing = [folder / name for name in inside if folder and (folder / name).exists()]
+    existing = [folder / name for name in names if folder and (folder / name).exists()]
     if not existing or "additional" in reading or "named_users" in described.reading:
         return None, None
     table = InputTable(

@@ -56,6 +56,8 @@ def read_decision(path: str | Path) -> "StoredDecision":
             entries = {name: archive.read(name) for name in archive.namelist()}
         index, content = json.loads(entries[INDEX]), json.loads(entries[COMPARISON])
         version, schema = index["versions"][_CONCORD], index["schema"]
+    except FileNotFoundError:
+        raise refuse(str(path), "there is no such file", "correct its name") from None
     except (OSError, BadZipFile, KeyError, ValueError) as error:
         raise unreadable(path, error) from None
     installed = program_versions()[_CONCORD]

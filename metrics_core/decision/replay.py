@@ -31,7 +31,14 @@ from concord.metrics_core.decision.read_decision import (
     unreadable,
 )
 from concord.metrics_core.decision.result import Outcome, Replay, ReplayedPart
-from concord.metrics_core.decision.write_decision import decision_entries, is_mean, without_ids
+from concord.metrics_core.decision.write_decision import (
+    ANSWER,
+    COMPARISON,
+    decision_entries,
+    is_mean,
+    without_ids,
+)
+from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import program_versions
 from concord.metrics_core.metrics.custom_metric import FAMILY
 from concord.metrics_core.results.base import to_plain
@@ -42,7 +49,7 @@ TOLERANCE = 1e-9  # of numbers that other versions of programs give
 _OF_LISTS = frozenset({"panel", "overlaps", "checks", "warnings", "checked", "references"})
 # Parts that describe settings, and inputs whose hashes are compared.
 _DESCRIPTIONS = frozenset(
-    {"title", "metrics", "quality", "conventions", "provenance", "unit", "words"}
+    {"title", "metrics", "quality", "conventions", "provenance", "unit", "words", "chosen"}
 )
 _SETTINGS = {"setting", "column_setting"}  # keys of params.yaml, or arguments, in warnings
 
@@ -70,6 +77,8 @@ def replay(path: str | Path, inputs: str | Path | None = None) -> Replay:
         The file is damaged, is no decision, or is of a newer Concord; or an input is not valid.
     """
     decision, versions = read_decision(path), dict(program_versions())
+    if inputs is not None and not Path(inputs).is_dir():
+        raise refuse(str(inputs), "is not a folder", "name the folder with the inputs")
     tolerance = 0.0 if decision.index["versions"] == versions else TOLERANCE
     try:
         decision.inputs  # noqa: B018 - reads all entries
@@ -88,7 +97,17 @@ def replay(path: str | Path, inputs: str | Path | None = None) -> Replay:
             _compare_values(decision, dict(decision_entries(recomputed, again)), tolerance),
         )
     written_with = decision.index["versions"]
-    return Replay(decision.comparison.verdicts[0], (*parts, *checked), written_with, versions)
+    all_parts = (_check_answer(decision), *parts, *checked)
+    return Replay(decision.comparison.headline, all_parts, written_with, versions)
+
+
+def _check_answer(decision: StoredDecision) -> ReplayedPart:
+    """Return whether the text of the answer is that of the stored comparison."""
+    is_equal = decision.entries[ANSWER].decode() == f"{decision.comparison.summary}\n"
+    problem = f"{ANSWER} is not the answer of {COMPARISON}"
+    return ReplayedPart(
+        "comparison", ANSWER, "equal" if is_equal else "different", None if is_equal else problem
+    )
 
 
 def _check_inputs(

@@ -216,6 +216,11 @@ class Comparison(ComparisonMethods):
             return f"{super()._repr_html_()}<p>{escape(str(missing))}</p>"
 
     @cached_property
+    def headline(self) -> str:
+        """The decision in one sentence: the outcome of the gate, and the first answer."""
+        return render_sentences("headline", self)[0]
+
+    @cached_property
     def verdicts(self) -> tuple[str, ...]:
         """The verdicts in sentences, most important first."""
         return render_sentences("verdicts", self)

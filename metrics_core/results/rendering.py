@@ -27,6 +27,7 @@ def render(result: Any, form: Literal["text", "html", "markdown"]) -> str:
 
 
 _SENTENCES = {
+    "headline": ("concord.reports.text.summary", "headlines"),
     "verdicts": ("concord.reports.text.verdicts", "verdict_sentences"),
     "warning": ("concord.reports.text.warnings", "warning_texts"),
     "methods": ("concord.reports.text.methods", "methods"),

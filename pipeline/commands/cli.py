@@ -85,7 +85,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if argv[:1] == ["help"]:
         return _help(argv[1:])
     if argv[:1] == ["explain"]:
-        argv = [explain.find_command(argv[1:]), *argv[1:]]
+        argv = explain.command_of(argv[1:])
     own = {name: ALONE[name] for name in argv[:1] if name in ALONE}
     arguments = build_parser(own or None).parse_args(argv)
     arguments.output_flags = [*arguments.output_flags, *arguments.command_flags]

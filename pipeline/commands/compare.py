@@ -139,13 +139,16 @@ def _choices_and_next_steps(
     named: "NamedLists", arguments: argparse.Namespace, *, has_warnings: bool
 ) -> "Iterator[str]":
     """Yield what was chosen for the user, and what to do next."""
-    yield from ("", "chosen:", *(f"  {choice}" for choice in named.choices), "next:")
-    if not arguments.html:
-        fixes = ", with what to do about the warnings" if has_warnings else ""
-        yield f"  the report{fixes}: add `--html report.html`"
-    if not arguments.gate and len(named.models) > 1:
-        yield "  the decision as exit code: add `--gate`"
-    if not arguments.save:
-        yield "  a file that others can verify: add `--save decision.concord`"
-    elif not arguments.init:
-        yield "  the users behind it, in a repository: add `--init evaluation`"
+    yield from ("", "chosen:", *(f"  {choice}" for choice in named.choices))
+    if arguments.init:  # it prints its own next step
+        return
+    fixes = ", with what to do about the warnings" if has_warnings else ""
+    steps = {
+        f"the report{fixes}: add `--html report.html`": not arguments.html,
+        "the decision as exit code: add `--gate`": not arguments.gate and len(named.models) > 1,
+        "a file that others can verify: add `--save decision.concord`": not arguments.save,
+        f"verify the decision: `concord replay {arguments.save} --inputs .`": arguments.save,
+        "the users behind it, in a repository: add `--init evaluation`": True,
+    }
+    yield "next:"
+    yield from [f"  {step}" for step, is_open in steps.items() if is_open][:3]

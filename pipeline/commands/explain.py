@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from concord.metrics_core.analyses.explain.result import Derivation, ExplanationDiff
     from concord.reports.text.blocks import Block
 
+_DECIMAL = re.compile(r"[0-9]*\.[0-9]+")  # a number as in a paper; no user has such an id
 HELP = "show how a value is computed, or where a number comes from"
 _SUBJECT = (
     "a user's id; numbers with --metric are for `concord reconcile`, a CSV table for `verify`"
@@ -29,13 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--markdown", action="store_true", help="print Markdown")
 
 
-def find_command(words: "Sequence[str]") -> str:
+def command_of(words: "Sequence[str]") -> list[str]:
     """Return the command for the words after `concord explain`: a user, a number or a table."""
     options = {word.partition("=")[0] for word in words}
     if "--metric" in options:
-        return "reconcile"
+        return ["reconcile", *words]
+    if len(words) > 1 and _DECIMAL.fullmatch(words[0]) and not words[1].startswith("-"):
+        return ["reconcile", words[0], "--metric", *words[1:]]
     has_table = any(word.endswith(".csv") for word in words)
-    return "verify" if has_table and "--model" not in options else "explain"
+    return ["verify" if has_table and "--model" not in options else "explain", *words]
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -122,8 +122,8 @@ def prepare_evaluation(folder: str, discovery: Discovery, given: Content) -> Cal
     """
     dvc = has_dvc(Path.cwd())
     root, project = _free_folder(folder, "--init", force=False, dvc=dvc)
-    seed = {"seed": ComparisonOptions.seed}
-    content, _ = choose(discovery, project, project.name, {**seed, **given})
+    same = {"seed": ComparisonOptions.seed, "segments": ()}
+    content, _ = choose(discovery, project, project.name, {**same, **given})
     whole = [label for label in map(parse, given.get("metrics", ())) if label.k is None]
     whole = [each for each in whole if each not in expand([str(each)], content["ks"])]
     if whole:

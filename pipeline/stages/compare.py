@@ -68,7 +68,7 @@ def main(params: Params) -> str:
         escaped = table if name in UNESCAPED else escape_formulas(table)
         write_csv(folder / f"{name}.csv", escaped)
         write_parquet(folder / f"{name}.parquet", table)
-    print_line(comparison.verdicts[0])
+    print_line(comparison.headline)
     return f"{len(models)} models, {len(comparison.pairs):,} comparisons"
 
 

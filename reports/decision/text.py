@@ -7,7 +7,7 @@ from concord.reports.text.blocks import Block, Heading
 
 _ANSWERS = {
     "verified": "Verified: the inputs give these values, and the values this comparison.",
-    "inputs_not_seen": "Verified from the stored values; inputs were not seen.",
+    "inputs_not_seen": "Verified from the stored values; not all inputs were seen.",
     "different": "Different: the decision does not follow from what it holds, or from the inputs.",
 }
 _KINDS = {"comparison": "comparison", "values": "values per user", "input": "inputs"}

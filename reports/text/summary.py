@@ -30,6 +30,11 @@ _MANY_CANDIDATES = 5  # with more, some were probably left out
 _N_CAUTIONS = 2  # outside of the fold; warnings are never in it
 
 
+def headlines(comparison: Comparison) -> tuple[str]:
+    """Return the decision as the only sentence."""
+    return (headline(comparison),)
+
+
 def headline(comparison: Comparison) -> str:
     """Return the decision, in all views the same: the outcome of the gate, then the answer."""
     decision = comparison.gate
@@ -208,10 +213,11 @@ def share_note(comparison: Comparison) -> str:
     shares = {metric.label for metric in comparison.metrics if metric.share}
     if not any(pair.label in shares and pair.ci_low is not None for pair in comparison.pairs):
         return ""
-    return (
-        " If min_effect is a share, intervals are for the share times "
-        f"{comparison.baseline}'s mean."
-    )
+    start = "If min_effect is a share, intervals"
+    if len(shares) == len(comparison.metrics):
+        start = "Intervals"
+    reference = f"a share of {comparison.baseline}'s mean"
+    return f" {start} are those of the difference as {reference}, times this mean."
 
 
 def _tried(comparison: Comparison) -> str:

@@ -19,6 +19,7 @@ from concord.metrics_core.data.tables import (
     schema_of,
     share_id_types,
 )
+from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models, results_by_list
 
 MAX_EXAMPLES = 5
@@ -69,7 +70,9 @@ def _size(connection: DuckDBPyConnection, relation: str) -> tuple[int, int]:
 @contextmanager
 def open_tables(models: Models, data: EvaluationData) -> Iterator[AuditTables]:
     """Open the tables as views; `data` must have a train table."""
-    assert data.train is not None
+    if data.train is None:
+        problem = "is missing, and an audit compares the ground truth with it"
+        raise refuse("train", problem, "give the training set")
     truths = dict(data.folds) or {"": data.truth}
     truth_views = {fold: f"truth_{n}" for n, fold in enumerate(truths)}
     singles = results_by_list(models)

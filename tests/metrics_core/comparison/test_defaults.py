@@ -99,3 +99,9 @@ def test_fields_and_options_are_the_same_thing() -> None:
     assert given.to_dict() == fields.to_dict()
     with pytest.raises(cc.InputError, match=r"options: is not `concord\.Options`"):
         cc.compare(MODELS, DEMO.truth, metrics=["RR"], options={"panel": False})  # type: ignore[arg-type]
+
+
+def test_models_that_are_none_are_the_only_problem() -> None:
+    with pytest.raises(cc.InputError, match=r"^models: ") as refused:
+        cc.compare({}, DEMO.truth)
+    assert "metrics" not in str(refused.value)

@@ -394,7 +394,7 @@ def test_texts_say_of_what_an_interval_is_if_the_margin_is_a_share() -> None:
     columns: Columns = {f"m{n}": {"X": base + n + 1} for n in range(3)}
     columns["m1"]["X"] += np.arange(40) % 5 / 10
     number, share = (World(columns, {"min_effect": x}, {}).compare() for x in (0.1, "2%"))
-    note = "If min_effect is a share, intervals are for the share times m0's mean"
+    note = "Intervals are those of the difference as a share of m0's mean, times this mean"
 
     for comparison, is_noted in ((number, False), (share, True)):
         texts = (

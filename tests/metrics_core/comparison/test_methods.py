@@ -3,12 +3,14 @@
 import pickle
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pandas as pd
 import polars as pl
 import pytest
 
 import concord as cc
+from concord.metrics_core.decision.replay import replay
 from concord.metrics_core.results.stored import to_json
 
 DEMO = cc.datasets.load_demo()
@@ -147,3 +149,38 @@ def test_an_analysis_without_requests_refuses_them() -> None:
 
     with pytest.raises(cc.InputError, match=r"comparison\.judge: needs users as the unit"):
         comparison.judge()
+
+
+def test_a_saved_comparison_is_replayed_with_what_was_chosen(tmp_path: Path) -> None:
+    path = cc.compare(MODELS, DEMO.truth).save(tmp_path / "new" / "d.concord")
+
+    assert replay(path).outcome == "inputs_not_seen"
+
+
+def test_a_suspicious_comparison_is_replayed_as_suspicious(tmp_path: Path) -> None:
+    models = {"leak": DEMO.truth.select("user", "item", score="grade"), "als": MODELS["als"]}
+    comparison = cc.compare(models, DEMO.truth, gate={"guardrails": {"nDCG@10": "2%"}}, **OPTIONS)
+
+    answer = replay(comparison.save(tmp_path / "d.concord")).answer
+
+    assert answer == comparison.headline == "Gate suspicious: leak."
+
+
+def test_another_answer_than_that_of_the_comparison_is_different(
+    comparison: cc.results.Comparison, tmp_path: Path
+) -> None:
+    path, forged = comparison.save(tmp_path / "d.concord"), tmp_path / "forged.concord"
+    with ZipFile(path) as archive, ZipFile(forged, "w") as other:
+        for name in archive.namelist():
+            content = archive.read(name)
+            if name == "answer.txt":
+                content = content.replace(b"ease beats als", b"als beats ease")
+            other.writestr(name, content)
+
+    different = [each for each in replay(forged).parts if each.outcome == "different"]
+    assert [each.name for each in different] == ["answer.txt"]
+
+
+def test_an_audit_needs_train() -> None:
+    with pytest.raises(cc.InputError, match="train: is missing, and an audit compares"):
+        cc.compare(MODELS, DEMO.truth, **OPTIONS).audit()

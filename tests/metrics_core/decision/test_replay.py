@@ -167,7 +167,7 @@ def test_a_changed_number_is_named(decide: Decide) -> None:
 @pytest.mark.parametrize(
     ("change", "code", "text"),
     [
-        (0.0, 3, "Verified from the stored values; inputs were not seen."),
+        (0.0, 3, "Verified from the stored values; not all inputs were seen."),
         (0.1, 1, "  comparison, different: scores.0.mean is "),
     ],
 )
@@ -234,6 +234,26 @@ def test_files_outside_of_the_folder_are_not_read(decide: Decide, tmp_path: Path
     assert result.outcome == "inputs_not_seen"
 
 
+def test_files_above_the_evaluation_are_found_from_the_repository(
+    decide: Decide, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluation = tmp_path / "evaluation"
+    evaluation.mkdir()
+    monkeypatch.chdir(evaluation)
+    models = {name: f"../{name}.parquet" for name in MODELS}
+    for name, table in MODELS.items():
+        table.write_parquet(models[name])
+    truth().write_parquet("../truth.parquet")
+    decisions.ITEMS.write_parquet("../items.parquet")
+    path = decide(models=models, truth="../truth.parquet")
+
+    assert replay(path, tmp_path).outcome == "verified"
+    with pytest.raises(InputError, match="nowhere: is not a folder"):
+        replay(path, "nowhere")
+    with pytest.raises(InputError, match="nofile: there is no such file"):
+        replay("nofile")
+
+
 @pytest.mark.parametrize(("change", "outcome"), [(1e-12, "close"), (1e-6, "different")])
 def test_other_versions_may_differ_by_rounding(
     change: float, outcome: str, decide: Decide, monkeypatch: pytest.MonkeyPatch
@@ -261,13 +281,13 @@ def test_a_newer_concord_names_the_version_to_install(decide: Decide) -> None:
         replay(path)
 
 
-@pytest.mark.parametrize("content", [None, b"", b"PK not a zip", "zip"])
-def test_another_file_is_no_decision(content: bytes | str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"", b"PK not a zip", "zip"])
+def test_another_file_is_no_decision(content: bytes | str, tmp_path: Path) -> None:
     path = tmp_path / "other.concord"
     if content == "zip":
         with ZipFile(path, "w") as archive:
             archive.writestr("hello.txt", "hello")
-    elif content is not None:
+    else:
         path.write_bytes(content)  # type: ignore[arg-type]
 
     with pytest.raises(InputError, match=r"other\.concord: is no decision that can be read"):

@@ -204,6 +204,15 @@ def test_explain_takes_a_number_as_reconcile_and_a_table_as_verify(project: Path
         assert done.returncode == code
 
 
+def test_a_number_and_its_metric_may_follow_explain(project: Path) -> None:
+    words = ("0.27", "P@5", "--model", MODEL, "--json")
+    options = ("0.27", "--metric", "P@5", "--model", MODEL, "--json")
+
+    short, whole = (attempt(project, "concord", "explain", *each) for each in (words, options))
+    assert (short.returncode, short.stdout) == (whole.returncode, whole.stdout)
+    assert whole.returncode == 0
+
+
 def test_the_words_of_explain_may_be_in_any_order(project: Path) -> None:
     user = load_data(project)[1]["user"][0]
     words = ("explain", user, "--model", MODEL, "P@5")

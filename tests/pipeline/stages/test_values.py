@@ -23,6 +23,7 @@ from tests.project import (
     attempt,
     change_params,
     commit_results,
+    copied_from,
     run,
     run_all_stages,
     run_stages,
@@ -82,6 +83,17 @@ def test_numbers_are_those_of_compare_values(compared: Path) -> None:
         del part["provenance"]["inputs"]
         part["quality"] = {model: each["users"] for model, each in part["quality"].items()}
     assert content == expected
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+def test_a_column_of_queries_is_that_of_users(compared: Path, tmp_path: Path, format_: str) -> None:
+    project = copied_from(compared, tmp_path)
+    model = next(iter(MODELS))
+    table = samples(model).rename({"user": "query_id"})
+    getattr(table, f"write_{format_}")(project / f"renamed.{format_}")
+    change_params(project, {f"models.{model}": {"values": f"renamed.{format_}"}})
+
+    assert "no problem found" in run(project, "concord", "validate")
 
 
 def test_report_and_mlflow_show_values_only(compared: Path) -> None:
