@@ -37,7 +37,8 @@ def test_an_import_from_an_old_place_names_the_new_one() -> None:
 
     assert failed.returncode == 1
     last = failed.stderr.splitlines()[-1]
-    assert last == "ImportError: concord.results.Comparison is now concord.results.Comparison"
+    name = "Comparison"
+    assert last == f"ImportError: concord.{name} is now concord.results.{name}"
 
 
 def test_an_unknown_name_has_the_usual_error() -> None:

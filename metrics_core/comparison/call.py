@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -183,11 +184,12 @@ def complete_call(
     by_name, where = split_models(models, options.model, options.where)
     if baseline is None and by_name is models and isinstance(models, Mapping):
         baseline = next(reversed([*models]), None)
-    options = replace(options, where=where)
+    # Copies: the caller may change its dicts and lists, and the result remembers this call.
+    options, columns = deepcopy(replace(options, where=where)), deepcopy(columns)
     chosen: tuple[str, ...] = ()
     if metrics is None:
         raise_problems(model_problems(by_name))
-        choices = _choose(by_name, truth, columns, options)
+        choices = _choose(by_name, truth, columns, options, tables, finds_unit=conventions is None)
         metrics, chosen = choices.metrics, ("metrics",)
         if primary is None:
             primary, chosen = choices.primary, (*chosen, "primary")
@@ -198,13 +200,13 @@ def complete_call(
             chosen = (*chosen, "conventions")
             options = replace(options, unit=choices.unit)
     return ComparisonCall(
-        models=by_name,
+        models={**by_name} if isinstance(by_name, Mapping) else by_name,
         truth=truth,
-        metrics=metrics,
+        metrics=[*metrics] if isinstance(metrics, tuple | list) else metrics,
         baseline="" if baseline is None else baseline,
-        primary=primary,
-        min_effect=0.0 if min_effect is None else min_effect,
-        conventions="standard" if conventions is None else conventions,
+        primary=deepcopy(primary),
+        min_effect=0.0 if min_effect is None else deepcopy(min_effect),
+        conventions="standard" if conventions is None else deepcopy(conventions),
         columns=columns,
         options=options,
         chosen=chosen,
@@ -213,7 +215,13 @@ def complete_call(
 
 
 def _choose(
-    models: Mapping[str, Any], truth: Any, columns: ModelColumns | None, options: Options
+    models: Mapping[str, Any],
+    truth: Any,
+    columns: ModelColumns | None,
+    options: Options,
+    tables: Mapping[str, Data | None],
+    *,
+    finds_unit: bool,
 ) -> Choices:
     """Return the choices from the lists and the first ground truth."""
     lists, replicates = split_replicates(models)
@@ -222,4 +230,7 @@ def _choose(
     names = check_columns(settings_by_list(columns or {}, replicates), roles)
     filters = check_where(options.where, {**roles, **dict.fromkeys(replicates, "recs")})
     first = next(iter(parse_truths(truth).values()))
-    return choose(lists, first, names, settings_by_list(filters, replicates), options.unit)
+    unit = options.unit if options.unit or finds_unit else ("user",)
+    given = [name for name, table in tables.items() if table is not None]
+    where = settings_by_list(filters, replicates)
+    return choose(lists, first, names, where, unit=unit, side_data=given)

@@ -1,7 +1,7 @@
 """Choices for a comparison whose metrics are not named; `concord init` makes the same ones."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,6 +38,13 @@ def choose_cutoffs(lengths: Sequence[int | None], *, is_search: bool) -> list[in
 def main_cutoff(ks: Sequence[int]) -> int:
     """Return the cutoff of the metric that decides."""
     return 10 if 10 in ks else ks[-1]  # noqa: PLR2004
+
+
+def choose_metrics(ks: Sequence[int], side_data: Collection[str]) -> list[str]:
+    """Return the usual metrics, and those that the catalogue and train allow."""
+    k = main_cutoff(ks)
+    of_tables = {"items": f"Coverage@{k}", "train": f"Novelty@{k}"}
+    return [*METRICS, *(metric for name, metric in of_tables.items() if name in side_data)]
 
 
 def choose_threshold(grade: str, highest: float | None) -> tuple[int, int]:
@@ -88,9 +95,13 @@ def choose(
     truth: Any,
     columns: Columns,
     where: Mapping[str, Mapping[str, Any]],
+    *,
     unit: Sequence[str],
+    side_data: Collection[str],
 ) -> Choices:
-    """Return the choices for tables in files or in memory; `unit` is the requested one.
+    """Return the choices for tables in files or in memory.
+
+    `unit` is the requested one, empty to find it; `side_data` names the other tables.
 
     A table that cannot be read has no influence: its evaluation names the problem.
     """
@@ -99,13 +110,13 @@ def choose(
     with suppress(InputError):
         unit = [*unit] or ["user", *shared_unit(tables, judgements)]
     unit = unit if len(unit) > 1 else []
-    lengths = [_read_value(table.with_unit(unit), _LONGEST)[0] for table in tables]
+    lengths = [longest_list(table.with_unit(unit)) for table in tables]
     highest, names = _read_value(judgements, "SELECT max(grade) FROM source")
     is_search = judgements.format in UNNAMED or is_search_name("user", names["user"])
     ks = choose_cutoffs(lengths, is_search=is_search)
     threshold, scale = choose_threshold(names["grade"], highest)
     return Choices(
-        metrics=[str(label) for label in expand(METRICS, ks)],
+        metrics=[str(label) for label in expand(choose_metrics(ks, side_data), ks)],
         primary=[f"nDCG@{main_cutoff(ks)}"],
         conventions={
             "preset": "standard",
@@ -118,6 +129,12 @@ def choose(
 
 
 _LONGEST = "SELECT max(n) FROM (SELECT count(*) AS n FROM source GROUP BY user)"
+
+
+def longest_list(table: InputTable) -> int | None:
+    """Return the length of the longest list; None if the table cannot be read."""
+    length: int | None = _read_value(table, _LONGEST)[0]
+    return length
 
 
 def _table(

@@ -20,7 +20,9 @@ from concord.metrics_core.comparison.replicate_config import (
 )
 from concord.metrics_core.data.arguments import ROLES, check_columns, open_table, split_truth
 from concord.metrics_core.data.filters import check_where
+from concord.metrics_core.data.hashes import hash_frame
 from concord.metrics_core.data.model import lists_of
+from concord.metrics_core.data.tables import read_frame
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.results.comparison import Comparison
@@ -73,7 +75,7 @@ class RememberedInputs:
 
     def compare_again(self, **options: Any) -> Comparison:
         """Return the comparison of the unchanged inputs with other options."""
-        call = replace(self.call, options=replace(self.call.options, **options))
+        call = replace(self.call, options=replace(self.call.options, gate=None, **options))
         inputs = self._refuse_changes(call)
         return remember(build_comparison(inputs), call, inputs)
 
@@ -99,8 +101,8 @@ class RememberedInputs:
         fix = "compare again: this comparison is that of other data"
         raise_problems(
             Problem(name, "has changed since the comparison", fix)
-            for name, content_id in self.hashes.items()
-            if now[name] != content_id
+            for name in {**self.hashes, **now}
+            if now.get(name) != self.hashes.get(name)
         )
         return inputs
 
@@ -205,7 +207,9 @@ def _map_first(filtered: Callable[[str, Any], Any], truth: Any) -> list[Any]:
 
 def input_hashes(inputs: ComparisonInput) -> dict[str, str]:
     """Return the content id of each table: of a file, or of the columns of a frame."""
-    return {
+    named = inputs.data.named_users
+    users = {} if named is None else {"users of the truth": hash_frame(read_frame(named))}
+    return users | {
         f"{'' if each.role == 'lists' else each.role} {each.name}".strip(): each.sha256
         for each in describe_inputs(inputs)
     }

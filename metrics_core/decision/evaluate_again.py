@@ -52,6 +52,7 @@ def find_table(
         unit=reading["unit"],
         order=reading["order"],
         where=described.reading.get("where", {}),
+        is_hashed=is_file,
         shared=frozenset(reading.get("shared", ())),
     )
     return table, hash_content(table.path).of_rows(table.where).sha256 if is_file else None

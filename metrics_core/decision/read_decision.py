@@ -34,6 +34,7 @@ from concord.metrics_core.results.stored import from_content
 from concord.metrics_core.stats.randomization_test import JackknifeError, SwapTest
 
 _CONCORD = "concord-eval"
+DAMAGED = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # of other content
 _Users = Mapping[tuple[Any, ...], pl.Series]  # key of a column of all users -> values
 
 
@@ -55,13 +56,14 @@ def read_decision(path: str | Path) -> "StoredDecision":
         with ZipFile(path) as archive:
             entries = {name: archive.read(name) for name in archive.namelist()}
         index, content = json.loads(entries[INDEX]), json.loads(entries[COMPARISON])
-        version, schema = index["versions"][_CONCORD], index["schema"]
+        version, schema = index["versions"][_CONCORD], int(index["schema"])
+        numbers = _numbers(version)
     except FileNotFoundError:
         raise refuse(str(path), "there is no such file", "correct its name") from None
-    except (OSError, BadZipFile, KeyError, ValueError) as error:
+    except (OSError, BadZipFile, *DAMAGED) as error:
         raise unreadable(path, error) from None
     installed = program_versions()[_CONCORD]
-    if schema > SCHEMA or _numbers(version) > _numbers(installed):
+    if schema > SCHEMA or numbers > _numbers(installed):
         problem = f"was written by Concord {version}, and this is Concord {installed}"
         raise refuse(str(path), problem, f"install that version: pip install {_CONCORD}=={version}")
     return StoredDecision(entries, index, from_content(content, f"{path}: {COMPARISON}"))
@@ -80,7 +82,9 @@ def unreadable(path: str | Path, error: Exception) -> InputError:
 
 
 def _numbers(version: str) -> list[int]:
-    return [int(number) for number in re.findall(r"[0-9]+", version)]
+    """Return the numbers of the release, without a pre-release or local part."""
+    release = re.match(r"[0-9]+(\.[0-9]+)*(?![a-z])", version)
+    return [int(number) for number in re.findall(r"[0-9]+", release[0] if release else version)]
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
 """Replay a decision: compute its comparison again from the stored values, or from its inputs."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import polars as pl
@@ -14,6 +15,7 @@ from polars.testing import assert_frame_equal
 from concord.metrics_core.comparison.compute import (
     build_comparison,
     build_value_comparison,
+    collect_conventions,
     compare_user_values,
 )
 from concord.metrics_core.comparison.described_inputs import DescribedInput, describe_inputs
@@ -25,6 +27,7 @@ from concord.metrics_core.comparison.replicates import compute_replicates
 from concord.metrics_core.comparison.segments import compute_segments
 from concord.metrics_core.decision.evaluate_again import evaluate_again, find_table
 from concord.metrics_core.decision.read_decision import (
+    DAMAGED,
     StoredDecision,
     read_columns,
     read_decision,
@@ -47,11 +50,11 @@ from concord.metrics_core.results.comparison_parts import OF_VALUES
 
 TOLERANCE = 1e-9  # of numbers that other versions of programs give
 _OF_LISTS = frozenset({"panel", "overlaps", "checks", "warnings", "checked", "references"})
-# Parts that describe settings, and inputs whose hashes are compared.
-_DESCRIPTIONS = frozenset(
-    {"title", "metrics", "quality", "conventions", "provenance", "unit", "words", "chosen"}
-)
-_SETTINGS = {"setting", "column_setting"}  # keys of params.yaml, or arguments, in warnings
+# Descriptions of the inputs, whose hashes in decision.json are compared, and of choices.
+_DESCRIPTIONS = frozenset({"quality", "provenance", "unit", "words", "chosen"})
+_FINDINGS = ("warnings.", "gate.")  # their details name settings: keys of params.yaml, or arguments
+_SETTINGS = {"setting", "column_setting"}
+_OF_METRICS = ("label", "k", "primary", "higher_is_better", "min_effect")  # and texts
 
 
 def replay(path: str | Path, inputs: str | Path | None = None) -> Replay:
@@ -82,9 +85,10 @@ def replay(path: str | Path, inputs: str | Path | None = None) -> Replay:
     tolerance = 0.0 if decision.index["versions"] == versions else TOLERANCE
     try:
         decision.inputs  # noqa: B018 - reads all entries
-    except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        described = [DescribedInput(**each) for each in decision.index["inputs"]]
+    except (*DAMAGED, pl.exceptions.PolarsError) as error:
         raise unreadable(path, error) from None
-    checked, again = _check_inputs(decision, None if inputs is None else Path(inputs))
+    checked, again = _check_inputs(decision, described, None if inputs is None else Path(inputs))
     if again is None:
         parts = chain(
             _compare_parts(decision.comparison, _recompute(decision), _OF_LISTS, tolerance),
@@ -111,10 +115,9 @@ def _check_answer(decision: StoredDecision) -> ReplayedPart:
 
 
 def _check_inputs(
-    decision: StoredDecision, folder: Path | None
+    decision: StoredDecision, inputs: Sequence[DescribedInput], folder: Path | None
 ) -> tuple[list[ReplayedPart], ComparisonInput | None]:
     """Return whether each input has its hash, and all inputs evaluated again; None if one lacks."""
-    inputs = [DescribedInput(**each) for each in decision.index["inputs"]]
     tables, hashes = zip(*(find_table(each, folder) for each in inputs), strict=True)
     of_files = [x in (None, each.sha256) for x, each in zip(hashes, inputs, strict=True)]
     again = None
@@ -160,6 +163,7 @@ def _recompute(decision: StoredDecision) -> Comparison:
         segments=tuple(compute_segments(inputs, comparison.pairs)),
         replicates=replicates,
         gate=gate and with_findings(gate, stored.checks, stored.warnings),
+        conventions=collect_conventions(inputs.config),
     )
 
 
@@ -169,7 +173,7 @@ def _compare_parts(
     """Yield the outcome of each part of a comparison that is not empty."""
     of_lists = of_lists if stored.has_lists else ()
     for name in [field.name for field in fields(Comparison) if field.name not in _DESCRIPTIONS]:
-        before, after = (to_plain(getattr(each, name)) for each in (stored, recomputed))
+        before, after = (_part(each, name) for each in (stored, recomputed))
         if before in (None, []) and after in (None, []):
             continue
         if name in of_lists:
@@ -179,6 +183,12 @@ def _compare_parts(
         else:
             is_close = first_difference(name, before, after, 0.0) is not None
             yield ReplayedPart("comparison", name, "close" if is_close else "equal")
+
+
+def _part(comparison: Comparison, name: str) -> Any:
+    """Return a part as plain values; of metrics, what numbers and words depend on."""
+    part = to_plain(getattr(comparison, name))
+    return [{key: each[key] for key in _OF_METRICS} for each in part] if name == "metrics" else part
 
 
 def _taken_as_stored(decision: StoredDecision) -> Iterator[ReplayedPart]:
@@ -193,13 +203,15 @@ def first_difference(where: str, stored: Any, recomputed: Any, tolerance: float)
     if isinstance(stored, list) and isinstance(recomputed, list):
         stored, recomputed = dict(enumerate(stored)), dict(enumerate(recomputed))
     if isinstance(stored, dict) and isinstance(recomputed, dict):
-        names = [name for name in {**stored, **recomputed} if name not in _SETTINGS]
+        skipped = _SETTINGS if where.startswith(_FINDINGS) else ()
+        names = [name for name in {**stored, **recomputed} if name not in skipped]
         each = ((f"{where}.{name}", stored.get(name), recomputed.get(name)) for name in names)
         return next(filter(None, (first_difference(*x, tolerance) for x in each)), None)
     are_numbers = isinstance(stored, float) and isinstance(recomputed, float)
     if are_numbers and math.isclose(stored, recomputed, rel_tol=tolerance, abs_tol=tolerance):
         return None
-    return None if stored == recomputed else f"{where} is {stored!r}, and {recomputed!r} recomputed"
+    before, after = (shorten(repr(each), 80, placeholder=" …") for each in (stored, recomputed))
+    return None if stored == recomputed else f"{where} is {before}, and {after} recomputed"
 
 
 def _compare_values(

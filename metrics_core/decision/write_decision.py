@@ -35,6 +35,7 @@ SCHEMA = 1
 ANSWER, COMPARISON, INDEX, USERS = "answer.txt", "comparison.json", "decision.json", "users"
 _READABLE = 0o644 << 16  # permissions of an entry
 _UNIX = 3
+_HIDDEN: dict[type, Any] = {str: "…", list: []}
 _ID_DETAILS = frozenset({"example", "item", "listed", "known"})  # of warnings
 
 
@@ -114,7 +115,7 @@ def without_ids(comparison: Comparison) -> Comparison:
         warnings=_without_ids(comparison.warnings),
         gate=comparison.gate
         and replace(comparison.gate, doubts=_without_ids(comparison.gate.doubts)),
-        quality=_hidden(comparison.quality, {"example"}),
+        quality=_hidden(comparison.quality, {"example", "notes"}),
     )
 
 
@@ -127,7 +128,7 @@ def _hidden(value: Any, keys: Collection[str]) -> Any:
     if not isinstance(value, Mapping):
         return value
     return {
-        key: "…" if key in keys and isinstance(item, str) else _hidden(item, keys)
+        key: _HIDDEN.get(type(item), item) if key in keys else _hidden(item, keys)
         for key, item in value.items()
     }
 

@@ -352,7 +352,8 @@ class TableLoader:
 
     def _table(self, name: str, data: Any, role: str | None = None) -> InputTable:
         table = open_table(name, data, self.columns, role=role)
-        return replace(table, is_hashed=self.is_hashed, where=self.where.get(name, table.where))
+        is_hashed = table.is_hashed and self.is_hashed
+        return replace(table, is_hashed=is_hashed, where=self.where.get(name, table.where))
 
 
 @dataclass

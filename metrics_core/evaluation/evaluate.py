@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -117,7 +118,7 @@ def evaluate(
         `user`: exactly these users are evaluated under a propensity, by default those of ground
         truth and lists, see docs/how-to/exposure-bias.md. Without a propensity no value depends on
         such a table, and it is refused.
-    only_users : sequence, DataFrame or path, optional
+    only_users : sequence, DataFrame or Path, optional
         Ids of the users to evaluate; by default those of the ground truth and, depending on the
         policies, those of the lists.
     train : DataFrame, path or dict, optional
@@ -233,8 +234,12 @@ def evaluate(
 
 def _evaluated_users(users: Any, only_users: Any, pinned: Conventions) -> Any:
     """Return the users that are evaluated, if arguments name them."""
-    if users is None or only_users is not None or uses_user_table(pinned):
-        return users if only_users is None else only_users
+    if users is None:
+        return only_users
+    if only_users is not None:
+        raise refuse("only_users", "is given, and so is `users`", "give one of them")
+    if uses_user_table(pinned):
+        return Path(users) if isinstance(users, str) else users
     fix = "write `only_users=` to evaluate some users only, else leave it out"
     raise refuse("users", "changes no value without a propensity", fix)
 

@@ -145,7 +145,7 @@ class ComparisonMethods(BaseResult):
         return plan
 
     def with_segments(self, segments: Mapping[str, Mapping[str, Any]]) -> Self:
-        """Return the comparison with other segments.
+        """Return the comparison with other segments, without its gate.
 
         Parameters
         ----------

@@ -10,12 +10,13 @@ from types import MappingProxyType
 from typing import Any
 
 from concord.metrics_core.comparison.defaults import (
-    METRICS,
     MIN_EFFECT,
     choose_cutoffs,
+    choose_metrics,
     choose_threshold,
     main_cutoff,
 )
+from concord.metrics_core.comparison.defaults import longest_list as longest_in_table
 from concord.metrics_core.comparison.defaults import shared_unit as unit_of_tables
 from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.data.column_names import is_search_name
@@ -161,7 +162,6 @@ def choose(
     ks = _cutoffs(discovery.models, unit, is_search=is_search)
     threshold, highest = _threshold_and_max_grade(truth)
     k = main_cutoff(ks)
-    metric_by_table = {"items": f"Coverage@{k}", "train": f"Novelty@{k}"}
     tables = [*discovery.tables.values(), *discovery.models.values()]
     files = [file for table in tables for file in (table.path, *table.path.rglob("*"))]
     root = repository(project)
@@ -174,10 +174,7 @@ def choose(
         "rank_base": 0 if _is_rank_base_0(discovery.models) else 1,
         "repeated_grade": "highest" if _is_repeated(truth, unit) else "error",
         "allow_outside": any(not file.resolve().is_relative_to(root) for file in files),
-        "metrics": [
-            *METRICS,
-            *(metric for name, metric in metric_by_table.items() if name in background),
-        ],
+        "metrics": choose_metrics(ks, background),
         "ks": ks,
         "baseline": baseline_of(models),
         "primary": [f"nDCG@{k}"],
@@ -230,7 +227,12 @@ def _entry(table: Table, common: Mapping[str, str], project: Path) -> Content:
 
 def _cutoffs(models: Mapping[str, Table], unit: Sequence[str], *, is_search: bool) -> list[int]:
     """Return the cutoffs of `choose_cutoffs`."""
-    lengths = [longest_list(t.file, [t.columns["user"], *unit]) for t in models.values()]
+    lengths = [
+        longest_list(table.file, [table.columns["user"], *unit])
+        or longest_in_table(as_input(table).with_unit(["user", *unit]))
+        for table in models.values()
+        if table.path.exists()
+    ]
     return choose_cutoffs(lengths, is_search=is_search)
 
 

@@ -98,6 +98,8 @@ def chosen_sentences(comparison: Comparison) -> Iterator[str]:
         "min_effect": f"differences of at least {effect} matter",
         "conventions": f"grades from {threshold} count as relevant",
     }
+    if comparison.unit and "conventions" in comparison.chosen:
+        texts["conventions"] += f", means over requests by {join_names([*comparison.unit.columns])}"
     yield f"Chosen as by `concord init`: {', '.join(texts[each] for each in comparison.chosen)}"
 
 

@@ -87,12 +87,9 @@ def on_spark(
     **how: Any,
 ) -> Evaluation:
     """Return the result of `evaluate` with a number of buckets."""
-    task = Task(
-        parse_labels(metrics),
-        parse_conventions(conventions),
-        only_known=how.get("users") is not None,
-    )
-    return evaluate_frames(recs, truth, task, buckets=buckets, **how)
+    users = how.pop("only_users", None)
+    task = Task(parse_labels(metrics), parse_conventions(conventions), only_known=users is not None)
+    return evaluate_frames(recs, truth, task, users=users, buckets=buckets, **how)
 
 
 def on_one_machine(

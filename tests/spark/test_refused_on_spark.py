@@ -159,11 +159,14 @@ def test_refusals_of_spark_alone(spark: "SparkSession") -> None:
     recs, truth, train = (frame(spark, t) for t in (TABLES.recs, TABLES.truth, TABLES.train))
     known = cc.preset("standard", propensity={"popularity": 0.5, "clip": 0.1, "fewest": 1})
 
-    unknown_users = _refusal(on_spark, recs, truth, users=[99_999])
+    unknown_users = _refusal(on_spark, recs, truth, only_users=[99_999])
     another_kind = _refusal(on_spark, recs, TABLES.truth)
     weighed = _refusal(cc.evaluate, recs, truth, metrics=["R@5"], conventions=known, train=train)
 
-    assert "users: none of them occurs in the recommendations or the ground truth" in unknown_users
+    assert (
+        "users to evaluate: none of them occurs in the recommendations or the ground truth"
+        in unknown_users
+    )
     assert "truth: is DataFrame, and other tables are Spark DataFrames" in another_kind
     assert "conventions.propensity: is given, and lists or truth" in weighed
 

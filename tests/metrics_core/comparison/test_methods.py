@@ -184,3 +184,25 @@ def test_another_answer_than_that_of_the_comparison_is_different(
 def test_an_audit_needs_train() -> None:
     with pytest.raises(cc.InputError, match="train: is missing, and an audit compares"):
         cc.compare(MODELS, DEMO.truth, **OPTIONS).audit()
+
+
+def test_changes_of_arguments_have_no_effect_on_the_result(tmp_path: Path) -> None:
+    metrics, models = ["RR"], dict(MODELS)
+    conventions: Any = {"preset": "standard", "relevance_threshold": 1}
+    comparison = cc.compare(models, DEMO.truth, metrics=metrics, conventions=conventions)
+    before = comparison.cases("ease", "als").to_dict()
+
+    metrics[0], conventions["relevance_threshold"] = "R@5", 3
+    del models["ease"]
+
+    assert comparison.cases("ease", "als").to_dict() == before
+    assert replay(comparison.save(tmp_path / "d.concord")).outcome == "inputs_not_seen"
+
+
+def test_users_of_a_dict_without_items_are_inputs() -> None:
+    truth: Any = {"u": ["a"], "v": ["b"]}
+    comparison = cc.compare({"a": truth, "b": truth}, truth, metrics=["RR"], panel=False)
+    truth["w"] = []
+
+    with pytest.raises(cc.InputError, match="users of the truth: has changed"):
+        comparison.cases("a", "b")

@@ -164,6 +164,63 @@ def test_a_changed_number_is_named(decide: Decide) -> None:
     assert result.outcome == "different"
 
 
+CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
+    "title": lambda content: content.update(title="Another"),
+    "metrics": lambda content: content["metrics"][0].update(higher_is_better=False),
+    "conventions": lambda content: content["conventions"]["values"][0].update(value=4),
+    "primary": lambda content: content.update(primary=["R@5"]),
+}
+
+
+@pytest.mark.parametrize("part", CHANGES)
+def test_settings_that_were_changed_are_different(part: str, decide: Decide) -> None:
+    result = replay(changed(decide(), "comparison.json", with_json(CHANGES[part])))
+
+    different = {each.name for each in result.parts if each.outcome == "different"}
+    assert part in different
+
+
+def test_a_model_may_have_the_name_of_a_key(decide: Decide, tmp_path: Path) -> None:
+    models = {"setting": MODELS["new"], "old": MODELS["old"]}
+
+    def change(content: dict[str, Any]) -> None:
+        content["panel"][0]["definitions"][0]["values"]["setting"] = 2.0
+
+    write_inputs(tmp_path, "plain")
+    for name, table in models.items():
+        table.write_parquet(tmp_path / f"{name}.parquet")
+    path = decide(models=models, baseline="old")
+
+    result = replay(changed(path, "comparison.json", with_json(change)), tmp_path)
+    assert "panel" in {each.name for each in result.parts if each.outcome == "different"}
+
+
+INDEX_CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
+    "no inputs": lambda content: content.update(inputs=None),
+    "an unknown key": lambda content: content["inputs"][0].update(other=1),
+    "no schema": lambda content: content.update(schema=None),
+    "no versions": lambda content: content.update(versions=None),
+    "no lists": lambda content: content.update(lists=[]),
+}
+
+
+@pytest.mark.parametrize("change", INDEX_CHANGES)
+def test_another_index_is_an_error(change: str, decide: Decide) -> None:
+    path = changed(decide(), "decision.json", with_json(INDEX_CHANGES[change]))
+
+    with pytest.raises(InputError, match="is no decision that can be read"):
+        replay(path)
+
+
+def test_a_release_reads_what_its_candidate_wrote(decide: Decide) -> None:
+    installed = program_versions()["concord-eval"]
+
+    def candidate(content: dict[str, Any]) -> None:
+        content["versions"]["concord-eval"] = f"{installed}rc1"
+
+    assert replay(changed(decide(), "decision.json", with_json(candidate))).outcome != "different"
+
+
 @pytest.mark.parametrize(
     ("change", "code", "text"),
     [
@@ -297,13 +354,14 @@ def test_another_file_is_no_decision(content: bytes | str, tmp_path: Path) -> No
 def test_findings_about_ids_name_none(decide: Decide) -> None:
     details = {"item": f"{MARK}padding", "example": f"{MARK}7", "share": 0.5}
     warning = DataWarning("padding_item", "notice", (), details)
-    quality = {"new": {"ids_rewritten": {"user": {"rows": 3, "example": f"{MARK}7"}}}}
+    notes = [f"3 rows: ids such as '{MARK}7.0' are read as '{MARK}7'"]
+    quality: dict[str, Any] = {"new": {"rewritten": {"example": f"{MARK}7"}, "notes": notes}}
     comparison = reading.read_decision(decide()).comparison
 
     hidden = without_ids(replace(comparison, warnings=(warning,), quality=quality))
 
     assert hidden.warnings[0].details == {"item": "…", "example": "…", "share": 0.5}
-    assert hidden.quality == {"new": {"ids_rewritten": {"user": {"rows": 3, "example": "…"}}}}
+    assert hidden.quality == {"new": {"rewritten": {"example": "…"}, "notes": []}}
 
 
 @pytest.mark.parametrize("kind", ["plain", "segments", "replicates"])
