@@ -58,7 +58,8 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
 
 def as_input(table: Table) -> InputTable:
     """Return the lists as all commands read them."""
-    columns = resolve_columns(LIST_COLUMNS, table.columns)
+    names = {} if table.file.format in UNNAMED else table.columns
+    columns = resolve_columns(LIST_COLUMNS, names)
     keys, where = params_keys("models"), table.file.where
     return InputTable(str(table.path), table.file.format, *columns, keys, where=where)
 

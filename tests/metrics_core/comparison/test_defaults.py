@@ -1,5 +1,6 @@
 """What `compare` chooses if its metrics are not named: as `concord init`."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,21 @@ def test_all_that_is_not_given_is_chosen_as_by_init(tmp_path: Path) -> None:
     for name in ("relevance_threshold", "err_max_grade"):
         assert values[name] == params["conventions"][name]
     assert "Chosen as by `concord init`: cutoffs 5, 10 and 20, nDCG@10 decides" in str(comparison)
+
+
+def test_lists_of_trec_have_the_cutoffs_of_their_length(tmp_path: Path) -> None:
+    names = {name: f"{name}.run" for name in MODELS}
+    for path in names.values():
+        lines = (f"q{q} Q0 d{d} {d} {11 - d} x\n" for q in range(9) for d in range(1, 11))
+        (tmp_path / path).write_text("".join(lines))
+    (tmp_path / "t.qrels").write_text("".join(f"q{q} 0 d{q + 1} 1\n" for q in range(9)))
+
+    text = run(tmp_path, "concord", "compare", *names.values(), "--truth", "t.qrels", "--json")
+
+    paths = {name: tmp_path / path for name, path in names.items()}
+    comparison = cc.compare(paths, tmp_path / "t.qrels")
+    assert comparison.ks == (10,)
+    assert [each["label"] for each in json.loads(text)["metrics"]] == [*comparison.labels]
 
 
 def test_ratings_from_four_stars_count_as_relevant() -> None:
