@@ -29,10 +29,13 @@ RATINGS = ("rating", "ratings", "stars")
 
 
 def choose_cutoffs(lengths: Sequence[int | None], *, is_search: bool) -> list[int]:
-    """Return the usual cutoffs up to the longest list of the model with the shortest lists."""
+    """Return the usual cutoffs up to the longest list of the model with the shortest lists.
+
+    Search has 10 at least, also for shorter lists; else the least is 1.
+    """
     cutoffs, unknown = (SEARCH_CUTOFFS, 100) if is_search else (CUTOFFS, 20)
     longest = min((length for length in lengths if length), default=unknown)
-    return [k for k in cutoffs if k <= longest] or [1]
+    return [k for k in cutoffs if k <= longest] or [cutoffs[0] if is_search else 1]
 
 
 def main_cutoff(ks: Sequence[int]) -> int:
