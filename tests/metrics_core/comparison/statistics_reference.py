@@ -19,6 +19,7 @@ Interval = tuple[float, float] | None
 
 FEWEST_FOR_T = 30
 MOST_ENUMERATED = 16
+FEWEST_OF_BASELINE = 10  # of fewer users all must have its value
 POWER = 0.8
 
 
@@ -134,6 +135,8 @@ def interval(one: Pair, level: float, *, share: bool = False) -> Interval:
     """Return the interval of the difference; with `share`, of the ratio times the mean."""
     alpha = 1 - level
     if fewest_users(alpha) > one.n_differing:
+        return None
+    if share and np.count_nonzero(~np.isnan(one.base)) < min(one.n, FEWEST_OF_BASELINE):
         return None
     if share and t_quantile(one, level) * base_error(one) >= abs(one.base_mean):
         return None

@@ -298,8 +298,10 @@ def test_winners(seed: int) -> None:
             for row in compared.comparison.pairs_of(label)
             if row.vs_baseline and row.verdict != "not_comparable"
         ]
-        highest = max((sign * number(row.difference) for row in against_baseline), default=0.0)
-        is_chosen = len(gains) > 1 and max(gains.values()) >= highest > 0 and not has_more
+        all_gains = [sign * number(row.difference) for row in against_baseline]
+        highest = max(all_gains, default=0.0)
+        leads = all_gains.count(highest) == 1 and len(gains) > 1 and max(gains.values()) == highest
+        is_chosen = leads and highest > 0 and not has_more
         assert (label in winners) == is_chosen
         if not is_chosen:
             continue
