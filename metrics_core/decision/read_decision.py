@@ -33,7 +33,7 @@ from concord.metrics_core.results.comparison_parts import Metric, or_nan
 from concord.metrics_core.results.stored import from_content
 from concord.metrics_core.stats.randomization_test import JackknifeError, SwapTest
 
-_CONCORD = "concord-eval"
+CONCORD = "concord-eval"
 DAMAGED = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # of other content
 _Users = Mapping[tuple[Any, ...], pl.Series]  # key of a column of all users -> values
 
@@ -56,16 +56,16 @@ def read_decision(path: str | Path) -> "StoredDecision":
         with ZipFile(path) as archive:
             entries = {name: archive.read(name) for name in archive.namelist()}
         index, content = json.loads(entries[INDEX]), json.loads(entries[COMPARISON])
-        version, schema = index["versions"][_CONCORD], int(index["schema"])
+        version, schema = index["versions"][CONCORD], int(index["schema"])
         numbers = _numbers(version)
     except FileNotFoundError:
         raise refuse(str(path), "there is no such file", "correct its name") from None
     except (OSError, BadZipFile, *DAMAGED) as error:
         raise unreadable(path, error) from None
-    installed = program_versions()[_CONCORD]
+    installed = program_versions()[CONCORD]
     if schema > SCHEMA or numbers > _numbers(installed):
         problem = f"was written by Concord {version}, and this is Concord {installed}"
-        raise refuse(str(path), problem, f"install that version: pip install {_CONCORD}=={version}")
+        raise refuse(str(path), problem, f"install that version: pip install {CONCORD}=={version}")
     return StoredDecision(entries, index, from_content(content, f"{path}: {COMPARISON}"))
 
 

@@ -27,6 +27,7 @@ from concord.metrics_core.comparison.replicates import compute_replicates
 from concord.metrics_core.comparison.segments import compute_segments
 from concord.metrics_core.decision.evaluate_again import evaluate_again, find_table
 from concord.metrics_core.decision.read_decision import (
+    CONCORD,
     DAMAGED,
     StoredDecision,
     read_columns,
@@ -54,6 +55,7 @@ _OF_LISTS = frozenset({"panel", "overlaps", "checks", "warnings", "checked", "re
 _DESCRIPTIONS = frozenset({"quality", "provenance", "unit", "words", "chosen"})
 _FINDINGS = ("warnings.", "gate.")  # their details name settings: keys of params.yaml, or arguments
 _SETTINGS = {"setting", "column_setting"}
+_WORDS = {ANSWER, "conventions"}  # what another version of Concord may write differently
 _OF_METRICS = ("label", "k", "primary", "higher_is_better", "min_effect")  # and texts
 
 
@@ -101,17 +103,22 @@ def replay(path: str | Path, inputs: str | Path | None = None) -> Replay:
             _compare_values(decision, dict(decision_entries(recomputed, again)), tolerance),
         )
     written_with = decision.index["versions"]
-    all_parts = (_check_answer(decision), *parts, *checked)
-    return Replay(decision.comparison.headline, all_parts, written_with, versions)
+    is_same_concord = written_with[CONCORD] == versions[CONCORD]
+    all_parts = [_check_answer(decision), *parts, *checked]
+    if not is_same_concord:  # another version may write other words, and know other conventions
+        all_parts = [
+            replace(each, outcome="not_checked", difference=None) if each.name in _WORDS else each
+            for each in all_parts
+        ]
+    return Replay(decision.comparison.headline, tuple(all_parts), written_with, versions)
 
 
 def _check_answer(decision: StoredDecision) -> ReplayedPart:
     """Return whether the text of the answer is that of the stored comparison."""
-    is_equal = decision.entries[ANSWER].decode() == f"{decision.comparison.summary}\n"
+    if decision.entries[ANSWER].decode() == f"{decision.comparison.summary}\n":
+        return ReplayedPart("comparison", ANSWER, "equal")
     problem = f"{ANSWER} is not the answer of {COMPARISON}"
-    return ReplayedPart(
-        "comparison", ANSWER, "equal" if is_equal else "different", None if is_equal else problem
-    )
+    return ReplayedPart("comparison", ANSWER, "different", problem)
 
 
 def _check_inputs(

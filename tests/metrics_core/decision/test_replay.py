@@ -218,7 +218,11 @@ def test_a_release_reads_what_its_candidate_wrote(decide: Decide) -> None:
     def candidate(content: dict[str, Any]) -> None:
         content["versions"]["concord-eval"] = f"{installed}rc1"
 
-    assert replay(changed(decide(), "decision.json", with_json(candidate))).outcome != "different"
+    path = changed(decide(), "decision.json", with_json(candidate))
+    other_words = changed(path, "answer.txt", lambda content: content + b"more\n")
+    result = replay(other_words)
+    assert result.outcome == "inputs_not_seen"
+    assert outcomes(result, "comparison")["answer.txt"] == "not_checked"
 
 
 @pytest.mark.parametrize(
