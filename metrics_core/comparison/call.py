@@ -17,20 +17,19 @@ from concord.metrics_core.comparison.config import (
 )
 from concord.metrics_core.comparison.defaults import MIN_EFFECT, Choices, choose
 from concord.metrics_core.comparison.gate_inputs import gate_models
-from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models
+from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models, table_settings
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.options import Options
 from concord.metrics_core.comparison.replicate_config import (
     parse_truths,
-    settings_by_list,
     split_replicates,
 )
 from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.comparison.values_of_models import split_values, with_values
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
-from concord.metrics_core.data.arguments import ROLES, check_columns
-from concord.metrics_core.data.filters import check_where, split_models
+from concord.metrics_core.data.arguments import ROLES
+from concord.metrics_core.data.filters import split_models
 from concord.metrics_core.data.model import Model, lists_of
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.errors import raise_problems, refuse
@@ -227,10 +226,8 @@ def _choose(
     lists, replicates = split_replicates(models)
     lists = {name: lists_of(each) for name, each in lists.items()}
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ROLES if name != "recs"}}
-    names = check_columns(settings_by_list(columns or {}, replicates), roles)
-    filters = check_where(options.where, {**roles, **dict.fromkeys(replicates, "recs")})
+    names, filters = table_settings(columns, options.where, roles, replicates)
     first = next(iter(parse_truths(truth).values()))
     unit = options.unit if options.unit or finds_unit else ("user",)
     given = [name for name, table in tables.items() if table is not None]
-    where = settings_by_list(filters, replicates)
-    return choose(lists, first, names, where, unit=unit, side_data=given)
+    return choose(lists, first, names, filters, unit=unit, side_data=given)

@@ -11,10 +11,10 @@ import polars as pl
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align, no_progress
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.replicate_config import settings_by_list
+from concord.metrics_core.comparison.replicate_config import ReplicateNames, settings_by_list
 from concord.metrics_core.comparison.segmentation import ByPopularity
-from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth, Where
-from concord.metrics_core.data.arguments import check_columns
+from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth, Value, Where
+from concord.metrics_core.data.arguments import Columns, check_columns
 from concord.metrics_core.data.filters import check_where
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.data.tables import (
@@ -194,6 +194,21 @@ class ComparisonInput:
             return pl.DataFrame(users.to_arrow_table())["user"]
 
 
+def table_settings(
+    columns: ModelColumns | None,
+    where: Where | None,
+    roles: Mapping[str, str],
+    replicates: ReplicateNames,
+) -> tuple[Columns, dict[str, dict[str, Value]]]:
+    """Return the valid column names and filters of each table, those of a model for all its lists.
+
+    `roles` maps the name of a table to what it holds.
+    """
+    names = check_columns(settings_by_list(columns or {}, replicates), roles)
+    filters = check_where(where, {**roles, **dict.fromkeys(replicates, "recs")})
+    return names, settings_by_list(filters, replicates)
+
+
 def evaluate_models(
     config: ComparisonConfig,
     lists: Mapping[str, Data],
@@ -241,11 +256,9 @@ def evaluate_models(
         Result of each evaluated list by its name, and the loaded data.
     """
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *side_data)}}
-    column_names = check_columns(settings_by_list(columns or {}, config.replicates), roles)
     policies = parse_policies(input or {})
-    filters = check_where(where, {**roles, **dict.fromkeys(config.replicates, "recs")})
-    by_list = settings_by_list(filters, config.replicates)
-    loader = TableLoader(config, policies, column_names, unit, words, where=by_list)
+    column_names, filters = table_settings(columns, where, roles, config.replicates)
+    loader = TableLoader(config, policies, column_names, unit, words, where=filters)
     dataset = load_dataset(loader, truths, side_data)
     folds = {} if NO_FOLD in truths else config.replicates
     fold_of = {

@@ -11,15 +11,13 @@ from typing import Any
 from concord.metrics_core.comparison.call import ComparisonCall
 from concord.metrics_core.comparison.compute import build_comparison
 from concord.metrics_core.comparison.described_inputs import describe_inputs
-from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.inputs import ComparisonInput, table_settings
 from concord.metrics_core.comparison.replicate_config import (
     REPLICATES,
     parse_truths,
-    settings_by_list,
     split_replicates,
 )
-from concord.metrics_core.data.arguments import ROLES, check_columns, open_table, split_truth
-from concord.metrics_core.data.filters import check_where
+from concord.metrics_core.data.arguments import ROLES, open_table, split_truth
 from concord.metrics_core.data.hashes import hash_frame
 from concord.metrics_core.data.model import lists_of
 from concord.metrics_core.data.tables import read_frame
@@ -84,7 +82,7 @@ class RememberedInputs:
         return _write(path, comparison, self._refuse_changes(self.call))
 
     def _least_call(self) -> ComparisonCall:
-        """Return the call that reads all tables and computes little."""
+        """Return the call without what depends on its results: panel, gate, segments and checks."""
         rules = replace(self.call.options, gate=None, segments=None, checks=None, acknowledge=None)
         return replace(self.call, options=replace(rules, panel=False))
 
@@ -111,9 +109,7 @@ class RememberedInputs:
         call, options = self.call, self.call.options
         lists, replicates = split_replicates(call.models)
         roles = {**dict.fromkeys(lists, "recs"), **{role: role for role in ROLES if role != "recs"}}
-        names = check_columns(settings_by_list(call.columns or {}, replicates), roles)
-        filters = check_where(options.where, {**roles, **dict.fromkeys(replicates, "recs")})
-        where = settings_by_list(filters, replicates)
+        names, where = table_settings(call.columns, options.where, roles, replicates)
 
         def filtered(name: str, data: Any) -> Any:
             if data is None or not where.get(name):
@@ -152,22 +148,9 @@ class RememberedInputs:
 
 @dataclass(frozen=True)
 class RememberedValues:
-    """The values of another tool; no analysis of lists is possible."""
+    """The values of another tool, which can be saved."""
 
     inputs: ComparisonInput
-
-    def run(self, name: str, /, **_: Any) -> Any:
-        """Refuse the analysis."""
-        problem = "needs lists, and this comparison has values of another tool"
-        raise refuse(f"comparison.{name}", problem, "compare lists with `concord.compare`")
-
-    def one_model(self, model: str) -> dict[str, Any]:
-        """Return nothing: `run` refuses."""
-        return {"model": model}
-
-    def compare_again(self, **options: Any) -> Any:
-        """Refuse segments."""
-        self.run("with_segments", **options)
 
     def save(self, comparison: Comparison, path: Path) -> Path:
         """Write the decision as one file."""
@@ -188,7 +171,7 @@ def _write(path: Path, comparison: Comparison, inputs: ComparisonInput) -> Path:
 def with_inputs(
     comparison: Comparison, remembered: RememberedInputs | RememberedValues
 ) -> Comparison:
-    """Return the comparison, which knows its inputs from now on."""
+    """Attach the inputs to a comparison, and return it."""
     vars(comparison)["_inputs"] = remembered
     return comparison
 

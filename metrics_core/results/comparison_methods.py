@@ -48,8 +48,8 @@ class Inputs(Protocol):
 class ComparisonMethods(BaseResult):
     """Analyses of a comparison; all but `plan` read its inputs again.
 
-    The inputs are the tables that `compare` received, in files or in memory. One that has changed
-    since is refused, and so is a comparison that was read from results.
+    The inputs are the tables that `compare` received, in files or in memory. A method raises an
+    InputError if one of them has changed since, or if the comparison was read from results.
     """
 
     primary: tuple[str, ...]
@@ -171,6 +171,9 @@ class ComparisonMethods(BaseResult):
         return [label for label in self.primary if label in labels] or labels
 
     def _read_again(self, method: str) -> Inputs:
+        if method != "save" and all(each.family == OF_VALUES for each in self.metrics):
+            problem = "needs lists, and this comparison has values of another tool"
+            raise refuse(f"comparison.{method}", problem, "compare lists with `concord.compare`")
         if self._inputs is None:
             problem = "needs the lists and tables, and this comparison was read from results"
             fix = "compare again with `concord.compare`; `plan` and the documents work without"
