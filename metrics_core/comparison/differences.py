@@ -17,7 +17,6 @@ from concord.metrics_core.comparison.min_effect import is_share
 from concord.metrics_core.comparison.segment_groups import with_positions
 from concord.metrics_core.data.tables import create_view, file_paths, read_frame, schema_of
 from concord.metrics_core.evaluation.item_lists import number_items
-from concord.metrics_core.evaluation.join_truth import fetch
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.metrics.ranked_lists import Items
@@ -131,8 +130,9 @@ def _read_list_pairs(
             def read(model: str, k: int | None = k, ranking: int = ranking) -> RecommendedItems:
                 lists = with_positions(f"(SELECT * FROM {views[model]} WHERE ranking = {ranking})")
                 query = _RECOMMENDED.format(lists=lists, k=_WHOLE_LIST if k is None else k)
-                rows = fetch(connection, query)
-                return RecommendedItems(rows["user_number"], rows["item_number"], unit_users)
+                rows = connection.sql(query).pl()
+                users, items = (rows[name].to_numpy() for name in ("user_number", "item_number"))
+                return RecommendedItems(users, items, unit_users)
 
             baseline = read(config.baseline)
             for model in others:

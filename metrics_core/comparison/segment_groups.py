@@ -28,8 +28,9 @@ from concord.metrics_core.data.tables import (
     share_id_types,
 )
 from concord.metrics_core.errors import SettingNames, refuse
+from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.model_result import Models, results_by_list
-from concord.metrics_core.evaluation.partition import Task, evaluate_partition
+from concord.metrics_core.evaluation.partition import Task, evaluate_block
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
@@ -378,9 +379,7 @@ class _ItemGroupEvaluator:
             SELECT truth.* FROM truth
             LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
             WHERE {_GROUP_NUMBER} = {number} AND grade >= {threshold or 0.0!r}"""
-        with self.inputs.data.connect([]) as partition:
-            for name, query in (("lists", "SELECT * FROM lists"), ("truth", truth_query)):
-                partition.register(name, self.connection.sql(query).to_arrow_table())
-            partition.sql("SELECT user FROM truth").create_view("known")
-            values = evaluate_partition(partition, self._task).values
+        queries = ("FROM lists ORDER BY user, rank", f"{truth_query} ORDER BY truth.user")
+        lists, truth = (self.connection.sql(query).to_arrow_table() for query in queries)
+        values = evaluate_block(Block.from_tables(lists, truth), self._task).values
         return values.select(pl.col("user").cast(pl.String), pl.col(str(self.recall)).alias(group))

@@ -192,6 +192,29 @@ def _uuid_text(array: pa.Array) -> pa.Array:
     return pc.if_else(array.is_null(), pa.scalar(None, pa.string()), text)
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array; copied only if it has several chunks."""
+    if not column.num_chunks:
+        return pc.unique(column)  # `combine_chunks` imports pandas to make an empty array
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+
+
+def positions(values: pa.Array, among: pa.Array) -> NDArray[np.int64]:
+    """Return the index of each value among others of the same type; -1 if it is not there."""
+    index = pc.index_in(values, value_set=among).fill_null(_NOT_THERE)
+    return as_numpy(index).astype(np.int64)
+
+
+def codes(encoded: pa.DictionaryArray) -> NDArray[np.int64]:
+    """Return the index of each value in the distinct values; -1 for a missing value."""
+    indices = encoded.indices
+    known = indices.fill_null(_NOT_THERE) if indices.null_count else indices
+    return as_numpy(known).astype(np.int64)
+
+
+_NOT_THERE = pa.Array.from_buffers(pa.int32(), 1, [None, pa.py_buffer(np.int32(-1))])[0]
+
+
 def as_arrow(numbers: NDArray[Any]) -> pa.Array:
     """Return integers as an int64 array."""
     integers = np.ascontiguousarray(numbers, dtype=np.int64)

@@ -1,9 +1,10 @@
-"""Batches of rows that never split the list of a user, and statistics of their rows."""
+"""Tables of rows that never split the list of a user, and statistics of their rows."""
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -12,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from concord.metrics_core.data.arrow import as_arrow, as_numpy
+from concord.metrics_core.data.arrow import as_arrow, as_numpy, one_array
 
-MIN_ROWS = 1 << 19  # of each batch but the last
+MIN_ROWS = 1 << 18  # of each batch but the last
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 
@@ -31,15 +32,22 @@ class ListBatch:
         Index of the first row of each list.
     continues_list : array of bool
         For each row but the first, True if the row above belongs to the same list.
-    items : pa.Array, optional
-        The distinct items, if they are known.
+    known_items : pa.DictionaryArray, optional
+        `items`, if they are known.
     """
 
     table: pa.Table
     users: pa.Array
     starts: Numbers
     continues_list: Flags
-    items: pa.Array | None = None
+    known_items: pa.DictionaryArray | None = None
+
+    @cached_property
+    def items(self) -> pa.DictionaryArray:
+        """The item of each row, as an index in the distinct items."""
+        if self.known_items is not None:
+            return self.known_items
+        return self.column("item").dictionary_encode()
 
     @property
     def lengths(self) -> Numbers:
@@ -51,37 +59,58 @@ class ListBatch:
         return np.repeat(np.arange(len(self.starts)), self.lengths)
 
     def column(self, name: str) -> pa.Array:
-        return self.table.column(name).chunk(0)
+        return one_array(self.table.column(name))
 
     def numbers(self, name: str) -> NDArray[Any]:
         return as_numpy(self.column(name))
 
+    def with_columns(self, *kept: str, **others: pa.Array) -> "ListBatch":
+        """Return the same lists with some of the columns and others."""
+        columns = {name: self.column(name) for name in kept} | others
+        return replace(self, table=pa.table(columns), known_items=self.items)
 
-def list_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[ListBatch]:
-    """Yield all rows in batches of at least MIN_ROWS rows; the last one may be shorter."""
+    def take(self, rows: Numbers) -> "ListBatch":
+        """Return the same lists with the rows of each in another order."""
+        order = as_arrow(rows)
+        return replace(self, table=self.table.take(order), known_items=self.items.take(order))
+
+
+def whole_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield all rows in tables of whole lists, of at least MIN_ROWS rows but for the last."""
     pending: list[pa.RecordBatch] = []
     n_rows, min_rows = 0, MIN_ROWS
     for batch in batches:
         pending.append(batch)
         n_rows += len(batch)
         if n_rows >= min_rows:
-            lists = list_batch(pending)
-            last_start = int(lists.starts[-1])
+            table = pa.Table.from_batches(pending)
+            last_start = _start_of_last(table.column("user"))
             if last_start:
-                yield list_batch(lists.table.slice(0, last_start).to_batches())
-            pending = lists.table.slice(last_start).to_batches()
+                yield table.slice(0, last_start)
+            pending = table.slice(last_start).to_batches()
             n_rows -= last_start
             min_rows = max(MIN_ROWS, 2 * n_rows)  # so that a longer list is seldom copied
     if n_rows:
-        yield list_batch(pending)
+        yield pa.Table.from_batches(pending)
 
 
-def list_batch(batches: Sequence[pa.RecordBatch]) -> ListBatch:
-    """Return the lists of at least one row."""
-    table = pa.Table.from_batches(batches).combine_chunks()
-    user = table.column("user").chunk(0)
+def _start_of_last(users: pa.ChunkedArray) -> int:
+    """Return the index of the first row of the last user."""
+    start = len(users)
+    for chunk in reversed(users.chunks):
+        others = np.flatnonzero(~as_numpy(pc.equal(chunk, users[-1])))
+        start -= len(chunk)
+        if len(others):
+            return start + int(others[-1]) + 1
+    return start
+
+
+def list_batch(table: pa.Table) -> ListBatch:
+    """Return the lists of a table whose rows are grouped by user."""
+    table = table.combine_chunks()
+    user = one_array(table.column("user"))
     continues_list = as_numpy(pc.equal(user[1:], user[:-1]))
-    starts = np.append(0, np.flatnonzero(~continues_list) + 1)
+    starts = np.append(0, np.flatnonzero(~continues_list) + 1)[: len(user)]
     return ListBatch(table, user.take(as_arrow(starts)), starts, continues_list)
 
 
@@ -132,12 +161,24 @@ class ListStatistics:
     grades: Counter[float] = field(default_factory=Counter)
     items: pa.Array | None = None
 
-    def add(self, batch: ListBatch, distinct: pa.Array) -> None:
+    @classmethod
+    def of_batch(cls, batch: ListBatch, order: str = "") -> "ListStatistics":
         """Count the lists of a batch and its distinct items."""
-        self.rows += batch.table.num_rows
         counts = map(np.ndarray.tolist, np.unique(batch.lengths, return_counts=True))
-        self.lengths.update(dict(zip(*counts, strict=True)))
-        items = [distinct] if self.items is None else [self.items, distinct]
+        lengths = Counter(dict(zip(*counts, strict=True)))
+        items = batch.items.dictionary
+        return cls(order, rows=batch.table.num_rows, lengths=lengths, items=items)
+
+    def add(self, other: "ListStatistics") -> None:
+        """Add the counts of another batch of the table."""
+        self.order = other.order
+        self.ties += other.ties
+        self.disagreements += other.disagreements
+        self.rows += other.rows
+        self.lengths.update(other.lengths)
+        self.n_infinite += other.n_infinite
+        self.grades.update(other.grades)
+        items = [each for each in (self.items, other.items) if each is not None]
         self.items = pc.unique(pa.chunked_array(items))
         self.n_items = len(self.items)
 

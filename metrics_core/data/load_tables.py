@@ -10,7 +10,12 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.data.list_batches import ListBatch, ListStatistics, list_batches
+from concord.metrics_core.data.list_batches import (
+    ListBatch,
+    ListStatistics,
+    list_batch,
+    whole_lists,
+)
 from concord.metrics_core.data.object_stores import has_store_failure
 from concord.metrics_core.data.policies import (
     Policies,
@@ -42,8 +47,6 @@ from concord.metrics_core.data.sorted_reader import (
     ListChecker,
     NotSortedError,
     TruthChecker,
-    UsersNotSortedError,
-    read_grouped,
     read_sorted,
 )
 from concord.metrics_core.data.unit_detection import find_list_columns, with_unit_hint
@@ -280,41 +283,40 @@ def load_ground_truth(
 def _query_to_sink(connection: DuckDBPyConnection, query: str, sink: Sink) -> None:
     with second_cursor(connection) as cursor:
         reader = cursor.sql(query).to_arrow_reader(BATCH_ROWS)
-        sink(reader.schema, list_batches(reader))
+        sink(reader.schema, map(list_batch, whole_lists(reader)))
 
 
 def _load_sorted(
     connection: DuckDBPyConnection,
     table: InputTable,
-    make_checker: Callable[[DuckDBPyConnection, Source, ListStatistics], BatchChecker],
+    make_checker: Callable[[DuckDBPyConnection, Source], BatchChecker],
     sink: Sink,
     *,
     rank_base: int = 1,
     progress: Progress,
 ) -> tuple[Source, ListStatistics] | None:
-    """Pass the rows of a table to the sink in one pass; return None if this is not possible."""
+    """Pass the rows of a table to the sink, if need be sorted; return None if a row is invalid."""
     # Ids of sessions must be combined first, and invalid lines be found.
     if table.unit or table.format in ("jsonl", "trec"):
         return None
-    for read in (read_sorted, read_grouped):
-        statistics = ListStatistics()
+
+    def order(source: Source) -> str:
+        return make_checker(connection, source).row_order
+
+    for each in (None, order):
         try:
             with (
                 connection.cursor() as cursor,  # for checks while the rows are read
-                stream_source(connection, table, rank_base=rank_base, progress=progress) as (
-                    source,
-                    batches,
-                ),
+                stream_source(
+                    connection, table, rank_base=rank_base, progress=progress, order=each
+                ) as (source, batches),
             ):
-                checker = make_checker(cursor, source, statistics)
-                sink(checker.schema, read(checker, batches))
-            return replace(source, rows=statistics.rows), statistics
-        except UsersNotSortedError:
-            continue
+                checker = make_checker(cursor, source)
+                sink(checker.schema, read_sorted(checker, batches))
+            return replace(source, rows=checker.statistics.rows), checker.statistics
         except NotSortedError:
             if has_store_failure(source.raw.problems):
                 raise InputError(source.raw.problems) from None
-            break
     return None
 
 

@@ -211,11 +211,17 @@ def _combine_unit(connection: DuckDBPyConnection, source: Source) -> Source:
 
 @contextmanager
 def stream_source(
-    connection: DuckDBPyConnection, file: InputTable, *, rank_base: int, progress: Progress
+    connection: DuckDBPyConnection,
+    file: InputTable,
+    *,
+    rank_base: int,
+    progress: Progress,
+    order: Callable[[Source], str] | None = None,
 ) -> Iterator[tuple[Source, Iterator[pa.RecordBatch]]]:
-    """Stream the rows of a table in order, with typed columns, without storing them.
+    """Stream the rows of a table with typed columns.
 
-    `Source.raw` has all problems only after the last row; `rows` is not counted.
+    The rows keep their order, and are not stored, or DuckDB sorts them as the SQL that `order`
+    returns. `Source.raw` has all problems only after the last row; `rows` is not counted.
 
     Raises
     ------
@@ -225,9 +231,11 @@ def stream_source(
     with connection.cursor() as cursor:  # its result stays open while others run queries
         source, query = _open_source(cursor, file, rank_base)
         with _with_progress(source, progress) as batches:
-            if batches is not None and source.parsed:
-                cursor.register("raw", batches)
-            if batches is None or source.parsed:
+            if order is not None:
+                query = f"{query} ORDER BY {order(source)}"
+            if batches is None or source.parsed or order is not None:
+                if batches is not None:
+                    cursor.register("raw", batches)
                 batches = cursor.sql(query).to_arrow_reader(BATCH_ROWS)
             yield source, iter(batches)
 

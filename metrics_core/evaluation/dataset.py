@@ -26,23 +26,19 @@ from concord.metrics_core.data.side_data import read_users
 from concord.metrics_core.data.tables import read_column, read_frame
 from concord.metrics_core.errors import InputError, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_task
+from concord.metrics_core.evaluation.block import SortedRows
 from concord.metrics_core.evaluation.config import (
     EvaluationConfig,
     err_grade_problems,
     grade_problems,
     subtopic_problems,
 )
-from concord.metrics_core.evaluation.evaluate_model import (
-    Executor,
-    check_ids,
-    evaluate_model,
-    execute_in_memory,
-)
+from concord.metrics_core.evaluation.evaluate_model import check_ids, evaluate_model
+from concord.metrics_core.evaluation.executors import Executor, ReadingExecutor, execute_by_ranges
 from concord.metrics_core.evaluation.inputs import named_users
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.partition import Part, Task, select_evaluated
-from concord.metrics_core.evaluation.streaming import StreamingEvaluator
 from concord.metrics_core.evaluation.summary import CONFIDENCE
 from concord.metrics_core.evaluation.ties import has_equal_scores
 from concord.metrics_core.files import NO_FOLD, content_ids
@@ -124,8 +120,8 @@ class Dataset:
         data = self._data(fold, task)
         has_side_data = data.train is not None or data.items is not None
         keeps_lists |= has_side_data or task.needs_items or conventions.propensity is not None
-        streamed = None if keeps_lists else self._evaluate_while_reading(model, recs, task, data)
-        table, quality, lists, execute = streamed or self._read(model, recs)
+        read = self._read(model, recs) if keeps_lists else self._evaluate(model, recs, task, data)
+        table, quality, lists, execute = read
         id_match = self._check_ids(table, lists, data)
         if finds_ties:
             task = replace(task, has_equal_scores=has_equal_scores(quality, lists))
@@ -163,20 +159,18 @@ class Dataset:
             connect=lambda _: registered_only(),  # faster, and no view has to stay
         )
 
-    def _evaluate_while_reading(
-        self, model: str, recs: Data, task: Task, data: EvaluationData
-    ) -> "_ReadLists | None":
-        """Return the ids of sorted lists, which are evaluated range by range; None if refused."""
-        users = None if data.users is None else read_frame(data.users)
-        streaming = StreamingEvaluator(task, read_frame(data.truth), users)
-        table, quality = self.loader.recommendations(model, recs, streaming.keep)
-        return None if streaming.is_refused else (table, quality, streaming.ids, streaming.execute)
+    def _evaluate(self, model: str, recs: Data, task: Task, data: EvaluationData) -> "_ReadLists":
+        """Return the ids of lists, which are evaluated while they are read."""
+        users = None if data.users is None else SortedRows(read_frame(data.users).to_arrow())
+        executor = ReadingExecutor(task, SortedRows(read_frame(data.truth).to_arrow()), users)
+        table, quality = self.loader.recommendations(model, recs, executor.keep)
+        return table, quality, executor.ids, executor.execute
 
     def _read(self, model: str, recs: Data) -> "_ReadLists":
         """Return all rows of the lists."""
         sink = InMemorySink()
         table, quality = self.loader.recommendations(model, recs, sink.collect)
-        return table, quality, pl.DataFrame(sink.table), execute_in_memory
+        return table, quality, pl.DataFrame(sink.table), execute_by_ranges
 
     def _check_ids(
         self, table: InputTable, lists: pl.DataFrame, data: EvaluationData
@@ -381,7 +375,7 @@ class ValueFrames:
 
     def close(self) -> None:
         """Concatenate the partitions."""
-        self.values = pl.concat(self.parts, how="vertical_relaxed")  # a part may have no user
+        self.values = pl.concat(self.parts)
         self.parts.clear()
 
     def table_of(self, _column: str) -> pl.DataFrame:

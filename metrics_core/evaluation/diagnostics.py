@@ -92,11 +92,14 @@ class ListCounts:
 
 def list_kinds(values: pl.DataFrame) -> dict[ListKind, int]:
     """Return the number of lists of known users by kind."""
-    listed = values.filter(pl.col(KNOWN) & (pl.col(LISTED) > 0))
-    has_relevant = (pl.col(RELEVANT) > 0).alias("has_relevant")
-    holds_all = (pl.col(N_HITS) == pl.col(RELEVANT)).alias("holds_all")
-    kinds = listed.group_by(pl.col(LISTED), has_relevant, holds_all).len()
-    return {(length, some, every): count for length, some, every, count in kinds.rows()}
+    names = (KNOWN, LISTED, RELEVANT, N_HITS)
+    known, length, relevant, found = (values[name].to_numpy() for name in names)
+    kind = 4 * length + 2 * (relevant > 0) + (found == relevant)
+    kinds, counts = np.unique(kind[known & (length > 0)], return_counts=True)
+    return {
+        (each >> 2, bool(each & 2), bool(each & 1)): count
+        for each, count in zip(kinds.tolist(), counts.tolist(), strict=True)
+    }
 
 
 @dataclass

@@ -3,7 +3,7 @@
 Library and pipeline call `evaluate_model` with different executors and stores of the values.
 """
 
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Collection
 from contextlib import closing
 from typing import Any, Protocol
 
@@ -18,25 +18,18 @@ from concord.metrics_core.data.id_matching import (
 from concord.metrics_core.data.tables import (
     Table,
     create_id_views,
-    create_view,
     file_paths,
-    read_frame,
-    scan,
     schema_of,
-    share_id_types,
 )
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator
 from concord.metrics_core.evaluation.diagnostics import ListIssues, count_list_issues
+from concord.metrics_core.evaluation.executors import Executor
 from concord.metrics_core.evaluation.model_result import EvaluationData
-from concord.metrics_core.evaluation.partition import Part, Task, evaluate_partition
-from concord.metrics_core.evaluation.side_data import with_items
+from concord.metrics_core.evaluation.partition import Part, Task
 from concord.metrics_core.metrics.label import to_result_spelling
 
 Content = dict[str, Any]
-
-
-Executor = Callable[[Table, EvaluationData, Task], Generator[Part]]  # of ranked lists
 
 
 class ValueSink(Protocol):
@@ -113,22 +106,6 @@ def _count_issues(lists: Table, data: EvaluationData, task: Task) -> ListIssues:
             ks=task.cutoffs,
             of_requests=task.conventions.unit_mean is not None,
         )
-
-
-def execute_in_memory(lists: Table, data: EvaluationData, task: Task) -> Generator[Part]:
-    """Evaluate all users in one partition; an `Executor`."""
-    truth = read_frame(data.truth)
-    users = truth if data.users is None else scan(data.users)
-    tables = {"ranked": read_frame(lists), "judgements": truth}
-    tables["knowns"] = users.lazy().select("user").collect()
-    with data.connect([]) as connection:
-        for name, table in tables.items():
-            create_view(connection, name, table)
-        share_id_types(connection, {"lists": "ranked", "truth": "judgements", "known": "knowns"})
-        task = data.with_item_columns(task)
-        if task.needs_items:
-            task = with_items(connection, task, data)
-        yield evaluate_partition(connection, task)
 
 
 def evaluated_label(label: str, labels: Collection[str]) -> str:

@@ -43,9 +43,10 @@ from concord.metrics_core.errors import (
     refuse,
 )
 from concord.metrics_core.evaluation.accumulator import summarise_definition
+from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.item_lists import number_items
 from concord.metrics_core.evaluation.panel import Definition
-from concord.metrics_core.evaluation.partition import Task, evaluate_partition
+from concord.metrics_core.evaluation.partition import Task, evaluate_block
 from concord.metrics_core.evaluation.side_data import (
     Catalogue,
     build_catalogue,
@@ -169,7 +170,7 @@ class LoadedInputs:
         """Return the summary of definitions with the given ranking, by their numbers."""
         task = self.with_items(Task((), conventions, definitions=definitions))
         try:
-            part = evaluate_partition(self.connection, task)
+            part = evaluate_block(Block.from_relations(self.connection), task)
         except ScoringError as error:
             _, _, position, *_ = error.refusal.order
             refusing = definitions[position]

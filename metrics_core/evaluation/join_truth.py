@@ -1,80 +1,86 @@
-"""Join ranked lists with the ground truth, in three ordered queries of DuckDB.
+"""Join the ranked lists of a block with the ground truth.
 
-The relations are `lists` (user, item, rank [, ranking] [, tie_first, tie_last]), `truth` (user,
-item, grade [, place, subtopics]) and `known` (user): the users of the ground truth, with or without
-rows.
-All queries are ordered, so that threads and the order of rows do not change the result.
+Users are numbered in the order of their ids. Hits are ordered by user and rank, rows of the truth
+by user and descending grade, so that neither threads nor the order of the rows change the result.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
-from duckdb import DuckDBPyConnection
+import pyarrow.compute as pc
 
 from concord.metrics_core.conventions.conventions import Ranking
-from concord.metrics_core.data.ranking import score_key
+from concord.metrics_core.data.arrow import as_arrow, as_numpy, codes, one_array, positions
+from concord.metrics_core.data.list_batches import ListBatch
 from concord.metrics_core.errors import format_count
+from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.metrics.judged import Floats, Ints, Judged, SubtopicRows
 
-# User numbers follow the order of the ids. Lists are counted once, and joined once with few rows.
-_USERS = """
-CREATE OR REPLACE TEMP TABLE judged_users AS
-SELECT user, CAST(row_number() OVER (ORDER BY user) - 1 AS BIGINT) AS number,
-       bool_or(known) AS known, CAST(sum(n_listed) AS BIGINT) AS n_listed
-FROM (SELECT user, TRUE AS known, 0 AS n_listed FROM known GROUP BY user
-      UNION ALL
-      SELECT user, FALSE AS known, count(*) AS n_listed FROM {lists} GROUP BY user)
-GROUP BY user
-{restricted}
-"""
-_TRUTH = """
-SELECT number, grade{place}{numbers} FROM truth JOIN judged_users USING (user){item_columns}
-ORDER BY number, grade DESC{order}
-"""
-_HITS = """
-SELECT number, rank, grade, {first} AS first{tied}{numbers}
-FROM {lists} AS listed JOIN (
-    SELECT user, truth.item, number, grade{numbers}
-    FROM truth JOIN judged_users USING (user){item_columns}
-) USING (user, item)
-ORDER BY number, rank
-"""
-# First and last rank of the items with the score of each hit.
-_EQUAL = """
-WITH hits AS (
-    SELECT number, user, rank, {key} AS key
-    FROM {lists} AS listed JOIN truth USING (user, item) JOIN judged_users USING (user))
-SELECT number, rank, first, last FROM hits JOIN (
-    SELECT user, key, min(rank) AS first, max(rank) AS last
-    FROM (SELECT user, rank, {key} AS key FROM {lists}) SEMI JOIN hits USING (user, key)
-    GROUP BY user, key) USING (user, key)
-ORDER BY number, rank
-"""
-# Numbers of subtopics follow the order of their names within a user.
-_SUBTOPICS = """
-CREATE OR REPLACE TEMP TABLE judged_subtopics AS
-SELECT number, user, item, one.name, one.grade,
-       dense_rank() OVER (PARTITION BY number ORDER BY one.name) - 1 AS subtopic
-FROM (SELECT number, user, item, unnest(subtopics) AS one FROM truth JOIN judged_users USING (user))
-"""
-_SUBTOPICS_OF_ROWS = """
-SELECT row, subtopic, name, judged_subtopics.grade
-FROM (SELECT user, truth.item, row_number() OVER (ORDER BY {order}) - 1 AS row
-      FROM {rows} JOIN judged_users USING (user))
-JOIN judged_subtopics USING (user, item)
-ORDER BY number, CAST(item AS VARCHAR), row, name
-"""
-_TRUTH_ORDER = "number, truth.grade DESC"
-_BY_ITEM = ", CAST(truth.item AS VARCHAR)"
-_JOIN_ITEM_COLUMNS = " LEFT JOIN item_columns ON CAST(truth.item AS VARCHAR) = item_columns.item"
 PROPENSITY = "propensity"  # of an item, or of a row of the truth
-_FIRST_COPY = "row_number() OVER (PARTITION BY number, item ORDER BY rank) = 1"
+Numbers = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class MatchedRows:
+    """The rows of a block's lists and truth, with the numbers of their users.
+
+    Attributes
+    ----------
+    users : Array
+        Ids of the users, ascending.
+    lists, truth : ListBatch
+        The rows.
+    list_user, truth_user : (n_rows,) arrays of int
+        Number of the user of each row; -1 for a user who is left out.
+    hit, hit_truth : (n_hits,) arrays of int
+        Index of each recommended item that has a judgement, by user and rank, and of that judgement
+        in the truth.
+    """
+
+    users: pa.Array
+    lists: ListBatch
+    truth: ListBatch
+    list_user: Ints
+    truth_user: Ints
+    hit: Ints
+    hit_truth: Ints
+
+
+def match_rows(block: Block, ranking: int, *, only_known: bool) -> MatchedRows:
+    """Match the recommendations of a ranking with the ground truth."""
+    lists, truth = block.lists_of(ranking), block.truth
+    listed = [] if only_known else [lists.users]
+    users = pc.unique(pa.chunked_array([block.known_users, *listed]))
+    users = users.take(pc.array_sort_indices(users))
+    list_user = np.repeat(positions(lists.users, users), lists.lengths)
+    truth_user = np.repeat(positions(truth.users, users), truth.lengths)
+    items, code = lists.items.dictionary, codes(lists.items)
+    item = positions(truth.column("item"), items)
+    judged = np.flatnonzero((truth_user >= 0) & (item >= 0))
+    width = len(items) | 1  # an odd number, so that the lowest bits of pairs differ between users
+    pair_of_list = list_user * width + code
+    pair_of_truth = truth_user[judged] * width + item[judged]
+    # Few rows are hits: one bit tells for most others that they are none.
+    mask = (1 << max(20, 4 + len(judged).bit_length())) - 1
+    may_match = np.zeros(mask + 1, dtype=bool)
+    may_match[pair_of_truth & mask] = True
+    is_candidate = may_match[pair_of_list & mask]
+    if only_known or lists.items.null_count:
+        is_candidate &= (list_user >= 0) & (code >= 0)
+    rows = np.flatnonzero(is_candidate)
+    match = positions(as_arrow(pair_of_list[rows]), as_arrow(pair_of_truth))
+    rows, match = rows[match >= 0], match[match >= 0]
+    order = _order(list_user[rows], lists.numbers("rank")[rows])
+    hit, hit_truth = rows[order], judged[match[order]]
+    return MatchedRows(users, lists, truth, list_user, truth_user, hit, hit_truth)
 
 
 def join_truth(
-    connection: DuckDBPyConnection,
+    block: Block,
     *,
     only_known: bool,
     ranking: Ranking,
@@ -88,14 +94,14 @@ def join_truth(
 
     Parameters
     ----------
-    connection : DuckDBPyConnection
-        With the relations `lists`, `truth` and `known`.
+    block : Block
+        Lists and ground truth.
     only_known : bool
-        True for the users of `known` only; else also those of `lists`.
+        True for the users of the truth, or those of `known`; else also those of the lists.
     ranking : Ranking
         How the lists were ranked.
     number : int
-        Index of the ranking, if `lists` has several.
+        Index of the ranking, if the lists have several.
     item_columns : Table, optional
         item (text), and the numeric columns that metrics read.
     propensity : dict, optional
@@ -111,93 +117,149 @@ def join_truth(
         If `item_columns` has no number for an item of the ground truth, or the ground truth has no
         subtopics and a label reads them.
     """
-    list_columns, truth_columns = (connection.view(name).columns for name in ("lists", "truth"))
-    lists = (
-        f"(SELECT * FROM lists WHERE ranking = {number})" if "ranking" in list_columns else "lists"
-    )
-    averaged = ranking.ties == "average" and "tie_first" in list_columns
-    tied = ", tie_first, tie_last" if averaged else ""
-    place_column = ", place" if "place" in truth_columns else ""
-    first = _FIRST_COPY if ranking.duplicates == "keep" else "TRUE"
-    restricted = "HAVING bool_or(known)" if only_known else ""
-    names = [] if item_columns is None else item_columns.column_names[1:]
-    numbered = [f"number_{i}" for i in range(len(names))]
-    numbers = "".join(f", {each}" for each in numbered)
+    matched = match_rows(block, number, only_known=only_known)
+    lists, truth, n_users = matched.lists, matched.truth, len(matched.users)
+    numbers: dict[str, Numbers] = {}
     if item_columns is not None:
-        connection.register("item_columns", item_columns.rename_columns(["item", *numbered]))
         cold = {PROPENSITY} if propensity and "popularity" in propensity else set()
-        _refuse_missing_numbers(
-            connection,
-            {name: each for name, each in zip(names, numbered, strict=True) if name not in cold},
-        )
+        numbers = _numbers_of_items(truth, item_columns, may_lack=cold)
     if propensity and propensity.get("column") == "truth":
-        names, numbered, numbers = (
-            [*names, PROPENSITY],
-            [*numbered, PROPENSITY],
-            f"{numbers}, {PROPENSITY}",
-        )
-    item_values = {
-        "numbers": numbers,
-        "item_columns": "" if item_columns is None else _JOIN_ITEM_COLUMNS,
-    }
-    connection.execute(_USERS.format(lists=lists, restricted=restricted))
-    users = fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
+        numbers[PROPENSITY] = truth.numbers(PROPENSITY)
+    grade = truth.numbers("grade").astype(np.float64, copy=False)
+    hit, hit_truth = matched.hit, matched.hit_truth
     # Rows of one grade may differ in their numbers: a fixed order gives the same sums.
-    order = _BY_ITEM if names or subtopics_for else place_column
-    truth = fetch(connection, _TRUTH.format(place=place_column, order=order, **item_values))
-    hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied, **item_values))
-    subtopics = _read_subtopics(connection, lists, subtopics_for) if subtopics_for else None
-    equal = _read_equal(connection, lists, ranking) if finds_equal else None
-    connection.execute("DROP TABLE judged_users")
-    columns = {name: (hits[each], truth[each]) for name, each in zip(names, numbered, strict=True)}
+    place = truth.numbers("place") if "place" in truth.table.column_names else None
+    order = _text_order(truth.column("item")) if numbers or subtopics_for else place
+    keys = [matched.truth_user, -grade, *([] if order is None else [order])]
+    rows = np.flatnonzero(matched.truth_user >= 0)
+    rows = rows[_order(*(key[rows] for key in keys))]
+    first = np.ones(len(hit), dtype=bool)
+    if ranking.duplicates == "keep":
+        first[:] = False
+        first[np.unique(hit_truth, return_index=True)[1]] = True
+    tied = None
+    if ranking.ties == "average" and "tie_first" in lists.table.column_names:
+        tied = np.column_stack([lists.numbers(name)[hit] for name in ("tie_first", "tie_last")])
+    is_known = np.zeros(n_users, dtype=bool)
+    is_known[positions(block.known_users, matched.users)] = True
+    listed = matched.list_user[matched.list_user >= 0] if only_known else matched.list_user
+    columns = {name: (values[hit_truth], values[rows]) for name, values in numbers.items()}
     return Judged(
-        users=users["user"],
-        known=users["known"],
-        n_listed=users["n_listed"],
-        hit_user=hits["number"],
-        hit_rank=hits["rank"],
-        hit_grade=hits["grade"],
-        hit_first=hits["first"],
-        truth_user=truth["number"],
-        truth_grade=truth["grade"],
-        hit_tied=np.column_stack([hits["tie_first"], hits["tie_last"]]) if averaged else None,
-        hit_equal=equal,
-        truth_position=truth["place"] if place_column else None,
+        users=ids_as_numpy(matched.users),
+        known=is_known,
+        n_listed=np.bincount(listed, minlength=n_users),
+        hit_user=matched.list_user[hit],
+        hit_rank=lists.numbers("rank")[hit],
+        hit_grade=grade[hit_truth],
+        hit_first=first,
+        truth_user=matched.truth_user[rows],
+        truth_grade=grade[rows],
+        hit_tied=tied,
+        hit_equal=_equal_ranks(lists, ranking, hit) if finds_equal else None,
+        truth_position=None if place is None else place[rows],
         columns=columns,
         weights=_weights(*columns[PROPENSITY], clip=propensity["clip"]) if propensity else None,
-        subtopics=subtopics,
+        subtopics=_subtopics(matched, rows, subtopics_for) if subtopics_for else None,
     )
 
 
-def _read_equal(connection: DuckDBPyConnection, lists: str, ranking: Ranking) -> Ints | None:
+def ids_as_numpy(ids: pa.Array) -> Numbers:
+    """Return ids as integers, or as an array of text."""
+    if pa.types.is_integer(ids.type):
+        return as_numpy(ids)
+    return np.array(pl.Series(ids).to_list(), dtype=object)
+
+
+def _order(*keys: Numbers) -> Ints | slice:
+    """Return the order of rows by their keys, the first key first."""
+    in_order = keys[-1][1:] >= keys[-1][:-1]
+    for key in reversed(keys[:-1]):
+        in_order = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & in_order)
+    return slice(None) if in_order.all() else np.lexsort(keys[::-1])
+
+
+def _text_order(items: pa.Array) -> Ints:
+    """Return the position of each item in the order of the ids as text."""
+    encoded = items.cast(pa.string()).dictionary_encode()
+    position = np.empty(len(encoded.dictionary), dtype=np.int64)
+    position[as_numpy(pc.array_sort_indices(encoded.dictionary))] = np.arange(len(position))
+    return position[as_numpy(encoded.indices)]
+
+
+def _numbers_of_items(
+    truth: ListBatch, item_columns: pa.Table, *, may_lack: set[str]
+) -> dict[str, Numbers]:
+    """Return the numeric columns of the items of the truth; NaN for an item without a number.
+
+    Raises
+    ------
+    ValueError
+        If an item lacks a number that it has to have.
+    """
+    items = truth.column("item").cast(pa.string())
+    position = positions(items, one_array(item_columns.column("item").cast(pa.string())))
+    found = pl.Series(position).set(pl.Series(position < 0), None)
+    numbers = {}
+    for name in item_columns.column_names[1:]:
+        values = pl.Series(item_columns.column(name)).gather(found)
+        missing = values.is_null()
+        if name not in may_lack and missing.any():
+            lacking = pl.Series(items).filter(missing).unique()
+            msg = (
+                f"{name}: the catalogue has no value for {format_count(len(lacking), 'item')} of "
+                f"the ground truth, first {lacking.min()!r}; complete it"
+            )
+            raise ValueError(msg)
+        numbers[name] = values.to_numpy()
+    return numbers
+
+
+def _equal_ranks(lists: ListBatch, ranking: Ranking, hit: Ints) -> Ints | None:
     """Return (n_hits, 2) the ranks of each hit's score; None if no hit shares its score."""
-    query = _EQUAL.format(lists=lists, key=score_key(ranking.score_dtype))
-    ranks = fetch(connection, query)
-    equal = np.column_stack([ranks["first"], ranks["last"]])
+    rank, key = lists.numbers("rank"), lists.numbers("score")
+    if ranking.score_dtype != "float64":
+        with np.errstate(over="ignore"):  # becomes infinite, as in C
+            key = key.astype(np.float32)
+    above, below = key[:-1], key[1:]
+    is_equal = lists.continues_list & ((above == below) | (np.isnan(above) & np.isnan(below)))
+    starts = np.append(True, ~is_equal)
+    group = np.cumsum(starts) - 1
+    firsts = np.flatnonzero(starts)
+    lasts = np.append(firsts[1:], len(rank)) - 1
+    equal = np.column_stack([rank[firsts][group[hit]], rank[lasts][group[hit]]])
     return equal if np.any(equal[:, 0] < equal[:, 1]) else None
 
 
-def _read_subtopics(
-    connection: DuckDBPyConnection, lists: str, label: str
-) -> tuple[SubtopicRows, SubtopicRows]:
-    """Return the subtopics of the hits and of the ground truth."""
-    if "subtopics" not in connection.view("truth").columns:
+def _subtopics(matched: MatchedRows, rows: Ints, label: str) -> tuple[SubtopicRows, SubtopicRows]:
+    """Return the subtopics of the hits and of the rows of the ground truth."""
+    truth = matched.truth
+    if "subtopics" not in truth.table.column_names:
         msg = (
             f"{label}: needs the subtopics of the ground truth; name their column in the columns "
             "of truth: {subtopic: …}, which is `iteration` in TREC qrels"
         )
         raise ValueError(msg)
-    connection.execute(_SUBTOPICS)
-    hits = f"{lists} AS listed JOIN truth USING (user, item)"
-    hit_rows, truth_rows = (
-        SubtopicRows(**fetch(connection, _SUBTOPICS_OF_ROWS.format(rows=rows, order=order)))
-        for rows, order in (
-            (hits, "number, rank"),
-            ("truth", _TRUTH_ORDER + _BY_ITEM),
+    named = pl.DataFrame(
+        {
+            "truth_row": np.arange(len(matched.truth_user)),
+            "user": matched.truth_user,
+            "item": _text_order(truth.column("item")),
+            "subtopics": pl.Series(truth.column("subtopics")),
+        }
+    ).filter(pl.col("user") >= 0)
+    named = named.explode("subtopics").unnest("subtopics")
+    number = pl.col("name").rank("dense").over("user").cast(pl.Int64) - 1
+
+    def of_rows(truth_rows: Ints) -> SubtopicRows:
+        numbered = pl.DataFrame({"row": np.arange(len(truth_rows)), "truth_row": truth_rows})
+        rows = numbered.join(named.with_columns(subtopic=number), on="truth_row")
+        rows = rows.sort("user", "item", "row", "name")
+        names = np.array(rows["name"].to_list(), dtype=object)
+        return SubtopicRows(
+            rows["row"].to_numpy(), rows["subtopic"].to_numpy(), names, rows["grade"].to_numpy()
         )
-    )
-    connection.execute("DROP TABLE judged_subtopics")
-    return hit_rows, truth_rows
+
+    return of_rows(matched.hit_truth), of_rows(rows)
 
 
 def _weights(hits: Floats, truth: Floats, *, clip: float) -> tuple[Floats, Floats]:
@@ -206,32 +268,3 @@ def _weights(hits: Floats, truth: Floats, *, clip: float) -> tuple[Floats, Float
         1.0 / np.fmax(np.asarray(p, dtype=np.float64), clip) for p in (hits, truth)
     )
     return hit_weights, truth_weights
-
-
-def _refuse_missing_numbers(connection: DuckDBPyConnection, numbered: Mapping[str, str]) -> None:
-    for name, each in numbered.items():
-        counted = "count(DISTINCT truth.item), min(CAST(truth.item AS VARCHAR))"
-        query = f"SELECT {counted} FROM truth{_JOIN_ITEM_COLUMNS} WHERE {each} IS NULL"
-        n_missing, first = connection.execute(query).fetchall()[0]
-        if n_missing:
-            items = format_count(n_missing, "item")
-            msg = (
-                f"{name}: the catalogue has no value for {items} of the ground truth, "
-                f"first {first!r}; complete it"
-            )
-            raise ValueError(msg)
-
-
-def fetch(connection: DuckDBPyConnection, query: str) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the columns of a query as arrays; NULL is NaN, or None in columns without numbers."""
-    columns: dict[str, Any] = connection.execute(query).fetchnumpy()
-    return {name: _without_mask(values) for name, values in columns.items()}
-
-
-def _without_mask(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if not isinstance(values, np.ma.MaskedArray):
-        return values
-    is_number = values.dtype.kind in "iuf"
-    plain = values.data.astype(np.float64 if is_number else object)
-    plain[values.mask] = np.nan if is_number else None
-    return plain

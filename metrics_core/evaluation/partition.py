@@ -1,18 +1,16 @@
-"""Evaluate one partition of users, from relations to values; all executors call this."""
+"""Evaluate one block of users, from rows to values; all executors call this."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.errors import Refusal, ScoringError, escape_template
+from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.diagnostics import (
     KNOWN,
     LISTED,
@@ -42,45 +40,6 @@ from concord.metrics_core.metrics.exposure import Exposure, count_exposure
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.ranked_lists import Items, RankedLists
-
-Item = TypeVar("Item")
-
-
-def create_range_views(
-    connection: DuckDBPyConnection, names: Iterable[str], low: Any, high: Any
-) -> None:
-    """Create for each name a view of the rows of `all_name` with low <= user < high.
-
-    None is no bound. A range is copied to a table: the planner then knows its size, and a file is
-    opened only once.
-    """
-    bounds = {"user >= $low": low, "user < $high": high}
-    conditions = {bound: user for bound, user in bounds.items() if user is not None}
-    parameters = {bound.rpartition("$")[2]: user for bound, user in conditions.items()}
-    for name in names:
-        source = f"all_{name}"
-        if conditions:
-            query = f"SELECT * FROM {source} WHERE {' AND '.join(conditions)}"
-            source = f"{name}_range"
-            connection.execute(f"CREATE OR REPLACE TEMP TABLE {source} AS {query}", parameters)
-        connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM {source}")
-
-
-def prefetch(parts: Iterator[Item]) -> Generator[Item]:
-    """Yield the parts, each computed in a thread while the previous one is used.
-
-    When closed, wait for the part that is being computed, and close `parts`.
-    """
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            future = pool.submit(next, parts, None)
-            while (part := future.result()) is not None:
-                future = pool.submit(next, parts, None)
-                yield part
-    finally:
-        if isinstance(parts, Generator):
-            parts.close()
-
 
 HIGHEST_EXPONENT = 30  # 2^30 is a billion: a higher grade is a rating or a count
 
@@ -185,7 +144,7 @@ class Part:
     Attributes
     ----------
     values : DataFrame
-        Values of its users; see `score_partition`.
+        Values of its users; see `score_block`.
     exposures : Mapping[str, Exposure]
         Exposure of the items, by label of an aggregate metric.
     issues : ListIssues or None
@@ -200,12 +159,12 @@ class Part:
     counts: PartCounts | None = None
 
 
-def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> Part:
-    """Return the values of the users of a connection's relations; see `score_partition`."""
-    return score_partition(judge_partition(connection, task), task, connection)
+def evaluate_block(block: Block, task: Task) -> Part:
+    """Return the values of the users of a block; see `score_block`."""
+    return score_block(block, judge_block(block, task), task)
 
 
-def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Judged]:
+def judge_block(block: Block, task: Task) -> dict[int, Judged]:
     """Return the judged lists by index of the ranking: the first, and those that labels need."""
     labels = [*task.labels, *(definition.label for definition in task.definitions)]
     needed = {task.ranking_of(label) for label in labels}
@@ -214,7 +173,7 @@ def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Jud
     subtopics_for = next(readers, "")
     return {
         number: join_truth(
-            connection,
+            block,
             only_known=task.only_known,
             ranking=ranking,
             number=number,
@@ -228,10 +187,8 @@ def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Jud
     }
 
 
-def score_partition(
-    ranked: Mapping[int, Judged], task: Task, connection: DuckDBPyConnection | None = None
-) -> Part:
-    """Return the values and exposures of a partition.
+def score_block(block: Block, ranked: Mapping[int, Judged], task: Task) -> Part:
+    """Return the values and exposures of a block.
 
     `values` has one row per user, sorted by user, with these columns:
 
@@ -248,19 +205,21 @@ def score_partition(
 
     Parameters
     ----------
+    block : Block
+        Rows of the users, for a task that reads whole lists.
     ranked : Mapping[int, Judged]
-        Result of `judge_partition`.
+        Result of `judge_block`.
     task : Task
         What is computed.
-    connection : DuckDBPyConnection, optional
-        With the relations, for a task that reads whole lists.
     """
-    columns, exposures, ties = _score_rankings(ranked, task, connection)
+    columns, exposures, ties = _score_rankings(block, ranked, task)
     judged = ranked[0].relevant(0.0, "all")  # without pooled items that have no judgement
     relevant = judged.relevant(task.conventions.relevance_threshold, "all")
     same = pl.repeat(None, judged.n_users, dtype=pl.Float64, eager=True)
     series = [
-        pl.Series("user", judged.users.tolist() if judged.users.dtype == object else judged.users),
+        pl.Series("user", judged.users, dtype=pl.String)
+        if judged.users.dtype == object
+        else pl.Series("user", judged.users),
         *(_values(name, column) for name, column in columns.items()),
         pl.Series(KNOWN, judged.known),
         pl.Series(LISTED, judged.n_listed),
@@ -287,7 +246,7 @@ def _weights(relevant: Judged, conventions: Conventions) -> Iterator[pl.Series]:
 
 
 def _score_rankings(
-    ranked: Mapping[int, Judged], task: Task, connection: DuckDBPyConnection | None
+    block: Block, ranked: Mapping[int, Judged], task: Task
 ) -> tuple[dict[str, Column], dict[str, Exposure], dict[str, pl.Series]]:
     """Return the columns by name, labels first, the exposures by label, and columns of ties."""
     columns: dict[str, Column] = {}
@@ -298,7 +257,7 @@ def _score_rankings(
         ranking = task.conventions.rankings[number]
         labels = [label for label in task.labels if task.ranking_of(label) == ranking]
         definitions = [d for d in task.definitions if task.ranking_of(d.label) == ranking]
-        read_lists = _list_reader(connection, task, judged, number)
+        read_lists = _list_reader(block, task, number)
         per_user = [label for label in labels if not label.metric.is_aggregate]
         _refuse_high_grades(judged, per_user, task.conventions, number)
         try:
@@ -339,22 +298,20 @@ def _refuse_high_grades(
             raise ScoringError(Refusal(message, (number, 0, position), highest=float(highest)))
 
 
-def _list_reader(
-    connection: DuckDBPyConnection | None, task: Task, judged: Judged, number: int
-) -> Callable[[float | None], RankedLists]:
+def _list_reader(block: Block, task: Task, number: int) -> Callable[[float | None], RankedLists]:
     """Return a function that reads the whole lists, by relevance threshold."""
 
     @cache
     def read_lists(threshold: float | None) -> RankedLists:
-        if task.items is None or connection is None:
+        if task.items is None:
             msg = "metrics beyond accuracy need `train` or `items`"
             raise ValueError(msg)
         return read_ranked_lists(
-            connection,
-            judged,
+            block,
             task.items,
             number=number,
             threshold=threshold,
+            only_known=task.only_known,
             of_requests=task.conventions.unit_mean is not None,
         )
 
@@ -393,26 +350,30 @@ def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
     `judged@k` is in units of 1 / JUDGED_UNITS of an item.
     """
     known, listed, relevant = (values[name].to_numpy() for name in (KNOWN, LISTED, RELEVANT))
+    tops = np.bincount(values[PERFECT_TOP].to_numpy() + 1, minlength=5)[1:]  # -1 does not count
     counts = {
         "in_truth": known.sum(),
         "in_lists": (listed > 0).sum(),
         "without_list": (known & (listed == 0)).sum(),
         "without_relevant": (known & (relevant == 0)).sum(),
         "only_in_lists": (~known & (listed > 0)).sum(),
-        **{f"tops@{kind}": (values[PERFECT_TOP] == kind).sum() for kind in range(4)},
+        **{f"tops@{kind}": tops[kind] for kind in range(4)},
     }
     for k in task.cutoffs:
         counts[f"shorter_than@{k}"] = (known & (listed > 0) & (listed < k)).sum()
         counts[f"listed@{k}"] = np.minimum(listed[known], k).sum()
         counts[f"hits@{k}"] = values[hits_at(k)].to_numpy()[known].sum()
-        counts[f"judged@{k}"] = (values[judged_at(k)] * JUDGED_UNITS).round().sum()
+        counts[f"judged@{k}"] = np.rint(values[judged_at(k)].to_numpy() * JUDGED_UNITS).sum()
     return {name: int(count) for name, count in counts.items()}
 
 
 def select_evaluated(values: pl.DataFrame, task: Task) -> pl.DataFrame:
     """Return user, labels, ties and mean weights of the known users and those with any value."""
     names = [str(label) for label in task.per_user]
-    has_value = pl.col(KNOWN)
-    if names:
-        has_value |= pl.any_horizontal(pl.col(names).is_not_null())
-    return values.filter(has_value).select("user", *names, *task.tie_columns, *task.mean_weights)
+    has_value = values[KNOWN].to_numpy()
+    if not has_value.all():
+        has_value = np.logical_or.reduce(
+            [has_value, *(values[name].is_not_null().to_numpy() for name in names)]
+        )
+        values = values.filter(has_value)
+    return values[["user", *names, *task.tie_columns, *task.mean_weights]]

@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints, ratio_or_zero, sum_by_user
 from concord.metrics_core.metrics.user_sums import UserSums
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class Items:
         None if there are no groups.
     groups : tuple of str
         Names of the groups in the catalogue, sorted.
+    ids : (n_items,) Array or None
+        Ids as text, ascending; None if no lists are matched with the items.
     """
 
     n_train_users: int
@@ -43,6 +49,7 @@ class Items:
     features: Floats | None
     group: Ints | None = None
     groups: tuple[str, ...] = ()
+    ids: "pa.Array | None" = None
 
     @property
     def n_items(self) -> int:

@@ -1,6 +1,6 @@
 """Stage `evaluate`: per-user values and summary of one model; means of other definitions."""
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -9,13 +9,11 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.display_words import plural
 from concord.metrics_core.data.id_matching import IdMatchContext
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.data.relations import connect
-from concord.metrics_core.data.tables import Table, create_view, file_paths, scan, share_id_types
+from concord.metrics_core.data.tables import Table, scan
 from concord.metrics_core.data.value_files import USER
 from concord.metrics_core.errors import InputError, params_keys, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import (
@@ -24,28 +22,18 @@ from concord.metrics_core.evaluation.accumulator import (
     pinned_content,
 )
 from concord.metrics_core.evaluation.config import grade_problems
-from concord.metrics_core.evaluation.evaluate_model import (
+from concord.metrics_core.evaluation.evaluate_model import check_ids, evaluate_model
+from concord.metrics_core.evaluation.executors import (
     Executor,
-    check_ids,
-    evaluate_model,
+    execute_by_ranges,
     execute_in_memory,
 )
 from concord.metrics_core.evaluation.model_result import EvaluationData, summarise_values
-from concord.metrics_core.evaluation.partition import (
-    Part,
-    Task,
-    create_range_views,
-    judge_partition,
-    prefetch,
-    score_partition,
-    select_evaluated,
-)
+from concord.metrics_core.evaluation.partition import Part, Task, select_evaluated
 from concord.metrics_core.evaluation.score import uses_user_table
-from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.evaluation.ties import has_equal_scores
 from concord.metrics_core.evaluation.values_of_users import join_values, summarise_joined
 from concord.metrics_core.files import content_ids, load_json
-from concord.metrics_core.metrics.judged import Judged
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.paths import (
     ModelFiles,
@@ -55,7 +43,7 @@ from concord.pipeline.params.paths import (
 )
 from concord.pipeline.params.read import refuse_other_metrics
 from concord.pipeline.params.repository import rerun_command
-from concord.pipeline.running.connections import duckdb_settings, read_only_connection
+from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.running.messages import Progress
 from concord.pipeline.running.outputs import (
     PerUserWriter,
@@ -63,7 +51,6 @@ from concord.pipeline.running.outputs import (
     prepare_folders,
     remove_background,
     rerun_fix,
-    spill_folder,
     write_json,
 )
 
@@ -77,68 +64,7 @@ def choose_executor(params: Params) -> Executor:
         from concord.pipeline.stages.spark_executor import execute_on_spark
 
         return partial(execute_on_spark, rows_per_partition=rows)
-    return partial(execute_by_ranges, rows_per_partition=rows)
-
-
-_KNOWN_USERS = "CREATE OR REPLACE TEMP VIEW known AS SELECT user FROM truth"
-
-
-def execute_by_ranges(
-    lists: Table, data: EvaluationData, task: Task, rows_per_partition: int
-) -> Generator[Part]:
-    """Yield the values of ranges of users, in the order of users."""
-    # All queries sort where order matters; DuckDB is faster if it may ignore the files' order.
-    task = data.with_item_columns(task)
-    tables = {"lists": lists, "truth": data.truth}
-    if data.users is not None:
-        tables["known"] = data.users
-    with (
-        spill_folder() as spill,
-        connect(
-            reads=file_paths(tables.values()),
-            config=duckdb_settings(spill) | {"preserve_insertion_order": False},
-        ) as connection,
-    ):
-        for name, table in tables.items():
-            create_view(connection, f"{name}_file", table)
-        share_id_types(connection, {f"all_{name}": f"{name}_file" for name in tables})
-        if task.needs_items:
-            create_range_views(connection, ["lists"], None, None)
-            task = with_items(connection, task, data)
-        starts = _range_starts(connection, lists, rows_per_partition)
-
-        def judged() -> Iterator[dict[int, Judged]]:
-            for low, high in zip([None, *starts], [*starts, None], strict=True):
-                create_range_views(connection, [*tables], low, high)
-                if data.users is None:
-                    connection.execute(_KNOWN_USERS)
-                yield judge_partition(connection, task)
-
-        if task.needs_items:  # whole lists of a range are read while it is scored
-            yield from (score_partition(ranked, task, connection) for ranked in judged())
-        else:
-            with closing(prefetch(judged())) as partitions:  # an error stops the query that runs
-                yield from (score_partition(ranked, task) for ranked in partitions)
-
-
-def _range_starts(
-    connection: DuckDBPyConnection, lists: Table, rows_per_partition: int
-) -> list[Any]:
-    """Return the first user of each range but the first, from the row groups of the sorted file."""
-    query = """
-        SELECT row_group_num_rows, min(user) FROM (
-            SELECT row_group_id, row_group_num_rows, stats_min_value AS user
-            FROM parquet_metadata(?) WHERE path_in_schema = 'user')
-        GROUP BY row_group_id, row_group_num_rows ORDER BY row_group_id
-    """
-    is_integer = str(connection.view("all_lists").select("user").types[0]) == "BIGINT"
-    starts, n_rows = [], 0
-    for n_group_rows, first in connection.execute(query, [str(lists)]).fetchall():
-        if n_rows + n_group_rows > rows_per_partition and n_rows:
-            starts.append(int(first) if is_integer else first)
-            n_rows = 0
-        n_rows += n_group_rows
-    return sorted(set(starts))
+    return partial(execute_by_ranges, rows_per_block=rows)
 
 
 def model_data(params: Params, model: str) -> EvaluationData:
@@ -215,7 +141,7 @@ def evaluate(params: Params, model: str) -> str:
         pinned = pinned_content(model, conventions)
         values = pl.read_parquet(files.values, glob=False) if params.metrics else None
         store = _ValueFiles(files, task, pinned, progress, open_files, values)
-        execute = partial(execute_ahead, execute=choose_executor(params))
+        execute = partial(execute_located, execute=choose_executor(params))
         accumulator = evaluate_model(files.lists, data, task, execute, store)
         content = accumulator.content(
             model,
@@ -279,12 +205,12 @@ def _check_unit(params: Params, qualities: Iterable[Mapping[str, Any]]) -> None:
             raise refuse(f"{PARAMS}: data.unit", problem, fix)
 
 
-def execute_ahead(
+def execute_located(
     lists: Table, data: EvaluationData, task: Task, execute: Executor
 ) -> Generator[Part]:
-    """Compute the next partition while one is written; locate errors of conventions."""
+    """Yield the parts; locate errors of conventions in params.yaml."""
     try:
-        with closing(prefetch(execute(lists, data, task))) as parts:
+        with closing(execute(lists, data, task)) as parts:
             yield from parts
     except InputError:  # has a location
         raise

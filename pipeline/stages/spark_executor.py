@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.data.tables import Table, create_view, file_paths
+from concord.metrics_core.data.tables import Table
 from concord.metrics_core.data.units import ESCAPE_PATTERN, USER_PATTERN
 from concord.metrics_core.errors import report_missing_extra
+from concord.metrics_core.evaluation.executors import with_items_of
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import Part, Task
-from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.evaluation.spark.bucket import ORIGIN, Plan
 from concord.metrics_core.evaluation.spark.buckets import (
     ROWS,
@@ -37,13 +37,11 @@ def execute_on_spark(
     lists: Table, data: EvaluationData, task: Task, rows_per_partition: int
 ) -> Generator[Part]:
     """Yield the values of ranges of users, in the order of users; all inputs are files."""
-    task = data.with_item_columns(task)
+    task = with_items_of(lists, data, task)
     session = _session()
     inputs: dict[str, Any] = {"recs": lists, "truth": data.truth}
-    numbers = None
-    if task.needs_items:
-        task, numbers = _number_items(lists, data, task)
-        inputs |= {"train": data.train} if data.train is not None else {}
+    if task.needs_items and data.train is not None:
+        inputs["train"] = data.train
     inputs |= {"users": data.users} if data.users is not None else {}
     of_requests = task.conventions.unit_mean is not None
     tables = [
@@ -54,7 +52,7 @@ def execute_on_spark(
     users = [schema.field("user").type for name, schema in schemas.items() if name != "train"]
     as_text = not all(map(pa.types.is_integer, users))
     columns = {name: _columns_to_read(name, path) for name, path in inputs.items()}
-    plan = Plan(columns, task, scores=True, as_text=as_text, numbers=numbers)
+    plan = Plan(columns, task, scores=True, as_text=as_text)
     rows = sum(table.n_rows for table in tables)
     buckets = bucket_count(rows, min(ROWS, rows_per_partition))
     evaluation = evaluate_buckets(plan, tables, buckets)
@@ -72,15 +70,6 @@ def _session() -> "SparkSession":
         from pyspark.sql import SparkSession
 
     return SparkSession.builder.getOrCreate()
-
-
-def _number_items(lists: Table, data: EvaluationData, task: Task) -> tuple[Task, pa.Table]:
-    """Return the task with numbered items, and the number of each item."""
-    with data.connect(file_paths([lists])) as connection:
-        create_view(connection, "lists", lists)
-        task = with_items(connection, task, data)
-        numbers = connection.sql("SELECT item, item_number FROM item_numbers").to_arrow_table()
-    return task, numbers
 
 
 def _columns_to_read(name: str, path: Path) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import concord as cc
 from concord.metrics_core.conventions.option_types import PropensityOptions
 from concord.metrics_core.evaluation.accumulator import build_panels, build_task
 from concord.metrics_core.evaluation.evaluate import parse_labels
+from concord.metrics_core.evaluation.executors import execute_by_ranges
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import Part, Task
 from concord.metrics_core.evaluation.spark.buckets import partition_keys, spark_hash
@@ -17,7 +18,6 @@ from concord.metrics_core.metrics import custom_metric
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.stages import spark_executor as spark_engine
-from concord.pipeline.stages.evaluate import execute_by_ranges
 from concord.pipeline.stages.spark_executor import execute_on_spark
 from tests.metrics_core.metrics.test_own_metrics import REVENUE
 from tests.spark.tables import ACCURACY, BEYOND_ACCURACY, SPARK_MARKS, tables

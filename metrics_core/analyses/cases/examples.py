@@ -18,7 +18,7 @@ from concord.metrics_core.analyses.cases.result import (
 from concord.metrics_core.analyses.cases.tables import SIDES, Row, Tables
 from concord.metrics_core.comparison.segment_groups import UserGroups
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.relations import in_memory
+from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.derivation import read_user, select_user, steps
 from concord.metrics_core.evaluation.join_truth import join_truth
 from concord.metrics_core.evaluation.partition import Task
@@ -221,18 +221,14 @@ def compute_reasons(
     if "ranking" in lists.columns:
         number = label.ranking_number(conventions)
         lists = lists.filter(pl.col("ranking") == number).drop("ranking")
-    with in_memory() as connection:
-        connection.register("lists", lists.to_arrow())
-        connection.register("truth", truth.to_arrow())
-        connection.register("known", truth.select("user").to_arrow())
-        judged = join_truth(
-            connection,
-            only_known=False,
-            ranking=label_conventions.ranking,
-            item_columns=item_columns,
-            propensity=label_conventions.propensity,
-            subtopics_for=str(label) if label.metric.reads_subtopics else "",
-        )
+    judged = join_truth(
+        Block.from_tables(lists.to_arrow(), truth.to_arrow()),
+        only_known=False,
+        ranking=label_conventions.ranking,
+        item_columns=item_columns,
+        propensity=label_conventions.propensity,
+        subtopics_for=str(label) if label.metric.reads_subtopics else "",
+    )
     return {
         str(user): _reason(read_user(select_user(judged, number), label, label_conventions), label)
         for number, user in enumerate(judged.users.tolist())

@@ -23,11 +23,12 @@ from concord.metrics_core.conventions.presets import (
 from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.units import unit_id
+from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.derivation import read_user, steps
 from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs
 from concord.metrics_core.evaluation.item_lists import read_ranked_lists
 from concord.metrics_core.evaluation.join_truth import join_truth
-from concord.metrics_core.evaluation.partition import Task, evaluate_partition
+from concord.metrics_core.evaluation.partition import Task, evaluate_block
 from concord.metrics_core.evaluation.side_data import (
     with_catalogue_size,
 )
@@ -184,7 +185,8 @@ def _task(inputs: LoadedInputs, label: Label, label_conventions: Conventions) ->
 
 
 def _value(inputs: LoadedInputs, label: Label, label_conventions: Conventions) -> float | None:
-    part = evaluate_partition(inputs.connection, _task(inputs, label, label_conventions))
+    task = _task(inputs, label, label_conventions)
+    part = evaluate_block(Block.from_relations(inputs.connection), task)
     value: float | None = part.values[str(label)][0]
     return value
 
@@ -193,8 +195,9 @@ def _derive(inputs: LoadedInputs, user: Any, label: Label, conventions: Conventi
     label_conventions = label.conventions(conventions)
     value = _value(inputs, label, label_conventions)
     task = _task(inputs, label, label_conventions)
+    block = Block.from_relations(inputs.connection)
     judged = join_truth(
-        inputs.connection,
+        block,
         only_known=False,
         ranking=label_conventions.ranking,
         item_columns=task.item_columns,
@@ -207,9 +210,7 @@ def _derive(inputs: LoadedInputs, user: Any, label: Label, conventions: Conventi
     threshold = label_conventions.relevance_threshold
     one = read_user(judged, label, label_conventions)
     if task.items is not None:
-        ranked_lists = read_ranked_lists(
-            inputs.connection, judged, task.items, number=0, threshold=threshold
-        )
+        ranked_lists = read_ranked_lists(block, task.items, number=0, threshold=threshold)
         one = replace(one, ranked_lists=ranked_lists)
     derived = steps(one, label)
     if label.judged_only:

@@ -17,13 +17,14 @@ from concord.metrics_core.errors import (
     InputError,
     ScoringError,
 )
+from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.diagnostics import COLUMNS as WEIGHTS
 from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, N_HITS, RELEVANT, list_kinds
 from concord.metrics_core.evaluation.partition import (
     Part,
     Task,
     count_users,
-    evaluate_partition,
+    evaluate_block,
     judged_at,
     part_names,
     select_evaluated,
@@ -55,25 +56,23 @@ class Plan:
         False if the tables are only checked.
     as_text : bool
         True if ids of users are text.
-    numbers : Table or None
-        item, item_number of all items, for metrics beyond accuracy.
     """
 
     columns: Mapping[str, tuple[str, ...]]
     task: Task
     scores: bool
     as_text: bool
-    numbers: pa.Table | None = None
 
     @property
     def size(self) -> int:
         """Number of bytes that each worker receives."""
         items = self.task.items
         arrays = (
-            [] if items is None else [items.users, items.in_catalogue, items.features, items.group]
+            []
+            if items is None
+            else [items.users, items.in_catalogue, items.features, items.group, items.ids]
         )
-        size = sum(array.nbytes for array in arrays if array is not None)
-        return size + (0 if self.numbers is None else self.numbers.nbytes)
+        return sum(array.nbytes for array in arrays if array is not None)
 
     def bucket(self, connection: DuckDBPyConnection) -> "Bucket":
         """Return the evaluator of one bucket."""
@@ -144,7 +143,7 @@ class Bucket:
         if not self.plan.scores:
             return None
         try:
-            part = evaluate_partition(self.connection, self.plan.task)
+            part = evaluate_block(Block.from_relations(self.connection), self.plan.task)
         except ScoringError as error:
             self.facts.refusal = error.refusal
             return None
@@ -168,7 +167,7 @@ class Bucket:
 
     def _complete(self) -> None:
         """Create the tables that were not given, and views whose ids have one type."""
-        tables, plan = self.plan.columns, self.plan
+        tables = self.plan.columns
         if "truth" not in tables:
             self.keep(
                 "judgements", "SELECT user, item, 1.0::DOUBLE AS grade FROM ranked WHERE FALSE"
@@ -177,8 +176,6 @@ class Bucket:
             self.keep("knowns", "SELECT DISTINCT user FROM judgements")
         if "train" not in tables:
             self.keep("train", "SELECT user, item FROM ranked WHERE FALSE")
-        if plan.numbers is not None:
-            self.connection.register("item_numbers", plan.numbers)
         views = {"lists": "ranked", "truth": "judgements", "known": "knowns"}
         share_id_types(self.connection, views)
 

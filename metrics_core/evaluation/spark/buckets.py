@@ -244,8 +244,8 @@ def numbered(
     catalogue: pa.Table | None,
     features: Features | None,
     groups: Groups | None,
-) -> tuple[Items, pa.Table]:
-    """Return all items of lists, train and catalogue, and their numbers.
+) -> Items:
+    """Return all items of lists, train and catalogue.
 
     Raises
     ------

@@ -267,14 +267,13 @@ class SparkInputs:
             refuse_missing(self.task, has_train="train" in names, catalogue=self.catalogue)
             if is_second_pass:
                 task = with_item_columns(self.task, lambda: self.catalogue, lambda: None)
-                numbers = None
                 if needs_items:
                     catalogue = self.catalogue
                     features = None if catalogue is None else catalogue.features
                     groups = None if catalogue is None else catalogue.groups
-                    items, numbers = numbered(results, plan.catalogue, features, groups)
+                    items = numbered(results, plan.catalogue, features, groups)
                     task = replace(task, items=items)
-                plan = replace(plan, task=task, scores=True, numbers=numbers)
+                plan = replace(plan, task=task, scores=True)
                 results.rows.unpersist()
                 results = self._run(plan, self.sides)
             raise_refusals(results.facts)

@@ -10,9 +10,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from concord.metrics_core.data.relations import registered_only
-from concord.metrics_core.evaluation.join_truth import fetch
-from concord.metrics_core.evaluation.partition import prefetch
+from concord.metrics_core.data.workers import map_in_order
 from concord.metrics_core.metrics.judged import Judged
 
 
@@ -30,15 +28,38 @@ def test_after_an_error_nothing_is_made_any_more_and_what_made_it_is_closed() ->
             closed.append(making.is_set())
 
     def use() -> None:
-        with closing(prefetch(parts())) as ahead:
+        with closing(map_in_order(abs, parts())) as ahead:
             for part in ahead:
-                making.wait()
                 raise ValueError(part)
 
     with pytest.raises(ValueError, match="0"):
         use()
 
     assert closed == [False]  # after the part that was being made
+
+
+def test_results_keep_the_order_of_the_items_whichever_is_ready_first() -> None:
+    def slow(number: int) -> int:
+        time.sleep(0.002 * (number % 3))
+        return number
+
+    assert list(map_in_order(slow, iter(range(20)))) == list(range(20))
+
+
+def test_an_error_comes_in_its_place_and_stops_the_work() -> None:
+    started: list[int] = []
+
+    def fail(number: int) -> int:
+        started.append(number)
+        if number == 1:
+            raise ValueError(number)
+        return number
+
+    results = map_in_order(fail, iter(range(1000)))
+    assert next(results) == 0
+    with pytest.raises(ValueError, match="1"):
+        next(results)
+    assert max(started) < 100
 
 
 def test_judged_lists_are_freed_at_once() -> None:
@@ -63,12 +84,3 @@ def test_judged_lists_are_freed_at_once() -> None:
         assert reference() is None
     finally:
         gc.enable()
-
-
-def test_null_is_nan_in_numbers_and_none_in_other_columns() -> None:
-    query = "SELECT unnest([1, NULL]) AS number, unnest(['a', NULL]) AS text, unnest([1, 2]) AS n"
-    with registered_only() as connection:
-        columns = fetch(connection, query)
-    np.testing.assert_array_equal(columns["number"], [1.0, np.nan])
-    assert columns["text"].tolist() == ["a", None]
-    assert columns["n"].tolist() == [1, 2]

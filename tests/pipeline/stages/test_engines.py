@@ -11,7 +11,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT, ListIssues
-from concord.metrics_core.evaluation.evaluate_model import execute_in_memory
+from concord.metrics_core.evaluation.executors import execute_by_ranges, execute_in_memory
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import (
     JUDGED_UNITS,
@@ -26,7 +26,6 @@ from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import expand, parse
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import isolated_connection, read_only_connection
-from concord.pipeline.stages.evaluate import execute_by_ranges
 from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.stages.load_project import loaded_background, params_of
 
@@ -62,7 +61,7 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
     if request.param == "text":
         truth = truth.with_columns(text)
     lists.sort("user", "rank").write_parquet(tmp_path / "lists.parquet", row_group_size=150)
-    truth.write_parquet(tmp_path / "truth.parquet")
+    truth.sort("user").write_parquet(tmp_path / "truth.parquet")
     return tmp_path / "lists.parquet", tmp_path / "truth.parquet"
 
 

@@ -52,7 +52,6 @@ NAN = float("nan")
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "MIN_ROWS", 4)
-    monkeypatch.setattr(sorted_reader, "LISTS_AT_ONCE", 2)
 
 
 def read_outcome(

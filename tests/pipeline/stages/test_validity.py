@@ -12,7 +12,7 @@ from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowled
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.tables import create_id_views
 from concord.metrics_core.evaluation import diagnostics as scoring
-from concord.metrics_core.evaluation.evaluate_model import execute_in_memory
+from concord.metrics_core.evaluation.executors import execute_in_memory
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.partition import Task, count_users
 from concord.metrics_core.evaluation.warnings.lists import checked_codes, evaluation_warnings

@@ -1,0 +1,265 @@
+"""Executors hand out the blocks of a model's lists: from sorted tables, or while lists are read.
+
+Every block goes through `evaluate_block`; blocks are evaluated on all cores.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from concord.metrics_core.data.list_batches import ListBatch, list_batch
+from concord.metrics_core.data.relations import registered_only
+from concord.metrics_core.data.tables import Table, create_view, file_paths, read_frame
+from concord.metrics_core.data.workers import map_in_order
+from concord.metrics_core.errors import Refusal, ScoringError, merge_refusals
+from concord.metrics_core.evaluation.block import (
+    Block,
+    SortedFile,
+    SortedRows,
+    sorted_by_user,
+)
+from concord.metrics_core.evaluation.diagnostics import (
+    OWN_ID_DEPTH,
+    ListIssues,
+    count_list_issues,
+    is_own_id,
+    list_kinds,
+)
+from concord.metrics_core.evaluation.model_result import EvaluationData
+from concord.metrics_core.evaluation.partition import (
+    Part,
+    PartCounts,
+    Task,
+    count_users,
+    evaluate_block,
+)
+from concord.metrics_core.evaluation.side_data import with_items
+
+Executor = Callable[[Table, EvaluationData, Task], Generator[Part]]  # of ranked lists
+BLOCK_ROWS = 1 << 18  # of recommendations
+
+
+def execute_in_memory(lists: Table, data: EvaluationData, task: Task) -> Generator[Part]:
+    """Evaluate tables that are read at once; an `Executor`."""
+    train, users = (
+        None if table is None else read_frame(table) for table in (data.train, data.users)
+    )
+    frames = replace(data, truth=read_frame(data.truth), train=train, users=users)
+    return execute_by_ranges(read_frame(lists), frames, task)
+
+
+def execute_by_ranges(
+    lists: Table, data: EvaluationData, task: Task, rows_per_block: int = BLOCK_ROWS
+) -> Generator[Part]:
+    """Yield the values of ranges of users, in the order of users; an `Executor`.
+
+    Tables are sorted by user. If their ids differ in type, all users are one block.
+    """
+    task = with_items_of(lists, data, task)
+    tables = BlockTables.of(lists, data, task)
+    ranges = tables.ranges(min(rows_per_block, BLOCK_ROWS))
+    evaluate = partial(_evaluate_range, tables, task)
+    return _parts((map if len(ranges) == 1 else map_in_order)(evaluate, ranges))
+
+
+def with_items_of(lists: Table, data: EvaluationData, task: Task) -> Task:
+    """Return the task with the numeric columns of items, and the items, that it reads."""
+    task = data.with_item_columns(task)
+    if not task.needs_items:
+        return task
+    with data.connect(file_paths([lists])) as connection:
+        create_view(connection, "lists", lists)
+        return with_items(connection, task, data)
+
+
+@dataclass(frozen=True)
+class BlockTables:
+    """The tables that blocks are cut from: `lists`, `truth` and, if given, `known` and `train`."""
+
+    tables: Mapping[str, SortedRows | SortedFile]
+    is_train_whole: bool
+
+    @classmethod
+    def of(cls, lists: Table, data: EvaluationData, task: Task) -> "BlockTables":
+        """Return the tables of a model that a task reads."""
+        given = {
+            "lists": lists,
+            "truth": data.truth,
+            "known": data.users,
+            "train": data.train if task.needs_items else None,
+        }
+        unread = () if task.tie_labels else ("score",)
+        tables = {
+            name: sorted_by_user(table, unread if name == "lists" else ())
+            for name, table in given.items()
+            if table is not None
+        }
+        is_whole = task.conventions.unit_mean is not None  # train has users
+        return cls(tables, is_whole or not _share_types(tables.values(), ["user"]))
+
+    def ranges(self, rows: int) -> list[tuple[Any, Any]]:
+        """Return the bounds of ranges of users with about so many recommendations each."""
+        matched = [table for name, table in self.tables.items() if name != "train"]
+        starts = (
+            self.tables["lists"].starts(rows) if _share_types(matched, ["user", "item"]) else []
+        )
+        return list(zip([None, *starts], [*starts, None], strict=True))
+
+    def block(self, low: Any, high: Any) -> Block:
+        """Return the block of a range of users."""
+        bounds = {"train": (None, None)} if self.is_train_whole else {}
+        return Block.from_tables(
+            **{
+                name: table.between(*bounds.get(name, (low, high)))
+                for name, table in self.tables.items()
+            }
+        )
+
+
+def _share_types(tables: Iterable[SortedRows | SortedFile], names: list[str]) -> bool:
+    """True if each column of ids is of integers in all tables, or of text in all of them."""
+    schemas = [table.schema for table in tables]
+    return all(
+        len({pa.types.is_integer(s.field(name).type) for s in schemas if name in s.names}) <= 1
+        for name in names
+    )
+
+
+Result = Part | Refusal
+
+
+def evaluate_or_refuse(block: Block, task: Task) -> Result:
+    """Return the values of a block, or why its users are not scored."""
+    try:
+        return evaluate_block(block, task)
+    except ScoringError as error:
+        return error.refusal
+
+
+def _evaluate_range(tables: BlockTables, task: Task, bounds: tuple[Any, Any]) -> Result:
+    return evaluate_or_refuse(tables.block(*bounds), task)
+
+
+def _parts(results: Iterable[Result]) -> Generator[Part]:
+    """Yield the parts.
+
+    Raises
+    ------
+    ScoringError
+        If users are refused; it names all of them, whatever their block.
+    """
+    refusals: list[Refusal] = []
+    for result in results:
+        if isinstance(result, Refusal):
+            refusals.append(result)
+        elif not refusals:
+            yield result
+    if refusals:
+        raise ScoringError(merge_refusals(refusals))
+
+
+@dataclass
+class ReadingExecutor:
+    """Evaluates sorted lists while they are read, without keeping them.
+
+    Attributes
+    ----------
+    task : Task
+        What is evaluated.
+    truth : SortedRows
+        user, item, grade.
+    users : SortedRows or None
+        The evaluated users; None for those of the ground truth.
+    results : list of Part or Refusal
+        One for each block.
+    ids : DataFrame
+        The distinct users of the lists, then the distinct items, then the rows (with `rank`) whose
+        user and item have the same id.
+    """
+
+    task: Task
+    truth: SortedRows
+    users: SortedRows | None
+    results: list[Result] = field(default_factory=list)
+    ids: pl.DataFrame = field(default_factory=pl.DataFrame)
+
+    def keep(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
+        """Evaluate the lists of each batch, and the users of the ground truth between them."""
+        self.results = []
+        own_ids, users = [_own_ids(pa.Table.from_batches([], schema))], []
+        items = pc.unique(pa.chunked_array([], schema.field("item").type))
+        for lists, result, own in map_in_order(self._evaluate, self._cut(schema, rows)):
+            self.results.append(result)
+            users.append(lists.users)
+            items = pc.unique(pa.chunked_array([items, lists.items.dictionary]))
+            own_ids.append(own)
+        columns = (
+            pl.DataFrame({"user": pa.chunked_array(users, schema.field("user").type)}),
+            pl.DataFrame({"item": items}),
+            *own_ids,
+        )
+        self.ids = pl.concat(columns, how="diagonal")
+
+    def execute(self, _lists: Table, _data: EvaluationData, _task: Task) -> Generator[Part]:
+        """Yield the values that were computed while the lists were read; an `Executor`."""
+        return _parts(self.results)
+
+    def _cut(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> Iterator[tuple[Any, ...]]:
+        """Yield the lists, truth and users of each block: all users up to the next block."""
+        tables = [self.truth, *([] if self.users is None else [self.users])]
+        no_lists = list_batch(pa.Table.from_batches([], schema))
+        if not _share_types([*tables, SortedRows(no_lists.table)], ["user", "item"]):
+            every = pa.concat_tables([no_lists.table, *(lists.table for lists in rows)])
+            yield list_batch(every), *(table.table for table in tables)
+            return
+        starts, lists = [0] * len(tables), None
+        for following in rows:
+            if lists is not None:
+                first = following.users[0].as_py()
+                ends = [int(table.users.search_sorted(first)) for table in tables]
+                yield lists, *_slices(tables, starts, ends)
+                starts = ends
+            lists = following
+        yield lists or no_lists, *_slices(tables, starts, [len(table.table) for table in tables])
+
+    def _evaluate(self, tables: tuple[Any, ...]) -> tuple[ListBatch, Result, pl.DataFrame]:
+        lists, *others = tables
+        block = Block.from_tables(lists, *others)
+        result = evaluate_or_refuse(block, self.task)
+        if isinstance(result, Part):
+            # Without a fingerprint of the users, which only comparisons read.
+            counts = PartCounts(count_users(result.values, self.task), list_kinds(result.values))
+            result = replace(result, issues=self._count_issues(block), counts=counts)
+        return lists, result, _own_ids(lists.table)
+
+    def _count_issues(self, block: Block) -> ListIssues:
+        has_score = "score" in block.lists.table.column_names
+        has_all_items = not block.lists.items.null_count
+        if has_all_items and not has_score:
+            return ListIssues()
+        with registered_only() as connection:
+            for name, rows in (("lists", block.lists), ("truth", block.truth)):
+                connection.register(name, rows.table)
+            return count_list_issues(
+                connection,
+                has_train=False,
+                score_dtype=self.task.conventions.score_dtype if has_score else None,
+                ks=self.task.cutoffs,
+                has_all_items=has_all_items,
+            )
+
+
+def _slices(tables: list[SortedRows], starts: list[int], ends: list[int]) -> Iterator[pa.Table]:
+    for table, start, end in zip(tables, starts, ends, strict=True):
+        yield table.table.slice(start, end - start)
+
+
+def _own_ids(lists: pa.Table) -> pl.DataFrame:
+    """Return the first rows of the lists whose user and item have the same id."""
+    rows = pl.DataFrame(lists.select(["user", "item", "rank"]))
+    return rows.filter(pl.col("rank") <= OWN_ID_DEPTH).filter(is_own_id(rows))
