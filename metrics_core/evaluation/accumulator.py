@@ -26,7 +26,6 @@ from concord.metrics_core.evaluation.partition import (
     JUDGED_UNITS,
     Part,
     Task,
-    count_users,
     part_names,
 )
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT, mean_weight, uses_user_table
@@ -111,13 +110,9 @@ class EvaluationAccumulator:
     issues: ListIssues | None = None
 
     def add(self, part: Part) -> None:
-        """Add the counts of a partition."""
-        if part.counts is None:
-            self.counts.update(count_users(part.values, self.task))
-            self.lists.add(part.values)
-        else:
-            self.counts.update(part.counts.users)
-            self.lists.kinds.update(part.counts.lists)
+        """Add the counts of a block."""
+        self.counts.update(part.counts)
+        self.lists.add(part.lists)
         if part.issues is not None:
             self.issues = self.issues or ListIssues()
             self.issues.add(part.issues)

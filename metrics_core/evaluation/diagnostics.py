@@ -70,7 +70,7 @@ ListKind = tuple[int, bool, bool]
 
 @dataclass
 class ListCounts:
-    """Counts of the lists of known users; counts of partitions can be added.
+    """Counts of the lists of known users; counts of blocks can be added.
 
     Attributes
     ----------
@@ -83,23 +83,30 @@ class ListCounts:
     kinds: Counter[ListKind] = field(default_factory=Counter)
     users: int = 0
 
-    def add(self, values: pl.DataFrame) -> None:
-        """Add the lists of another partition."""
-        self.kinds.update(list_kinds(values))
-        listed = values.filter(pl.col(KNOWN) & (pl.col(LISTED) > 0))
-        self.users ^= users_fingerprint(listed.select("user"))
+    def add(self, other: "ListCounts") -> None:
+        """Add the lists of another block."""
+        self.kinds.update(other.kinds)
+        self.users ^= other.users
 
 
-def list_kinds(values: pl.DataFrame) -> dict[ListKind, int]:
+def listed_fingerprint(values: pl.DataFrame) -> int:
+    """Return the fingerprint of the known users who have a list."""
+    listed = values.filter(pl.col(KNOWN) & (pl.col(LISTED) > 0))
+    return users_fingerprint(listed.select("user"))
+
+
+def list_kinds(values: pl.DataFrame) -> Counter[ListKind]:
     """Return the number of lists of known users by kind."""
     names = (KNOWN, LISTED, RELEVANT, N_HITS)
     known, length, relevant, found = (values[name].to_numpy() for name in names)
     kind = 4 * length + 2 * (relevant > 0) + (found == relevant)
     kinds, counts = np.unique(kind[known & (length > 0)], return_counts=True)
-    return {
-        (each >> 2, bool(each & 2), bool(each & 1)): count
-        for each, count in zip(kinds.tolist(), counts.tolist(), strict=True)
-    }
+    return Counter(
+        {
+            (each >> 2, bool(each & 2), bool(each & 1)): count
+            for each, count in zip(kinds.tolist(), counts.tolist(), strict=True)
+        }
+    )
 
 
 @dataclass

@@ -28,14 +28,12 @@ from concord.metrics_core.evaluation.diagnostics import (
     ListIssues,
     count_list_issues,
     is_own_id,
-    list_kinds,
+    listed_fingerprint,
 )
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import (
     Part,
-    PartCounts,
     Task,
-    count_users,
     evaluate_block,
 )
 from concord.metrics_core.evaluation.side_data import with_items
@@ -63,7 +61,7 @@ def execute_by_ranges(
     task = with_items_of(lists, data, task)
     tables = BlockTables.of(lists, data, task)
     ranges = tables.ranges(min(rows_per_block, BLOCK_ROWS))
-    evaluate = partial(_evaluate_range, tables, task)
+    evaluate = partial(evaluate_range, tables, task)
     return _parts((map if len(ranges) == 1 else map_in_order)(evaluate, ranges))
 
 
@@ -141,8 +139,12 @@ def evaluate_or_refuse(block: Block, task: Task) -> Result:
         return error.refusal
 
 
-def _evaluate_range(tables: BlockTables, task: Task, bounds: tuple[Any, Any]) -> Result:
-    return evaluate_or_refuse(tables.block(*bounds), task)
+def evaluate_range(tables: BlockTables, task: Task, bounds: tuple[Any, Any]) -> Result:
+    """Return the result of a range of users, with their fingerprint, which comparisons read."""
+    result = evaluate_or_refuse(tables.block(*bounds), task)
+    if isinstance(result, Part):
+        result.lists.users = listed_fingerprint(result.values)
+    return result
 
 
 def _parts(results: Iterable[Result]) -> Generator[Part]:
@@ -232,9 +234,7 @@ class ReadingExecutor:
         block = Block.from_tables(lists, *others)
         result = evaluate_or_refuse(block, self.task)
         if isinstance(result, Part):
-            # Without a fingerprint of the users, which only comparisons read.
-            counts = PartCounts(count_users(result.values, self.task), list_kinds(result.values))
-            result = replace(result, issues=self._count_issues(block), counts=counts)
+            result = replace(result, issues=self._count_issues(block))
         return lists, result, _own_ids(lists.table)
 
     def _count_issues(self, block: Block) -> ListIssues:

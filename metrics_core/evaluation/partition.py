@@ -16,8 +16,9 @@ from concord.metrics_core.evaluation.diagnostics import (
     LISTED,
     N_HITS,
     RELEVANT,
+    ListCounts,
     ListIssues,
-    ListKind,
+    list_kinds,
     weight_columns,
 )
 from concord.metrics_core.evaluation.item_lists import read_ranked_lists
@@ -46,7 +47,7 @@ HIGHEST_EXPONENT = 30  # 2^30 is a billion: a higher grade is a rating or a coun
 
 @dataclass(frozen=True)
 class Task:
-    """What is computed for each partition.
+    """What is computed for each block.
 
     Attributes
     ----------
@@ -130,16 +131,8 @@ class Task:
 
 
 @dataclass(frozen=True)
-class PartCounts:
-    """Counts of users by name, as `count_users` returns, and of lists by kind."""
-
-    users: Mapping[str, int]
-    lists: Mapping[ListKind, int]
-
-
-@dataclass(frozen=True)
 class Part:
-    """Results of a partition.
+    """Results of a block.
 
     Attributes
     ----------
@@ -147,16 +140,19 @@ class Part:
         Values of its users; see `score_block`.
     exposures : Mapping[str, Exposure]
         Exposure of the items, by label of an aggregate metric.
+    counts : Mapping[str, int]
+        Counts of its users by name; see `count_users`.
+    lists : ListCounts
+        Counts of its lists.
     issues : ListIssues or None
         Issues of its lists, if the executor does not keep the lists.
-    counts : PartCounts or None
-        Counts of users and lists, if the executor counts them.
     """
 
     values: pl.DataFrame
     exposures: Mapping[str, Exposure]
+    counts: Mapping[str, int]
+    lists: ListCounts
     issues: ListIssues | None = None
-    counts: PartCounts | None = None
 
 
 def evaluate_block(block: Block, task: Task) -> Part:
@@ -236,7 +232,8 @@ def score_block(block: Block, ranked: Mapping[int, Judged], task: Task) -> Part:
         *(series for name, column in columns.items() for series in _parts(name, column)),
         *(ties.get(name, same).alias(name) for name in task.tie_columns),
     ]
-    return Part(pl.DataFrame(series), exposures)
+    values = pl.DataFrame(series)
+    return Part(values, exposures, count_users(values, task), ListCounts(list_kinds(values)))
 
 
 def _weights(relevant: Judged, conventions: Conventions) -> Iterator[pl.Series]:
@@ -345,7 +342,7 @@ JUDGED_UNITS = 2**20
 
 
 def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
-    """Return the counts of a partition's users and lists; counts of partitions can be added.
+    """Return the counts of a block's users and lists; counts of blocks can be added.
 
     `judged@k` is in units of 1 / JUDGED_UNITS of an item.
     """

@@ -17,6 +17,7 @@ from concord.metrics_core.data.tables import Table, read_frame
 from concord.metrics_core.evaluation.diagnostics import (
     KNOWN,
     SHARED_ITEMS,
+    ListCounts,
     ListIssues,
     ListKind,
     TrainOverlap,
@@ -26,7 +27,7 @@ from concord.metrics_core.evaluation.model_result import (
     EvaluationData,
     ModelResult,
 )
-from concord.metrics_core.evaluation.partition import Part, PartCounts, Task
+from concord.metrics_core.evaluation.partition import Part, Task
 from concord.metrics_core.evaluation.spark.bucket import USER, value_columns
 from concord.metrics_core.evaluation.spark.buckets import (
     BucketResults,
@@ -120,7 +121,7 @@ class SparkValues:
                 )
             )
         no_values = pl.DataFrame(schema=dict.fromkeys(value_columns(task), pl.Null))
-        yield Part(no_values, self.exposures, issues, PartCounts(sum_counts(facts), kinds))
+        yield Part(no_values, self.exposures, sum_counts(facts), ListCounts(kinds), issues)
 
     def write(self, part: Part) -> None:
         """Do nothing: values stay in Spark."""

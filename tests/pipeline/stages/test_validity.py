@@ -14,7 +14,7 @@ from concord.metrics_core.data.tables import create_id_views
 from concord.metrics_core.evaluation import diagnostics as scoring
 from concord.metrics_core.evaluation.executors import execute_in_memory
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
-from concord.metrics_core.evaluation.partition import Task, count_users
+from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.warnings.lists import checked_codes, evaluation_warnings
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import DataWarning
@@ -52,15 +52,13 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
     )
     with read_only_connection(tables.values()) as connection:
         create_id_views(connection, tables)
-        counted = scoring.ListCounts()
-        counted.add(part.values)
         issues = scoring.count_list_issues(
             connection,
             has_train="train" in tables,
             score_dtype="float64" if "score" in frames["lists"] else None,
             ks=ks,
         )
-        return scoring.validity(counted, issues, count_users(part.values, task), ks)
+        return scoring.validity(part.lists, issues, part.counts, ks)
 
 
 def _ranked(**lists: str) -> list[tuple[str, str, int]]:
