@@ -2,9 +2,10 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack
+from itertools import chain, islice
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -25,26 +26,20 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> G
     lock of Python. At most one item more than there are cores is held. When closed, and after an
     error, the generator waits for what is being computed and closes the generator of the items.
     """
-    cores = count_cores()
+    cores, iterator = count_cores(), iter(items)
     pending: deque[Future[Result]] = deque()
-    with _closing(items), ThreadPoolExecutor(cores) as pool:
-        try:
-            for item in items:
-                pending.append(pool.submit(function, item))
-                if len(pending) > cores:
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
-        finally:
-            for each in pending:
-                each.cancel()
-
-
-@contextmanager
-def _closing(items: Iterable[Item]) -> Iterator[None]:
-    """Close the generator of the items, if they have one, when the block ends."""
-    try:
-        yield
-    finally:
+    with ExitStack() as stack:
         if isinstance(items, Generator):
-            items.close()
+            stack.callback(items.close)
+        first = list(islice(iterator, 2))
+        if len(first) < 2:  # noqa: PLR2004 - no thread is worth its start
+            yield from map(function, first)
+            return
+        pool = stack.enter_context(ThreadPoolExecutor(cores))
+        stack.callback(lambda: [each.cancel() for each in pending])
+        for item in chain(first, iterator):
+            pending.append(pool.submit(function, item))
+            if len(pending) > cores:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()

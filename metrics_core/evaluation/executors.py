@@ -61,8 +61,7 @@ def execute_by_ranges(
     task = with_items_of(lists, data, task)
     tables = BlockTables.of(lists, data, task)
     ranges = tables.ranges(min(rows_per_block, BLOCK_ROWS))
-    evaluate = partial(evaluate_range, tables, task)
-    return _parts((map if len(ranges) == 1 else map_in_order)(evaluate, ranges))
+    return _parts(map_in_order(partial(evaluate_range, tables, task), ranges))
 
 
 def with_items_of(lists: Table, data: EvaluationData, task: Task) -> Task:
