@@ -6,7 +6,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -101,7 +101,7 @@ def best(times: int, measure: Callable[[], Measured]) -> Measured:
 
 
 def interleaved(
-    times: int, contestants: dict[Name, Callable[[], Measured]]
+    times: int, contestants: Mapping[Name, Callable[[], Measured]]
 ) -> dict[Name, Measured]:
     """Return the fastest run of each, in the order A B C A B C …, so that drift affects all."""
     runs: dict[Name, list[Measured]] = {name: [] for name in contestants}

@@ -12,7 +12,14 @@ from benchmarks.workload import FULL, KS, METRICS
 
 RESULTS = FOLDER / "RESULTS.md"
 LABELS = [f"{name}@{k}" for name in METRICS for k in KS]
-WHY: Mapping[str, str] = {}  # row -> why its bound is missed: a measured fact
+WHY = {  # row -> why its bound is missed: a measured fact
+    "of it MLflow: all but `concord run report`": (
+        "most is its import, which is the next row; the rest makes its database and a run per model"
+    ),
+    "`dvc repro` of the demo, from nothing": (
+        "each of its 18 stages is a process that imports Concord, the first row of this table"
+    ),
+}
 ROWS = ("calls", "demo", "evaluate", "cores", "project", "compare")  # sections of bench.json
 AT_REST = 1.0  # load average
 Cells = tuple[str, ...]

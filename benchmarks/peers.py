@@ -11,10 +11,13 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.measured import timed
 from benchmarks.workload import KS, METRICS
+
+if TYPE_CHECKING:
+    from concord.metrics_core.conventions.option_types import PresetName
 
 Paths = tuple[str, str]  # of lists and truth
 Means = Mapping[str, float]
@@ -40,7 +43,7 @@ class Peer:
 
     start: Callable[[Paths], Callable[[], Means]]
     package: str
-    preset: str
+    preset: "PresetName"
     missing: str = ""
     lock: str = "peers"
 

@@ -96,7 +96,8 @@ def _processor() -> str:
     if not cpuinfo.exists():
         return platform.processor()
     lines = cpuinfo.read_text(encoding="utf-8").splitlines()
-    words = dict(map(str.strip, line.split(":", 1)) for line in lines if ":" in line)
+    pairs = (line.split(":", 1) for line in lines if ":" in line)
+    words = {key.strip(): value.strip() for key, value in pairs}
     name = words.get("model name", platform.machine())
     family = f"family {words['cpu family']}, model {words['model']}" if "model" in words else ""
     avx = "AVX-512" if "avx512f" in words.get("flags", "").split() else "no AVX-512"

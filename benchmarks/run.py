@@ -1,10 +1,10 @@
 """`make bench`: costs of calls and commands, with bounds, and of peers, in one run.
 
-    python -m benchmarks.run [SECTION …]
+    python -m benchmarks.run [--once] [SECTION …]
 
-The sections are the keys of `SECTIONS`; all run by default. Each is stored in
-benchmarks/bench.json; then benchmarks/RESULTS.md and the charts of docs/images are written from
-that file. `python -m benchmarks.page` writes them without measuring.
+The sections are the keys of `SECTIONS`; all run by default. With `--once` nothing is repeated: a
+trial, not a figure. Each section is stored in benchmarks/bench.json; then benchmarks/RESULTS.md and
+the charts of docs/images are written from that file, which `python -m benchmarks.page` does alone.
 """
 
 import os
@@ -54,13 +54,15 @@ def calls(sizes: Sizes) -> Iterator[Row]:
     """Yield the costs that nobody wants to notice: imports, small calls, the help."""
     files, often = make(DATA, sizes.few, "integer"), 2 * sizes.times
     load = (sys.executable, "-c", "import concord; concord.evaluate")
-    yield Row("`import concord; concord.evaluate`", best(often, partial(command, FOLDER, *load)))
+    yield Row(
+        "`import concord; concord.evaluate`", best(often, partial(command, FOLDER.parent, *load))
+    )
     first = best(often, partial(contestant, "first call", files))
     yield Row("first call in a process", first, first.seconds, "s", 0.2)
     yield Row("growth of memory by it", None, first.value, "MB", 60)
     second = best(often, partial(contestant, "second call", files))
     yield Row("second call", second, second.seconds * 1e3, "ms", 10)
-    help_page = best(often, partial(command, FOLDER, "concord", "--help"))
+    help_page = best(often, partial(command, FOLDER.parent, "concord", "--help"))
     yield Row("`concord --help`", help_page, round(help_page.seconds, 2), "s", 0.05)
 
 
@@ -79,12 +81,14 @@ def demo(sizes: Sizes) -> Iterator[Row]:
         yield Row("`concord run` of the demo, from nothing", run, run.cpu, "s of CPU", 5)
         logging = run.cpu - costs["report"].cpu
         yield Row("of it MLflow: all but `concord run report`", None, logging, "s of CPU", 2)
+        load = (sys.executable, "-c", "import mlflow")
+        yield Row("`import mlflow` alone", best(times, partial(command, FOLDER.parent, *load)))
         project = projects.demo(folder)
         projects.run(project)
-        efforts = iter((0.01, 0.02, 0.03))
+        effects = iter((0.01, 0.02, 0.03))
 
         def rerun() -> Measured:
-            projects.change(project, "comparison.min_effect", next(efforts))
+            projects.change(project, "comparison.min_effect", next(effects))
             return projects.run(project)
 
         again = best(min(3, sizes.times), rerun)
@@ -318,9 +322,12 @@ SECTIONS: Mapping[str, Callable[[Sizes], dict[str, Any]]] = {
 
 
 def main() -> None:
-    names = sys.argv[1:] or [*SECTIONS, "install"]
+    arguments = sys.argv[1:]
+    sizes = Sizes(times=1) if "--once" in arguments else Sizes()
+    names = [each for each in arguments if each != "--once"] or [*SECTIONS, "install"]
     if unknown := {*names} - {*SECTIONS, "install"}:
         sys.exit(f"unknown section {', '.join(unknown)}; there are {', '.join(SECTIONS)}, install")
+    DATA.mkdir(exist_ok=True)
     load = os.getloadavg()[0]
     print(f"load average {load:.1f}{', not at rest' if load > page.AT_REST else ''}", flush=True)
     for name in names:
@@ -329,7 +336,7 @@ def main() -> None:
         if name == "install":
             footprint.main()
         else:
-            store(name, SECTIONS[name](Sizes()), load)
+            store(name, SECTIONS[name](sizes), load)
         print(f"{name}: {(time.perf_counter() - start) / 60:.1f} minutes", flush=True)
     page.main()
 
