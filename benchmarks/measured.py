@@ -35,6 +35,7 @@ def command(cwd: Path, *words: str, **environment: str) -> Measured:
     env = {**os.environ, **QUIET, "PATH": programs, **environment}
     # A small wrapper: the peak of a process includes that of the process that started it.
     wrapper = [sys.executable, __file__, *words]
+    print(f"  {' '.join([Path(words[0]).name, *words[1:]])} …", file=sys.stderr, flush=True)
     done = subprocess.run(wrapper, check=True, stdout=subprocess.PIPE, text=True, cwd=cwd, env=env)
     return Measured(**json.loads(done.stdout.splitlines()[-1]))
 
@@ -67,8 +68,11 @@ def process(module: str, *words: str | Path, python: Path | None = None, cores: 
         Number of cores that it may use; 0 for all.
     """
     start = [str(python or sys.executable), "-m", f"benchmarks.{module}", *map(str, words)]
-    limit = ["taskset", "-c", f"0-{cores - 1}"] if cores else []
-    print(f"  {' '.join([module, *map(str, words[:1]), *limit])} …", file=sys.stderr, flush=True)
+    limit = []
+    if cores:
+        allowed = sorted(os.sched_getaffinity(0))[:cores]
+        limit = ["taskset", "-c", ",".join(map(str, allowed))]
+    print(f"  {' '.join(map(str, [*limit, module, *words[:1]]))} …", file=sys.stderr, flush=True)
     done = subprocess.run(
         [*limit, *start],
         check=True,
