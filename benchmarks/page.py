@@ -14,7 +14,7 @@ RESULTS = FOLDER / "RESULTS.md"
 LABELS = [f"{name}@{k}" for name in METRICS for k in KS]
 WHY = {  # row -> why its bound is missed: a measured fact
     "of it MLflow: all but `concord run report`": (
-        "most is its import, which is the next row; the rest makes its database and a run per model"
+        "most is its import, which is the next row; the rest makes its database and the runs"
     ),
     "`dvc repro` of the demo, from nothing": (
         "each of its 18 stages is a process that imports Concord, the first row of this table"
@@ -111,10 +111,12 @@ def table(
     unit = ("x join", "x its CPU") if join else ()
     words = ("what", "wall, s", "CPU, s", "peak, MB", *unit, "figure", "bound", "")
     cells = [(row.what, *_cost(row.cost, join), *_figure(row)) for row in rows]
-    missed = [
-        f"- {row.what}: {why.get(row.what, 'not known yet')}." for row in rows if row.is_missed
-    ]
-    reasons = ["", "What is missed, and why:", "", *missed] if missed else []
+    missed = [row.what for row in rows if row.is_missed]
+    reasons = [f"- {what}: {why[what]}." for what in missed if what in why]
+    if unknown := [what for what in missed if what not in why]:
+        reasons.append(f"- Not explained yet: {'; '.join(unknown)}.")
+    if reasons:
+        reasons = ["", "What is missed, and why:", "", *reasons]
     return [*markdown_table(words, cells, text_columns=1), *reasons]
 
 

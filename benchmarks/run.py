@@ -116,7 +116,9 @@ def evaluate(sizes: Sizes) -> Iterator[Row]:
     yield Row("its CPU time", None, call.cpu / join.cpu, "x that of the join", 5)
     yield Row("its peak", None, call.peak, "MB", 600)
     slower = costs["text"]
-    yield Row("text ids", slower, slower.seconds / join.seconds, "x join", 9)
+    yield Row(
+        "`evaluate()` of parquet, text ids", slower, slower.seconds / join.seconds, "x join", 9
+    )
     yield from _unsorted(sizes, call)
     _check_equal(costs, "integer", "text")
 
@@ -127,7 +129,7 @@ def _unsorted(sizes: Sizes, in_order: Measured) -> Iterator[Row]:
     rows = shuffled(make(DATA, sizes.full, "integer"))
     mixed = best(times, partial(contestant, "evaluate", rows))
     ratio = mixed.seconds / in_order.seconds
-    yield Row("rows in random order", mixed, ratio, "x in order", 2)
+    yield Row("`evaluate()` of parquet in random order", mixed, ratio, "x in order", 2)
     tenth = make(DATA, sizes.tenth, "integer")
     work = {
         "parquet": partial(contestant, "evaluate", tenth),
@@ -135,9 +137,11 @@ def _unsorted(sizes: Sizes, in_order: Measured) -> Iterator[Row]:
         "mixed": partial(contestant, "evaluate", as_csv(shuffled(tenth))),
     }
     costs = interleaved(times, work)
-    yield Row("CSV of a tenth, in order", costs["csv"])
+    yield Row("`evaluate()` of a tenth as CSV, in order", costs["csv"])
     ratio = costs["mixed"].seconds / costs["csv"].seconds
-    yield Row("CSV of a tenth, in random order", costs["mixed"], ratio, "x in order", 2)
+    yield Row(
+        "`evaluate()` of a tenth as CSV, in random order", costs["mixed"], ratio, "x in order", 2
+    )
     _check_equal({"in order": in_order, "mixed": mixed}, "in order", "mixed")
     _check_equal(costs, "parquet", "csv", "mixed")
 
@@ -165,7 +169,7 @@ def cores(sizes: Sizes) -> dict[str, Any]:
             row = replace(
                 row,
                 figure=times,
-                unit="x one core",
+                unit="x as fast as one core",
                 bound=1.7 if is_bounded else None,
                 is_least=True,
             )

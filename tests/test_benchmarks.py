@@ -89,10 +89,13 @@ def test_rows_are_read_as_they_were_stored() -> None:
     assert from_json(as_json(written)) == written
 
 
-def test_a_missed_bound_without_a_reason_says_so() -> None:
-    lines = page.table([Row("`x`", COST, 7.0, "x join", 6.0)], {})
+def test_a_missed_bound_has_a_reason_or_the_page_says_that_there_is_none() -> None:
+    missed = [Row("`x`", COST, 7.0, "x join", 6.0), Row("`y`", COST, 9.0, "s", 1.0)]
 
-    assert "- `x`: not known yet." in lines
+    *_, first, last = page.table(missed, {"`x`": "it reads twice"})
+
+    assert first == "- `x`: it reads twice."
+    assert last == "- Not explained yet: `y`."
     assert page.table([Row("`x`", COST, 5.0, "x join", 6.0)], {})[-1].endswith("| met |")
 
 
