@@ -57,7 +57,13 @@ def _measure(words: Sequence[str]) -> dict[str, float]:
     }
 
 
-def process(module: str, *words: str | Path, python: Path | None = None, cores: int = 0) -> Any:
+def process(
+    module: str,
+    *words: str | Path,
+    python: Path | None = None,
+    cores: int = 0,
+    longest: float | None = None,
+) -> Any:
     """Return the JSON that `python -m benchmarks.MODULE WORDS` prints in its last line.
 
     Parameters
@@ -66,6 +72,12 @@ def process(module: str, *words: str | Path, python: Path | None = None, cores: 
         Of another environment.
     cores : int
         Number of cores that it may use; 0 for all.
+    longest : float, optional
+        Seconds after which it is stopped.
+
+    Raises
+    ------
+    subprocess.TimeoutExpired
     """
     start = [str(python or sys.executable), "-m", f"benchmarks.{module}", *map(str, words)]
     limit = []
@@ -80,6 +92,7 @@ def process(module: str, *words: str | Path, python: Path | None = None, cores: 
         stderr=subprocess.PIPE if python else None,  # peers warn much
         text=True,
         cwd=FOLDER.parent,
+        timeout=longest,
     )
     return json.loads(done.stdout.splitlines()[-1])
 
