@@ -50,7 +50,7 @@ def peers_chart(rows: Sequence[Mapping[str, Any]], full: int) -> str:
         chart.text(-8, middle, name, 13, "ink", anchor="end", bold=is_ours)
         end = max(2.0, scale(seconds[name]))
         chart.rect(0, top, end, top + BAR, colour, opacity=None if is_whole else 0.5)
-        number = f"{_number(seconds[name])} s"
+        number = f"{float(f'{seconds[name]:.2g}'):g} s"
         words = f"{number} · {_memory(row['peak'])}" if is_whole else f"about {number}*"
         chart.text(end + 6, middle, words, 12, "ink-soft")
     if any(row["users"] != full for row in rows):
@@ -108,7 +108,8 @@ def _lines_chart(
     """Return lines on two logarithmic axes."""
     chart = Chart(214, 190, left=66, right=80, top=50, bottom=30)
     _head(chart, title, hint)
-    values = [y for points in lines.values() for _, y in points]
+    ideals = {name: _ideal(points) for name, points in lines.items()} if is_ideal_shown else {}
+    values = [y for points in [*lines.values(), *ideals.values()] for _, y in points]
     across = _log_scale(ticks, 8, chart.width - 8)
     upright = _log_scale(values, chart.height - 8, 8)
     draw_axis(chart, across, [(tick, across_text(tick)) for tick in ticks], grid=False)
@@ -118,9 +119,8 @@ def _lines_chart(
     for place, (name, points) in enumerate(lines.items()):
         colour = ("better", SERIES[2], "open")[place if len(lines) > 2 else 2 * place]  # noqa: PLR2004
         places = [(across(x), upright(y)) for x, y in points]
-        if is_ideal_shown:
-            first, y = points[0]
-            ideal = [(across(x), upright(y * first / x)) for x, _ in points]
+        if name in ideals:
+            ideal = [(across(x), upright(y)) for x, y in ideals[name]]
             chart.line(ideal, colour, 1, dash="3 3")
         chart.line(places, colour, 2)
         for at in places:
@@ -128,6 +128,12 @@ def _lines_chart(
         height = heights[sorted(ends).index(ends[place])]
         chart.text(chart.width + 8, height, name, 12, colour)
     return _file(chart, title)
+
+
+def _ideal(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return half the time by twice the cores, from the first point on."""
+    first, seconds = points[0]
+    return [(x, seconds * first / x) for x, _ in points]
 
 
 def _log_scale(values: Iterable[float], start: float, end: float) -> Callable[[float], float]:
@@ -161,10 +167,6 @@ def _file(chart: Chart, title: str) -> str:
     svg = str(chart.markup(title, "The same numbers are in the table of benchmarks/RESULTS.md."))
     start, end = svg.split(">", 1)
     return f"{start}><style>.chart {{ {FONT} }}\n{stylesheet()}</style>{end}\n"
-
-
-def _number(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.2g}"  # noqa: PLR2004
 
 
 def _seconds(value: float) -> str:
