@@ -65,7 +65,7 @@ ui: $(INSTALLED)  ## the MLflow UI on the runs of this project
 	@echo "http://127.0.0.1:5057/#/experiments/1/runs?viewStateShareKey=concord"
 	mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5057
 
-bench: $(INSTALLED)  ## speed and memory, against bounds and peers
+bench: $(INSTALLED)  ## speed and memory, against bounds and peers, on a machine at rest; `python -m benchmarks.run peers` for a section
 	python -m benchmarks.run
 
 bench-scale: $(INSTALLED)  ## time and memory against rows, 10^6 to 10^8; `python -m benchmarks.scale 10000000` for 10^9

@@ -16,7 +16,7 @@ from benchmarks.measured import replace_section
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "RESULTS.md"
 HEADING = "What an install costs"
-REPEATS = 5
+REPEATS = 3
 CONCORD = (
     "from concord import evaluate",
     "evaluate({'u': ['a', 'b']}, {'u': ['b']}, metrics=['nDCG@10'], conventions='standard')"

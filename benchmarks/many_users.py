@@ -19,8 +19,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.measured import FOLDER, replace_section
-from benchmarks.scale import GIB_4, RESULTS, timed
+from benchmarks.measured import FOLDER, replace_section, timed
+from benchmarks.scale import GIB_4, RESULTS
 from benchmarks.tabulated import markdown_table
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.pipeline.params.model import Params

@@ -6,12 +6,16 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from benchmarks.workload import Files
 
 FOLDER = Path(__file__).parent
-PEERS = FOLDER / ".peers" / "venv"
+Name = TypeVar("Name")
 QUIET = {"DVC_NO_ANALYTICS": "1", "MLFLOW_DISABLE_TELEMETRY": "true"}
 
 
@@ -31,6 +35,7 @@ def command(cwd: Path, *words: str, **environment: str) -> Measured:
     env = {**os.environ, **QUIET, "PATH": programs, **environment}
     # A small wrapper: the peak of a process includes that of the process that started it.
     wrapper = [sys.executable, __file__, *words]
+    print(f"  {' '.join([Path(words[0]).name, *words[1:]])} …", file=sys.stderr, flush=True)
     done = subprocess.run(wrapper, check=True, stdout=subprocess.PIPE, text=True, cwd=cwd, env=env)
     return Measured(**json.loads(done.stdout.splitlines()[-1]))
 
@@ -52,22 +57,71 @@ def _measure(words: Sequence[str]) -> dict[str, float]:
     }
 
 
-def contestant(name: str, *paths: Path, python: Path = Path(sys.executable)) -> Measured:
+def process(
+    module: str,
+    *words: str | Path,
+    python: Path | None = None,
+    cores: int = 0,
+    longest: float | None = None,
+) -> Any:
+    """Return the JSON that `python -m benchmarks.MODULE WORDS` prints in its last line.
+
+    Parameters
+    ----------
+    python : Path, optional
+        Of another environment.
+    cores : int
+        Number of cores that it may use; 0 for all.
+    longest : float, optional
+        Seconds after which it is stopped.
+
+    Raises
+    ------
+    subprocess.TimeoutExpired
+    """
+    start = [str(python or sys.executable), "-m", f"benchmarks.{module}", *map(str, words)]
+    limit = []
+    if cores:
+        allowed = sorted(os.sched_getaffinity(0))[:cores]
+        limit = ["taskset", "-c", ",".join(map(str, allowed))]
+    print(f"  {' '.join(map(str, [*limit, module, *words[:1]]))} …", file=sys.stderr, flush=True)
+    done = subprocess.run(
+        [*limit, *start],
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if python else None,  # peers warn much
+        text=True,
+        cwd=FOLDER.parent,
+        timeout=longest,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def contestant(name: str, files: "Files", *, cores: int = 0) -> Measured:
     """Return the cost that a contestant prints, without its imports."""
-    words = [str(python), "-m", "benchmarks.contestant", name, *map(str, paths)]
-    print(f"  {name} …", file=sys.stderr, flush=True)
-    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent)
-    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+    return Measured(**process("contestant", name, files.lists, files.truth, cores=cores))
+
+
+def timed(work: Callable[[], object]) -> dict[str, float]:
+    """Return the cost of a call in this process."""
+    from concord.pipeline.running.messages import peak_memory
+
+    start, cpu = time.perf_counter(), time.process_time()
+    work()
+    costs = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
+    return {**costs, "peak": peak_memory() / 1e6}
 
 
 def best(times: int, measure: Callable[[], Measured]) -> Measured:
-    """Return the fastest of several runs: other processes only slow them down."""
+    """Return the quickest of several runs: other processes only slow them down."""
     return min((measure() for _ in range(times)), key=lambda each: each.seconds)
 
 
-def interleaved(times: int, contestants: dict[str, Callable[[], Measured]]) -> dict[str, Measured]:
+def interleaved(
+    times: int, contestants: Mapping[Name, Callable[[], Measured]]
+) -> dict[Name, Measured]:
     """Return the fastest run of each, in the order A B C A B C …, so that drift affects all."""
-    runs: dict[str, list[Measured]] = {name: [] for name in contestants}
+    runs: dict[Name, list[Measured]] = {name: [] for name in contestants}
     for _ in range(times):
         for name, measure in contestants.items():
             runs[name].append(measure())
@@ -75,13 +129,16 @@ def interleaved(times: int, contestants: dict[str, Callable[[], Measured]]) -> d
 
 
 SECTIONS = (  # headings of RESULTS.md, in order
-    "From file to verdict",
+    "Small calls and the demo",
+    "From files to means",
+    "A project of two models",
+    "Comparing models",
+    "Beside other libraries",
     "A billion rows on one machine",
     "References",
     "Comparing many users",
     "Comparing many trainings",
     "On Spark, beside others",
-    "The kernel and its peers",
     "What an install costs",
 )
 

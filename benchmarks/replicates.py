@@ -10,8 +10,8 @@ from pathlib import Path
 from shutil import rmtree
 
 from benchmarks.many_users import Shape, make, project
-from benchmarks.measured import FOLDER, replace_section
-from benchmarks.scale import GIB_4, RESULTS, timed
+from benchmarks.measured import FOLDER, replace_section, timed
+from benchmarks.scale import GIB_4, RESULTS
 from benchmarks.tabulated import markdown_table
 from concord.pipeline.stages.compare import main as compare
 

@@ -1,360 +1,350 @@
-"""`make bench`: times of commands against bounds and peers; writes benchmarks/RESULTS.md."""
+"""`make bench`: costs of calls and commands, with bounds, and of peers, in one run.
 
-import json
+    python -m benchmarks.run [--once] [SECTION …]
+
+The sections are the keys of `SECTIONS`; all run by default. With `--once` nothing is repeated: a
+trial, not a figure. Each section is stored in benchmarks/bench.json; then benchmarks/RESULTS.md and
+the charts of docs/images are written from that file, which `python -m benchmarks.page` does alone.
+"""
+
 import os
-import platform
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from benchmarks import footprint, projects
+from benchmarks import footprint, page, projects
 from benchmarks.measured import (
     FOLDER,
-    PEERS,
     Measured,
     best,
     command,
     contestant,
     interleaved,
-    replace_section,
+    process,
 )
-from benchmarks.tabulated import markdown_table
-from benchmarks.workload import FULL, SMALL, TENTH, Files, make, write_trec
+from benchmarks.peers import PEERS, Peer
+from benchmarks.rows import Row, as_json, store
+from benchmarks.workload import FEW, FULL, SMALL, TENTH, Size, as_csv, make, shuffled
 
-RESULTS = FOLDER / "RESULTS.md"
-VERDICT, KERNEL = "From file to verdict", "The kernel and its peers"
-IMPORT = (
-    "import time; t, c = time.perf_counter(), time.process_time(); import concord; "
-    "concord.evaluate; print(time.perf_counter() - t, time.process_time() - c)"
-)
-Row = tuple[str, Measured, float, str, bool]  # what, cost, figure, bound, is it kept?
-STARTS = (
-    "the figure of the stages holds two starts of Python with imports (0.6 s each), the panel and "
-    "the files that they write; the peer's counts from the file to the means: see `x evaluate()`"
-)
-WHY = {  # where a bound is missed
-    "concord run of two models: x dvc repro": (
-        "the stages compute as much as in DVC: only imports and DVC's own work are saved"
-    ),
-    "rectools: times load + evaluate": STARTS,
-    "pytrec_eval: times load + evaluate": STARTS,
-    "evaluate() from raw parquet, integer ids: s": (
-        "both cores are busy: half of the CPU time is DuckDB's join of rows and truth, a fifth "
-        "checking the rows, a tenth scoring"
-    ),
-    "evaluate() of 1,000 users x 20, second call: ms": (
-        "five statements of DuckDB, as for many rows, and three tables registered for them are "
-        "half of it"
-    ),
-    "log of five models: s": (
-        "three of the seconds are MLflow's: two its import, one making its database"
-    ),
-}
+DATA = FOLDER / "data"
+ENVIRONMENTS = FOLDER / ".peers"
+LONGEST = 180  # seconds of a peer; a slower one gets a tenth of the rows
+DIGITS = 1e-9  # relative difference of means that count as equal
 
 
 @dataclass(frozen=True)
-class Workloads:
-    """The files of all contestants."""
+class Sizes:
+    """Sizes of the workloads; a test takes smaller ones, and measures once."""
 
-    integer: Files
-    text: Files
-    tenth: Files
-    small: Files
+    full: Size = FULL
+    tenth: Size = TENTH
+    few: Size = FEW
+    small: Size = SMALL
+    times: int = 5
+
+
+def calls(sizes: Sizes) -> Iterator[Row]:
+    """Yield the costs that nobody wants to notice: imports, small calls, the help."""
+    files, often = make(DATA, sizes.few, "integer"), 2 * sizes.times
+    load = (sys.executable, "-c", "import concord; concord.evaluate")
+    yield Row(
+        "`import concord; concord.evaluate`", best(often, partial(command, FOLDER.parent, *load))
+    )
+    first = best(often, partial(contestant, "first call", files))
+    yield Row("first call in a process", first, first.seconds, "s", 0.2)
+    yield Row("growth of memory by it", None, first.value, "MB", 60)
+    second = best(often, partial(contestant, "second call", files))
+    yield Row("second call", second, second.seconds * 1e3, "ms", 10)
+    help_page = best(often, partial(command, FOLDER.parent, "concord", "--help"))
+    yield Row("`concord --help`", help_page, round(help_page.seconds, 2), "s", 0.05)
+
+
+def demo(sizes: Sizes) -> Iterator[Row]:
+    """Yield the costs of commands on the demo project."""
+    with TemporaryDirectory(dir=DATA) as name:
+        folder, times = Path(name), min(2, sizes.times)
+        costs = interleaved(
+            times,
+            {
+                "run": lambda: projects.run(projects.demo(folder)),
+                "report": lambda: projects.run(projects.demo(folder / "report"), "report"),
+            },
+        )
+        run = costs["run"]
+        yield Row("`concord run` of the demo, from nothing", run, run.cpu, "s of CPU", 5)
+        logging = run.cpu - costs["report"].cpu
+        yield Row("of it MLflow: all but `concord run report`", None, logging, "s of CPU", 2)
+        load = (sys.executable, "-c", "import mlflow")
+        yield Row("`import mlflow` alone", best(times, partial(command, FOLDER.parent, *load)))
+        project = projects.demo(folder)
+        projects.run(project)
+        effects = iter((0.01, 0.02, 0.03))
+
+        def rerun() -> Measured:
+            projects.change(project, "comparison.min_effect", next(effects))
+            return projects.run(project)
+
+        again = best(min(3, sizes.times), rerun)
+        yield Row(
+            "again, after a change of `comparison.min_effect`", again, again.seconds, "s", 1.5
+        )
+        repro = best(1, lambda: projects.repro(projects.demo(folder)))
+        yield Row("`dvc repro` of the demo, from nothing", repro, repro.cpu, "s of CPU", 20)
+
+
+def evaluate(sizes: Sizes) -> Iterator[Row]:
+    """Yield the costs of `evaluate()`, beside those of a bare join; the first row is the join."""
+    integer, text = (make(DATA, sizes.full, ids) for ids in ("integer", "text"))
+    work = {
+        "join": partial(contestant, "join", integer),
+        "integer": partial(contestant, "evaluate", integer),
+        "text": partial(contestant, "evaluate", text),
+    }
+    costs = interleaved(sizes.times, work)
+    join, call = costs["join"], costs["integer"]
+    yield Row("bare join", join)
+    yield Row(
+        "`evaluate()` of parquet, integer ids", call, call.seconds / join.seconds, "x join", 6
+    )
+    yield Row("its CPU time", None, call.cpu / join.cpu, "x that of the join", 5)
+    yield Row("its peak", None, call.peak, "MB", 600)
+    slower = costs["text"]
+    yield Row(
+        "`evaluate()` of parquet, text ids", slower, slower.seconds / join.seconds, "x join", 9
+    )
+    yield from _unsorted(sizes, call)
+    _check_equal(costs, "integer", "text")
+
+
+def _unsorted(sizes: Sizes, in_order: Measured) -> Iterator[Row]:
+    """Yield the costs of the same rows in random order."""
+    times = min(3, sizes.times)
+    rows = shuffled(make(DATA, sizes.full, "integer"))
+    mixed = best(times, partial(contestant, "evaluate", rows))
+    ratio = mixed.seconds / in_order.seconds
+    yield Row("`evaluate()` of parquet in random order", mixed, ratio, "x in order", 2)
+    tenth = make(DATA, sizes.tenth, "integer")
+    work = {
+        "parquet": partial(contestant, "evaluate", tenth),
+        "csv": partial(contestant, "evaluate", as_csv(tenth)),
+        "mixed": partial(contestant, "evaluate", as_csv(shuffled(tenth))),
+    }
+    costs = interleaved(times, work)
+    yield Row("`evaluate()` of a tenth as CSV, in order", costs["csv"])
+    ratio = costs["mixed"].seconds / costs["csv"].seconds
+    yield Row(
+        "`evaluate()` of a tenth as CSV, in random order", costs["mixed"], ratio, "x in order", 2
+    )
+    _check_equal({"in order": in_order, "mixed": mixed}, "in order", "mixed")
+    _check_equal(costs, "parquet", "csv", "mixed")
+
+
+def cores(sizes: Sizes) -> dict[str, Any]:
+    """Return the costs of `evaluate()` and of the join on 1, 2, 4, … cores."""
+    files = make(DATA, sizes.full, "integer")
+    numbers = [n for n in (1, 2, 4, 8, 16) if n <= (os.cpu_count() or 1)]
+    if not shutil.which("taskset"):
+        return {"rows": [], "costs": {}}
+    works = {
+        (name, n): partial(contestant, name, files, cores=n)
+        for name in ("evaluate", "join")
+        for n in numbers
+    }
+    costs = interleaved(sizes.times, works)
+    _check_equal(costs, *(("evaluate", n) for n in numbers))
+    rows = []
+    for (name, n), cost in costs.items():
+        what = {"evaluate": "`evaluate()`", "join": "bare join"}[name]
+        row = Row(f"{what} on {'one core' if n == 1 else f'{n} cores'}", cost)
+        if n > 1:
+            is_bounded = (name, n) == ("evaluate", 2)
+            times = costs[name, 1].seconds / cost.seconds
+            row = replace(
+                row,
+                figure=times,
+                unit="x as fast as one core",
+                bound=1.7 if is_bounded else None,
+                is_least=True,
+            )
+        rows.append(row)
+        print(page.line(row), flush=True)
+    return {
+        "rows": as_json(rows),
+        "costs": {
+            name: {str(n): asdict(costs[name, n]) for n in numbers} for name in ("evaluate", "join")
+        },
+    }
+
+
+def _check_equal(costs: Mapping[Any, Measured], *names: Any) -> None:
+    values = {name: costs[name].value for name in names}
+    if len({*values.values()}) > 1:
+        message = f"The means differ, and should be equal to the last bit: {values}"
+        raise RuntimeError(message)
+
+
+def project(sizes: Sizes) -> Iterator[Row]:
+    """Yield the costs of whole commands on a project of two models; the first row is the join."""
+    files = make(DATA, sizes.full, "integer")
+    join = best(sizes.times, partial(contestant, "join", files))
+    yield Row("bare join", join)
+    with TemporaryDirectory(dir=DATA) as name:
+        folder, times = Path(name), min(3, sizes.times)
+        full = projects.make_project(folder / "full", files)
+        yield Row("`load-truth`", best(times, lambda: projects.stage(full, "load-truth")))
+        load, scoring = (
+            best(times, partial(projects.stage, full, stage, projects.MODELS[0]))
+            for stage in ("load", "evaluate")
+        )
+        yield Row("`load` of a model", load)
+        ratio = (load.seconds + scoring.seconds) / join.seconds
+        yield Row("`evaluate` of a model", scoring)
+        yield Row("the two together", None, ratio, "x join", 12)
+        few = projects.make_project(folder / "few", make(DATA, sizes.small, "integer"))
+        whole, start = (_whole(path, min(2, times)) for path in (full, few))
+    run, repro = whole["run"], whole["repro"]
+    yield Row("`dvc repro` of both models", repro)
+    yield Row("`concord run` of both", run, run.seconds / repro.seconds, "x dvc repro", 0.5)
+    for command_name, cost in start.items():
+        share = cost.seconds / whole[command_name].seconds
+        words = {"repro": "dvc repro", "run": "concord run"}[command_name]
+        what = f"`{words}` of {sizes.small.users} users: starts, imports, DVC, MLflow"
+        yield Row(what, cost, 100 * share, f"% of `{words}`")
+
+
+def _whole(path: Path, times: int) -> dict[str, Measured]:
+    """Return the costs of `dvc repro` and `concord run`, all stages forced."""
+    return interleaved(
+        times,
+        {
+            "repro": lambda: projects.repro(path, "--force", "--no-run-cache"),
+            "run": lambda: projects.run(path, "--force"),
+        },
+    )
+
+
+def compare(_: Sizes) -> Iterator[Row]:
+    """Yield the costs of a comparison by number of models, which benchmarks/comparison.py measures.
+
+    It prints `{"rows": [{"models": 10, "seconds": …, "cpu": …, "peak": …}, …]}`.
+    """
+    measured = process("comparison", "models").get("rows", [])
+    costs = {each.pop("models"): Measured(**each) for each in measured}
+    if not costs:
+        print("  left out: `python -m benchmarks.comparison models` measures nothing yet")
+        return
+    for number, cost in costs.items():
+        yield Row(f"`compare` of {number} models x 10 labels x 100,000 users", cost)
+    fewer, more = sorted(costs)[-2:]
+    yield Row(f"CPU time of {more} models", None, costs[more].cpu, "s of CPU", 5)
+    times = costs[more].cpu / costs[fewer].cpu
+    yield Row(f"its ratio to {fewer} models", None, times, "x", 1.1 * more / fewer)
+
+
+def peers(sizes: Sizes) -> dict[str, Any]:
+    """Return the costs of Concord and its peers on the same files, each with its definitions."""
+    from concord import evaluate as concord_evaluate
+
+    files, tenth = (make(DATA, size, "integer") for size in (sizes.full, sizes.tenth))
+    ours = best(sizes.times, partial(contestant, "evaluate", files))
+    labels = len(page.LABELS)
+    rows = [{"name": "Concord", **asdict(ours), "labels": labels, "users": sizes.full.users}]
+    for name, peer in PEERS.items():
+        python = _environment(peer.lock)
+        cost = process("peers", name, tenth.lists, tenth.truth, python=python)
+        size, its_files = sizes.tenth, tenth
+        if cost["seconds"] * sizes.full.users / sizes.tenth.users <= LONGEST:
+            with suppress(subprocess.TimeoutExpired):
+                paths = (files.lists, files.truth)
+                cost = process("peers", name, *paths, python=python, longest=2 * LONGEST)
+                size, its_files = sizes.full, files
+        expected = concord_evaluate(
+            its_files.lists, its_files.truth, metrics=["nDCG@10"], conventions=peer.preset
+        )["nDCG@10"]
+        is_equal = abs(cost["value"] - expected) <= DIGITS * expected
+        rows.append(
+            {
+                "name": name,
+                **cost,
+                "users": size.users,
+                "version": _locked_version(peer),
+                "preset": peer.preset,
+                "missing": peer.missing,
+                "expected": expected,
+                "is_equal": is_equal,
+            }
+        )
+        print(f"{name:<20}{cost['seconds']:>8.2f} s{cost['peak']:>7.0f} MB", flush=True)
+    return {"rows": rows, "full": sizes.full.users}
+
+
+def _environment(lock: str) -> Path:
+    """Return the Python of an environment of peers, whose requirements conflict with ours."""
+    folder = ENVIRONMENTS / lock.replace("peers", "venv")
+    python, requirements = folder / "bin" / "python", FOLDER / f"{lock}.lock"
+    installed = folder / "installed"
+    if not installed.exists() or installed.read_bytes() != requirements.read_bytes():
+        pip = ("uv", "pip", "install", "--quiet", "--python", str(python), "--require-hashes", "-r")
+        subprocess.run(
+            ["uv", "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True
+        )
+        subprocess.run([*pip, requirements], check=True)
+        shutil.copy(requirements, installed)
+    return python
+
+
+def _locked_version(peer: Peer) -> str:
+    lines = (FOLDER / f"{peer.lock}.lock").read_text(encoding="utf-8").splitlines()
+    start = f"{peer.package}=="
+    return next(line.split()[0].removeprefix(start) for line in lines if line.startswith(start))
+
+
+def _tables(measure: Callable[[Sizes], Iterator[Row]], sizes: Sizes) -> dict[str, Any]:
+    """Return the rows of a section; print them as they come."""
+    rows = []
+    for row in measure(sizes):
+        rows.append(row)
+        print(page.line(row), flush=True)
+    return {"rows": as_json(rows)}
+
+
+SECTIONS: Mapping[str, Callable[[Sizes], dict[str, Any]]] = {
+    "calls": partial(_tables, calls),
+    "demo": partial(_tables, demo),
+    "evaluate": partial(_tables, evaluate),
+    "cores": cores,
+    "project": partial(_tables, project),
+    "compare": partial(_tables, compare),
+    "peers": peers,
+}
 
 
 def main() -> None:
-    _install_peers()
-    data = FOLDER / "data"
-    files = Workloads(
-        make(data, FULL, "integer"),
-        make(data, FULL, "text"),
-        make(data, TENTH, "integer"),
-        make(data, SMALL, "integer"),
-    )
-    write_trec(files.integer)
-    page = RESULTS.read_text(encoding="utf-8")
-    page = replace_section(page, VERDICT, _verdict(files))
-    page = replace_section(page, KERNEL, _kernel(files))
-    RESULTS.write_text(page, encoding="utf-8", newline="\n")
-    footprint.main()
-
-
-def _install_peers() -> None:
-    """Install the peers in another environment, as their requirements conflict with ours."""
-    if (PEERS / "installed").exists():
-        return
-    subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
-    lock = FOLDER / "peers.lock"
-    pip = [str(PEERS / "bin" / "pip"), "install", "--quiet", "--require-hashes", "-r", str(lock)]
-    subprocess.run(pip, check=True)
-    (PEERS / "installed").touch()
-
-
-def _contestant(name: str, files: Files) -> Measured:
-    peer = name in {"rectools", "pytrec_eval", "pytrec_eval-files", "ranx"}
-    python = PEERS / "bin" / "python" if peer else Path(sys.executable)
-    return contestant(name, files.lists, files.truth, python=python)
-
-
-def _verdict(files: Workloads) -> list[str]:
-    """Return the section of waiting times."""
-    join = best(3, partial(_contestant, "join", files.integer))
-    rows = [("bare join by DuckDB", join, join.seconds, "", True), *_promises(files)]
-    _print(rows)
-    words = ("what", "wall, s", "CPU, s", "peak, MB", "x join", "figure", "bound", "")
-    return [
-        f"Made by `make bench`: {FULL.users:,} users x lists of 100, {FULL.truth_rows:,} rows of "
-        "truth; P, R, AP, nDCG, RR at k = 1, 5, 10,",
-        "20, 50, 100, users' values kept, all checks, the panel of two primary metrics. Stages "
-        "and `dvc repro` are whole commands, their",
-        "start and imports included; calls of the library and of peers count from the files to "
-        "the means. The quickest of several.",
-        *_machine(),
-        "",
-        *markdown_table(
-            words,
-            (
-                (
-                    name,
-                    f"{m.seconds:.2f}",
-                    f"{m.cpu:.2f}",
-                    f"{m.peak:.0f}",
-                    f"{m.seconds / join.seconds:.1f}",
-                )
-                + (
-                    ("", "", "")
-                    if not bound
-                    else (f"{figure:.3g}", bound, "met" if is_met else "**missed**")
-                )
-                for name, m, figure, bound, is_met in rows
-            ),
-            text_columns=1,
-        ),
-        *_why([name for name, _, _, _, is_met in rows if not is_met]),
-    ]
-
-
-def _why(missed: list[str]) -> list[str]:
-    lines = [
-        f"- {name.partition(':')[0]}: {WHY.get(name, 'no reason is known yet')}." for name in missed
-    ]
-    return ["", "What is missed, and why:", "", *lines] if missed else []
-
-
-def _promises(files: Workloads) -> Iterator[Row]:
-    call = best(3, partial(_contestant, "library", files.integer))
-    with TemporaryDirectory(dir=FOLDER / "data") as folder:
-        yield from _files_to_means(files, Path(folder), call)
-        yield from _whole_project(files, Path(folder))
-        yield from _small_project(files, Path(folder))
-    yield _row("evaluate() from raw parquet, integer ids: s", call, call.seconds, 1.5)
-    yield _row("evaluate() from raw parquet, integer ids: MB", call, call.peak, 700)
-    text = best(3, partial(_contestant, "library", files.text))
-    yield "evaluate() from raw parquet, text ids", text, text.seconds, "", True
-    small = best(9, partial(_contestant, "small", files.tenth))
-    yield _row("evaluate() of 1,000 users x 20, second call: ms", small, small.seconds * 1e3, 15)
-    imported = best(9, _imported)
-    yield _row("import: s", imported, imported.seconds, 0.5)
-
-
-def _files_to_means(files: Workloads, folder: Path, call: Measured) -> Iterator[Row]:
-    """Yield the stages of one model and `evaluate()` beside libraries on the same files."""
-    text = projects.make_project(folder / "text", files.text, 1)
-    loaded = projects.stage(text, "load", "a")
-    yield _row("load, text ids: s", loaded, loaded.seconds, 4)
-    project = projects.make_project(folder / "integer", files.integer, 1)
-    truth = projects.stage(project, "load-truth")
-    yield "load-truth", truth, truth.seconds, "", True
-    load, evaluate = (projects.stage(project, name, "a") for name in ("load", "evaluate"))
-    yield _row("load, integer ids: s", load, load.seconds, 2.5)
-    yield _row("evaluate: s", evaluate, evaluate.seconds, 3)
-    concord_seconds = load.seconds + evaluate.seconds
-    for name, bound in (("rectools", 3.0), ("pytrec_eval", 6.0)):
-        peer = _contestant(name, files.integer)
-        yield _row(
-            f"{name}: times load + evaluate",
-            peer,
-            peer.seconds / concord_seconds,
-            bound,
-            least=True,
-        )
-        yield f"{name}: x evaluate(): {peer.seconds / call.seconds:.1f}", peer, 0.0, "", True
-
-
-def _whole_project(files: Workloads, folder: Path) -> Iterator[Row]:
-    """Yield `dvc repro` from scratch and without changes, and the stages over all models."""
-    project = projects.make_project(folder / "project", files.integer, 2)
-    everything = interleaved(
-        2,
-        {
-            "repro": lambda: projects.repro(project, "--force", "--no-run-cache"),
-            "run": lambda: projects.run(project, "--force"),
-        },
-    )
-    repro, run = everything["repro"], everything["run"]
-    yield _row("dvc repro of two models: s", repro, repro.seconds, 25)
-    yield _row("concord run of two models: x dvc repro", run, run.seconds / repro.seconds, 0.5)
-    projects.with_models(project, files.integer, 5)
-    projects.repro(project)
-    empty_stages = projects.bare_dvc(project, folder / "bare")
-    idle = interleaved(
-        5, {"ours": lambda: projects.repro(project), "bare": lambda: projects.repro(empty_stages)}
-    )
-    yield "dvc repro of as many empty stages, nothing to do", idle["bare"], 0.0, "", True
-    more = idle["ours"].seconds - idle["bare"].seconds
-    yield _row("dvc repro of five models, nothing to do: s above it", idle["ours"], more, 1.5)
-    compare = projects.stage(project, "compare")
-    yield "compare of five models", compare, compare.seconds, "", True
-    report, logged = projects.stage(project, "report"), projects.log(project)
-    yield _row("report of five models: s", report, report.seconds, 2)
-    yield _row("log of five models: s", logged, logged.seconds, 3)
-
-
-def _small_project(files: Workloads, folder: Path) -> Iterator[Row]:
-    """Yield the cost of starting a process for each stage, and of DVC itself."""
-    project = projects.make_project(folder / "small", files.small, 4)
-    projects.repro(project)
-    empty_stages = projects.bare_dvc(project, folder / "empty")
-    again = ("--force", "--no-run-cache")
-    costs = interleaved(
-        3,
-        {
-            "repro": lambda: projects.repro(project, *again),
-            "run": lambda: projects.run(project, "--force"),
-            "empty": lambda: projects.repro(empty_stages, *again),
-        },
-    )
-    yield "dvc repro of as many empty stages", costs["empty"], 0.0, "", True
-    yield "concord run of four small models", costs["run"], 0.0, "", True
-    ratio = costs["repro"].cpu / costs["run"].cpu
-    yield _row("dvc repro of four small models: CPU, x concord run", costs["repro"], ratio, 3)
-
-
-def _imported() -> Measured:
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORT],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=FOLDER.parent,
-    )
-    seconds, cpu = map(float, done.stdout.split())
-    return Measured(seconds, cpu, command(FOLDER.parent, sys.executable, "-c", IMPORT).peak)
-
-
-def _row(name: str, cost: Measured, figure: float, bound: float, *, least: bool = False) -> Row:
-    words = f"at {'least' if least else 'most'} {bound:g}"
-    return name, cost, figure, words, figure >= bound if least else figure <= bound
-
-
-def _kernel(files: Workloads) -> list[str]:
-    """Return the section of computations beside other libraries, and of comparison beside scipy."""
-    groups = (
-        ("integer ids", files.integer, ("concord", "join", "concord-panel", "concord-polars"), 5),
-        ("text ids", files.text, ("concord", "join"), 5),
-        ("loading text ids", files.text, ("load", "bare-load"), 3),
-        ("integer ids, peers", files.integer, ("rectools", "pytrec_eval", "pytrec_eval-files"), 1),
-        ("a tenth", files.tenth, ("concord", "ranx"), 3),
-    )
-    costs = {
-        workload: interleaved(
-            times, {name: partial(_contestant, name, files_of_group) for name in names}
-        )
-        for workload, files_of_group, names, times in groups
-    }
-    integer, text, load = (costs[name] for name in ("integer ids", "text ids", "loading text ids"))
-    concord_cost = integer["concord"]
-    ratios = [
-        ("time / bare join", concord_cost.seconds / integer["join"].seconds, 2.5),
-        (
-            "with the panel of two metrics / without",
-            integer["concord-panel"].seconds / concord_cost.seconds,
-            2,
-        ),
-        ("peak memory, MB", concord_cost.peak, 600),
-        ("text ids / integer ids", text["concord"].seconds / concord_cost.seconds, 2),
-        (
-            "loading with all checks / reading, sorting and writing alone",
-            load["load"].seconds / load["bare-load"].seconds,
-            2,
-        ),
-    ]
-    promises = [
-        (promise, figure, f"at most {bound:g}", figure <= bound)
-        for promise, figure, bound in ratios
-    ]
-    promises += _comparison()
-    return [
-        "Made by `make bench`: from sorted parquet to means; imports do not count. The quickest "
-        "of several, taken in turn.",
-        "",
-        *markdown_table(
-            ("workload", "contestant", "wall, s", "CPU, s", "peak, MB", "nDCG@10 (join: hits)"),
-            (
-                (
-                    workload,
-                    name,
-                    f"{m.seconds:.2f}",
-                    f"{m.cpu:.2f}",
-                    f"{m.peak:.0f}",
-                    f"{m.value:.6g}",
-                )
-                for workload, files_of_group in costs.items()
-                for name, m in files_of_group.items()
-            ),
-            text_columns=2,
-        ),
-        "",
-        *markdown_table(
-            ("promise", "figure", "bound", ""),
-            (
-                (promise, f"{figure:.2f}", bound, "met" if is_kept else "**missed**")
-                for promise, figure, bound, is_kept in promises
-            ),
-            text_columns=1,
-        ),
-    ]
-
-
-def _comparison() -> list[tuple[str, float, str, bool]]:
-    """Compare all pairs of six models on 12 metrics, in turn with scipy's paired t test."""
-    seconds: dict[str, list[float]] = {"concord": [], "scipy": []}
-    for _ in range(3):
-        for name, times in seconds.items():
-            words = [sys.executable, "-m", "benchmarks.comparison", name]
-            done = subprocess.run(
-                words, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent
-            )
-            times.append(json.loads(done.stdout.splitlines()[-1])["seconds"])
-    concord_seconds, scipy_seconds = (min(times) for times in seconds.values())
-    task = "comparison of 6 models x 12 metrics, all 180 pairs"
-    return [
-        (f"{task}, s", concord_seconds, "at most 3", concord_seconds <= 3),  # noqa: PLR2004
-        (
-            f"scipy.stats.ttest_rel / {task}",
-            scipy_seconds / concord_seconds,
-            "at least 1",
-            scipy_seconds >= concord_seconds,
-        ),
-    ]
-
-
-def _machine() -> list[str]:
-    packages = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "polars", "numpy", "dvc"))
-    return [f"{os.cpu_count()} cores, Python {platform.python_version()}, {packages}."]
-
-
-def _print(rows: list[Row]) -> None:
-    for name, cost, figure, bound, is_met in rows:
-        bound_text = f"{figure:.3g} ({bound}) {'met' if is_met else 'MISSED'}" if bound else ""
-        print(
-            f"{name:<55}{cost.seconds:>8.2f} s{cost.cpu:>8.2f} s{cost.peak:>7.0f} MB  {bound_text}"
-        )
+    arguments = sys.argv[1:]
+    sizes = Sizes(times=1) if "--once" in arguments else Sizes()
+    names = [each for each in arguments if each != "--once"] or [*SECTIONS, "install"]
+    if unknown := {*names} - {*SECTIONS, "install"}:
+        sys.exit(f"unknown section {', '.join(unknown)}; there are {', '.join(SECTIONS)}, install")
+    DATA.mkdir(exist_ok=True)
+    load = os.getloadavg()[0]
+    print(f"load average {load:.1f}{', not at rest' if load > page.AT_REST else ''}", flush=True)
+    for name in names:
+        start = time.perf_counter()
+        print(f"\n{name}", flush=True)
+        if name == "install":
+            footprint.main()
+        else:
+            store(name, SECTIONS[name](sizes), load)
+        print(f"{name}: {(time.perf_counter() - start) / 60:.1f} minutes", flush=True)
+    page.main()
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
 `make bench-scale` runs it too. Every step is its own process: the stages `load`, `load-truth` and
 `evaluate` with all checks, the panel and users' values; beside them a scan of the lists and a join
-with the truth by DuckDB. Measurements are kept in benchmarks/data/scale.json, so that a run that
-was cut off goes on; remove it to measure again. 10^7 users (2 GB of lists, as much of results) run
-only on request. Writes a section of benchmarks/RESULTS.md.
+with the truth by DuckDB. Measurements are kept in benchmarks/scale.json, from which the page and
+its charts are made; a run that was cut off goes on. 10^7 users (2 GB of lists, as much of results)
+run only on request.
 """
 
 import json
@@ -12,26 +12,24 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.measured import FOLDER, replace_section
+from benchmarks.measured import FOLDER, timed
 from benchmarks.tabulated import Row, markdown_table
 from concord.pipeline.params.model import Params
-from concord.pipeline.running.messages import peak_memory
 
 DEPTH, RELEVANT, ITEMS = 100, 15, 20_000
 USERS = (10_000, 100_000, 1_000_000, 10_000_000)
 AT_ONCE = 50_000  # users
-LINEAR_FROM = 100_000  # users
+LONGEST, MOST_MEMORY = 120, 2_500  # s and MB of all stages at a billion rows
 GIB_4 = 4 * 1024**3 / 1e6  # MB
 DATA = FOLDER / "data"
-KNOWN = DATA / "scale.json"
+KNOWN = FOLDER / "scale.json"  # committed, as the charts need it
 RESULTS = FOLDER / "RESULTS.md"
 HEADING = "A billion rows on one machine"
 STEPS = ("scan", "join", "load-truth", "load", "evaluate")
@@ -117,18 +115,11 @@ def step(name: str, folder: Path) -> None:
             load_truth(connection, params)
 
 
-def timed(work: Callable[[], object]) -> dict[str, float]:
-    start, cpu = time.perf_counter(), time.process_time()
-    work()
-    costs = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
-    return {**costs, "peak": peak_memory() / 1e6}
-
-
 def measure(users: int) -> None:
-    """Measure the steps without a measurement; then remove the files."""
+    """Measure the steps; those that were measured before a run was cut off are kept."""
     costs, folder = measured(), DATA / f"scale-{users}"
-    if all(f"{users} {name}" in costs for name in STEPS):
-        return
+    if not folder.exists():
+        costs = {key: cost for key, cost in costs.items() if not key.startswith(f"{users} ")}
     make(folder, users)
     for name in STEPS:
         if f"{users} {name}" in costs:
@@ -138,7 +129,7 @@ def measure(users: int) -> None:
             command, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent
         )
         cost = costs[f"{users} {name}"] = json.loads(done.stdout.splitlines()[-1])
-        KNOWN.write_text(json.dumps(costs, indent=1))
+        KNOWN.write_text(json.dumps(costs, indent=1, sort_keys=True) + "\n")
         print(
             f"{users * DEPTH:>13,} rows  {name:<11}{cost['seconds']:>8.1f} s{cost['cpu']:>8.1f} s "
             f"of CPU{cost['peak']:>8.0f} MB",
@@ -157,7 +148,12 @@ def section(costs: dict[str, dict[str, float]]) -> list[str]:
     sizes = sorted({int(key.split()[0]) for key in costs})
     known = [users for users in sizes if all(f"{users} {name}" in costs for name in STEPS)]
     words = ("rows", "step", "wall, s", "CPU, s", "peak, MB", "x the tenth of it")
+    pictures = ("time", "memory")
     return [
+        "\n".join(
+            f"![Lines of {name} by rows](../docs/images/bench-{name}.svg)" for name in pictures
+        ),
+        "",
         "Made by `make bench-scale` (`python -m benchmarks.scale 10000000` for the last decade): "
         "users x lists of 100 and 15 rows",
         "of truth each; P, R, AP, nDCG, RR at six cutoffs, users' values kept, all checks, the "
@@ -187,18 +183,17 @@ def _rows(costs: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]
 
 
 def _promises(costs: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]:
-    """Yield the promises for the measured sizes."""
-    stages = ("load-truth", "load", "evaluate")
-    for users in known:
-        rows = f"{users * DEPTH:,} rows"
+    """Yield the promises for the largest size."""
+    users = known[-1]
+    stages, rows = ("load-truth", "load", "evaluate"), f"{users * DEPTH:,} rows"
+    seconds = {n: sum(costs[f"{n} {name}"]["seconds"] for name in stages) for n in known}
+    if users == USERS[-1]:
         peak = max(costs[f"{users} {name}"]["peak"] for name in stages)
-        yield _ratio_row(f"{rows}: peak of all stages, MB", peak, GIB_4)
-        together = sum(costs[f"{users} {name}"]["seconds"] for name in ("load", "evaluate"))
-        if users == USERS[-1]:
-            yield _ratio_row(f"{rows}: load and evaluate together, min", together / 60, 12)
-        if users // 10 >= LINEAR_FROM and users // 10 in known:
-            before = sum(costs[f"{users // 10} {name}"]["seconds"] for name in ("load", "evaluate"))
-            yield _ratio_row(f"{rows}: times the time of a tenth", together / before, 11)
+        yield _ratio_row(f"{rows}: all stages, s", seconds[users], LONGEST)
+        yield _ratio_row(f"{rows}: peak of all stages, MB", peak, MOST_MEMORY)
+    if users // 10 in known:
+        times = seconds[users] / seconds[users // 10]
+        yield _ratio_row(f"{rows}: times the time of a tenth", times, 11)
 
 
 def _ratio_row(description: str, figure: float, bound: float) -> Row:
@@ -211,17 +206,15 @@ def _ratio_row(description: str, figure: float, bound: float) -> Row:
 
 
 def main() -> None:
+    from benchmarks import page
+
     if sys.argv[1:2] == ["--step"]:
         name, folder = sys.argv[2:]
         print(json.dumps(timed(lambda: step(name, Path(folder)))))
         return
     for users in map(int, sys.argv[1:] or map(str, USERS[:-1])):
         measure(users)
-    costs = measured()
-    page = RESULTS.read_text(encoding="utf-8")
-    RESULTS.write_text(
-        replace_section(page, HEADING, section(costs)), encoding="utf-8", newline="\n"
-    )
+    page.main()
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ class Size:
 
 FULL = Size("full", 138_000, 2_100_000)
 TENTH = Size("tenth", 13_800, 210_000)
+FEW = Size("few", 1_000, 15_000)
 SMALL = Size("small", 500, 7_500)  # starting Python takes longer than evaluating
 
 
@@ -53,17 +54,29 @@ def make(folder: Path, size: Size, ids: str) -> Files:
     return files
 
 
-def write_trec(files: Files) -> None:
-    """Write the same rows as TREC files, for libraries that read nothing else."""
-    zero, tag = pl.lit("0").alias("zero"), pl.lit("tag").alias("tag")
-    score = (-pl.col("rank")).alias("score")
-    for path, columns in (
-        (files.lists, ["user", zero, "item", "rank", score, tag]),
-        (files.truth, ["user", zero, "item", pl.col("grade").cast(pl.Int64)]),
-    ):
-        if not path.with_suffix(".trec").exists():
-            frame = pl.read_parquet(path).select(columns)
-            frame.write_csv(path.with_suffix(".trec"), separator=" ", include_header=False)
+def shuffled(files: Files) -> Files:
+    """Return parquet files with the same rows in random order."""
+    return Files(*(_shuffled(path) for path in (files.lists, files.truth)))
+
+
+def as_csv(files: Files) -> Files:
+    """Return CSV files with the same rows."""
+    return Files(*(_as_csv(path) for path in (files.lists, files.truth)))
+
+
+def _shuffled(path: Path) -> Path:
+    copy = path.with_stem(f"{path.stem}-shuffled")
+    if not copy.exists():
+        rows = pl.read_parquet(path).sample(fraction=1, shuffle=True, seed=7)
+        rows.write_parquet(copy, row_group_size=ROWS_PER_GROUP)
+    return copy
+
+
+def _as_csv(path: Path) -> Path:
+    copy = path.with_suffix(".csv")
+    if not copy.exists():
+        pl.read_parquet(path).write_csv(copy)
+    return copy
 
 
 def _write(frame: pl.DataFrame, path: Path, ids: str) -> None:
