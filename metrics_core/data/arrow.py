@@ -71,6 +71,15 @@ def convert(array: pa.Array, kind: Kind) -> pa.Array:
     return array.cast(ARROW_TYPES[kind])
 
 
+# Text as codes and distinct texts.
+ENCODED_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+def convert_encoded(array: pa.Array) -> pa.Array:
+    """Return text as codes and distinct texts."""
+    return array if array.type == ENCODED_TEXT else convert(array, "text").dictionary_encode()
+
+
 def value_type(kind: pa.DataType) -> pa.DataType | None:
     """Return the type in which a catalogue column is stored; None if the column is not used."""
     if isinstance(kind, pa.LargeListType):

@@ -214,8 +214,10 @@ def _open_part(path: AnyPath, file: InputTable) -> Part:
 
 
 def _parquet_batches(path: AnyPath, names: list[str], max_rows: int) -> Batches:
-    # Opened only now: a folder may contain more files than a process may have open.
-    with open_parquet(path, page_checksum_verification=True) as parquet:
+    # Opened only now: a folder may contain more files than a process may have open. Text is read
+    # as codes and distinct texts, as parquet stores it: that takes a third of the time.
+    options = {"page_checksum_verification": True, "read_dictionary": names}
+    with open_parquet(path, **options) as parquet:
         if isinstance(path, Path):
             yield from parquet.iter_batches(max_rows, columns=names)
             return

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from concord.metrics_core.data.arrow import as_arrow, as_numpy, one_array
+from concord.metrics_core.data.arrow import as_arrow, as_numpy, codes, decode, one_array, positions
 
 MIN_ROWS = 1 << 18  # of each batch but the last
 Flags = NDArray[np.bool_]
@@ -47,7 +47,15 @@ class ListBatch:
         """The item of each row, as an index in the distinct items."""
         if self.known_items is not None:
             return self.known_items
-        return self.column("item").dictionary_encode()
+        items = one_array(self.table.column("item"))
+        if not pa.types.is_dictionary(items.type):
+            return items.dictionary_encode()
+        code, n_items = codes(items), len(items.dictionary)
+        occurs = np.bincount(code, minlength=n_items) > 0  # others are in rows around these
+        number = np.cumsum(occurs) - 1
+        distinct = items.dictionary.take(as_arrow(np.flatnonzero(occurs)))
+        indices = as_arrow(number[code]).cast(pa.int32())
+        return pa.DictionaryArray.from_arrays(indices, distinct)
 
     @property
     def lengths(self) -> Numbers:
@@ -59,7 +67,7 @@ class ListBatch:
         return np.repeat(np.arange(len(self.starts)), self.lengths)
 
     def column(self, name: str) -> pa.Array:
-        return one_array(self.table.column(name))
+        return decode(one_array(self.table.column(name)))
 
     def numbers(self, name: str) -> NDArray[Any]:
         return as_numpy(self.column(name))
@@ -96,9 +104,13 @@ def whole_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _start_of_last(users: pa.ChunkedArray) -> int:
     """Return the index of the first row of the last user."""
-    start = len(users)
+    start, last = len(users), decode(users.chunks[-1][-1:])
     for chunk in reversed(users.chunks):
-        others = np.flatnonzero(~as_numpy(pc.equal(chunk, users[-1])))
+        if pa.types.is_dictionary(chunk.type):
+            is_other = codes(chunk) != positions(last, chunk.dictionary)
+        else:
+            is_other = positions(chunk, last) < 0
+        others = np.flatnonzero(is_other)
         start -= len(chunk)
         if len(others):
             return start + int(others[-1]) + 1
@@ -109,9 +121,10 @@ def list_batch(table: pa.Table) -> ListBatch:
     """Return the lists of a table whose rows are grouped by user."""
     table = table.combine_chunks()
     user = one_array(table.column("user"))
-    continues_list = as_numpy(pc.equal(user[1:], user[:-1]))
+    key = user.indices if pa.types.is_dictionary(user.type) else user
+    continues_list = as_numpy(pc.equal(key[1:], key[:-1]))
     starts = np.append(0, np.flatnonzero(~continues_list) + 1)[: len(user)]
-    return ListBatch(table, user.take(as_arrow(starts)), starts, continues_list)
+    return ListBatch(table, decode(user.take(as_arrow(starts))), starts, continues_list)
 
 
 @dataclass(frozen=True)
@@ -169,8 +182,8 @@ class ListStatistics:
         items = batch.items.dictionary
         return cls(order, rows=batch.table.num_rows, lengths=lengths, items=items)
 
-    def add(self, other: "ListStatistics") -> None:
-        """Add the counts of another batch of the table."""
+    def add(self, other: "ListStatistics") -> pa.Array:
+        """Add the counts of another batch of the table; return the items that are new."""
         self.order = other.order
         self.ties += other.ties
         self.disagreements += other.disagreements
@@ -180,7 +193,8 @@ class ListStatistics:
         self.grades.update(other.grades)
         items = [each for each in (self.items, other.items) if each is not None]
         self.items = pc.unique(pa.chunked_array(items))
-        self.n_items = len(self.items)
+        n_known, self.n_items = self.n_items, len(self.items)
+        return self.items[n_known:]  # in the order in which they occur
 
     @property
     def n_users(self) -> int:

@@ -56,7 +56,10 @@ def read_columnar(file: InputTable, rank_base: int) -> RawRows:
     head = file.rows.slice(0, 1).to_pylist() if file.rows is not None else []
     layout = find_layout(file, schema, head[0] if head else None)
     first_rank = rank_base if is_ranked_by_index(file, layout, schema) else None
-    builder = RowBuilder(layout, _column_kinds(file, parts, layout), first_rank)
+    kinds = _column_kinds(file, parts, layout)
+    is_encoded = file.format == "parquet" and not layout.has_lists  # as parquet stores text
+    encoded = [name for name in ("user", "item") if is_encoded and kinds.get(name) == "text"]
+    builder = RowBuilder(layout, kinds, first_rank, encoded)
     n_read: list[int] = []  # rows of each part that are read so far
     raw = RawRows(builder.output_kinds, _row_namer(file, parts, n_read, has_lists=layout.has_lists))
     raw.filter = RowFilter(file.where)

@@ -73,7 +73,7 @@ class BatchChecker(ABC):
     def check_all(self, tables: Iterator[pa.Table]) -> Iterator[ListBatch]:
         """Yield the checked rows in order; tables of whole lists are checked on all cores."""
         for batch, counts in map_in_order(lambda table: self.check(list_batch(table)), tables):
-            self.statistics.add(counts)
+            self.check_ids("item", self.statistics.add(counts))
             if len(self.statistics.grades) > MAX_GRADES:
                 raise NotSortedError
             yield batch
@@ -89,7 +89,7 @@ class BatchChecker(ABC):
     def check_ids(self, column: str, ids: pa.Array) -> None:
         """Raise if a text id is invalid or would be read without its `.0`."""
         source = self.source
-        if not source.is_text(column):
+        if not source.is_text(column) or not len(ids):
             return
         conditions = [check.condition for check in id_checks(source, column) if check.per_value]
         query = f"SELECT bool_or({' OR '.join([*conditions, is_float_id_sql(column)])}) FROM ids"
@@ -152,7 +152,6 @@ class ListChecker(BatchChecker):
         if has_repeated_items(batch):
             raise NotSortedError
         self.check_ids("user", batch.users)
-        self.check_ids("item", batch.items.dictionary)
         ranks = {"rank": as_arrow(index + 1)}
         scores = {"score": batch.column("score")} if has_score else {}
         return batch.with_columns("user", "item", **ranks, **scores), counts
@@ -203,7 +202,6 @@ class TruthChecker(BatchChecker):
         """Check and count the rows; sort those of each user by descending grade and item."""
         counts, grade = ListStatistics.of_batch(batch), self._grades(batch)
         self.check_ids("user", batch.users)
-        self.check_ids("item", batch.items.dictionary)
         if has_repeated_items(batch):
             raise NotSortedError
         n_grades, n_items = len(grade.dictionary), len(batch.items.dictionary)

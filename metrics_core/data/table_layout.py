@@ -1,6 +1,6 @@
 """Layout of Arrow tables: a row has one item, or lists of items that are unnested into rows."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.data.arrow import (
     ARROW_TYPES,
+    ENCODED_TEXT,
     as_arrow,
     convert,
+    convert_encoded,
     decode,
     decoded_type,
     is_list,
@@ -214,16 +216,20 @@ class RowBuilder:
     ----------
     first_rank : int, optional
         Rank of the first item, if ranks follow from the order of a list.
+    encoded : collection of str
+        Columns of text that become codes and distinct texts.
     """
 
     layout: TableLayout
     kinds: Mapping[str, Kind]
     first_rank: int | None = None
+    encoded: Collection[str] = ()
 
     @property
     def schema(self) -> pa.Schema:
         """Our columns, and `position`: number of the row; in lists see `ROW_STRIDE`."""
         types = {name: ARROW_TYPES[kind] for name, kind in self.output_kinds.items()}
+        types |= dict.fromkeys(self.encoded, ENCODED_TEXT)
         return pa.schema(types | {"position": pa.int64()})
 
     @property
@@ -241,7 +247,9 @@ class RowBuilder:
                 values["rank"] = as_arrow(unnested.list_index + (self.first_rank - 1))
         else:
             values = {
-                name: convert(batch.column(original), self.kinds[name])
+                name: convert_encoded(batch.column(original))
+                if name in self.encoded
+                else convert(batch.column(original), self.kinds[name])
                 for name, original in self.layout.columns.items()
             }
             position = row_numbers

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from concord.metrics_core.data.arrow import as_arrow
 from concord.metrics_core.data.list_batches import ListBatch, list_batch
 from concord.metrics_core.data.relations import registered_only
 from concord.metrics_core.data.tables import Table, create_view, file_paths, read_frame
@@ -260,5 +262,7 @@ def _slices(tables: list[SortedRows], starts: list[int], ends: list[int]) -> Ite
 
 def _own_ids(lists: pa.Table) -> pl.DataFrame:
     """Return the first rows of the lists whose user and item have the same id."""
-    rows = pl.DataFrame(lists.select(["user", "item", "rank"]))
-    return rows.filter(pl.col("rank") <= OWN_ID_DEPTH).filter(is_own_id(rows))
+    ranks = pl.Series(lists.column("rank")).to_numpy()
+    first = as_arrow(np.flatnonzero(ranks <= OWN_ID_DEPTH))
+    rows = pl.DataFrame(lists.select(["user", "item", "rank"]).take(first))
+    return rows.filter(is_own_id(rows))
