@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.stats.floating_point import is_close, round_to_grid
+from concord.metrics_core.stats.special_functions import special
 
 _RESAMPLE_BLOCK = 64  # fewer for many users
 _MAX_DRAWN = 1 << 27  # random numbers in memory: 256 MB
@@ -113,9 +114,7 @@ def bootstrap_p(samples: Floats) -> float:
 
 def _poisson_weights() -> Floats:
     """Return the Poisson(1) weight of each random number, shape (_TABLE_SIZE,)."""
-    from scipy.special import pdtr
-
-    cumulative = pdtr(np.arange(MAX_WEIGHT + 1), 1.0)
+    cumulative = special().pdtr(np.arange(MAX_WEIGHT + 1), 1.0)
     quantiles = (np.arange(_TABLE_SIZE) + 0.5) / _TABLE_SIZE
     return np.searchsorted(cumulative, quantiles).astype(np.float64)
 

@@ -10,20 +10,17 @@ from concord.metrics_core.metrics.elementary import exp2, log2
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.stats.floating_point import exact_mean, exact_parts
+from concord.metrics_core.stats.special_functions import special
 
 
 def t_quantile(n: float, confidence: float) -> float:
     """Return the (1 + confidence) / 2 quantile of Student's t with n - 1 degrees of freedom."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(n - 1, (1 + confidence) / 2))
+    return float(special().stdtrit(n - 1, (1 + confidence) / 2))
 
 
 def t_test_p(n: float, t: float) -> float:
     """Return P(|T| >= |t|) of Student's t with n - 1 degrees of freedom."""
-    from scipy.special import stdtr
-
-    return 2 * float(stdtr(n - 1, -abs(t)))
+    return 2 * float(special().stdtr(n - 1, -abs(t)))
 
 
 SMALL_SAMPLE = 50  # users; with fewer, the interval of a bounded metric stays inside its bounds
@@ -156,11 +153,9 @@ def clopper_pearson(hits: int, n: int, confidence: float) -> tuple[float, float]
     ----------
     Clopper & Pearson (1934), Biometrika 26(4), 404-413.  doi:10.1093/biomet/26.4.404
     """
-    from scipy.special import betaincinv
-
     tail = (1 - confidence) / 2
-    low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
-    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
+    low = float(special().betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
+    high = float(special().betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
     return low, high
 
 

@@ -15,6 +15,7 @@ from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS
 from concord.metrics_core.stats.mean_interval import t_quantile
 from concord.metrics_core.stats.paired_difference import PairedTest
+from concord.metrics_core.stats.special_functions import special
 
 MIN_COUNT = 2  # users, or replicates: a variance needs two
 MAX_USERS = 10**12
@@ -230,12 +231,12 @@ def _variance_quantiles(variance: float, count: int, points: int) -> tuple[Float
     """
     if variance == 0:
         return np.zeros(1), np.ones(1)
-    from scipy.special import gammainccinv, gammaincinv, ndtr
-
     deviates, weights = _deviates(points)
     half = (count - 1) / 2
     below, above = deviates[deviates < 0], deviates[deviates >= 0]
-    quantiles = [gammaincinv(half, ndtr(below)), gammainccinv(half, ndtr(-above))]
+    functions = special()
+    low, high = functions.ndtr(below), functions.ndtr(-above)
+    quantiles = [functions.gammaincinv(half, low), functions.gammainccinv(half, high)]
     estimates = np.asarray(variance / half * np.concatenate(quantiles), dtype=np.float64)
     return estimates, weights
 
@@ -250,9 +251,7 @@ def _deviates(points: int) -> tuple[Floats, Floats]:
 
 def _half_width(parts: list[Floats], counts: tuple[int, int], alpha: float) -> Floats:
     """Return √(Σ t² · part), where t has the degrees of freedom of its part of the variance."""
-    from scipy.special import stdtrit
-
-    quantiles = [float(stdtrit(count - 1, 1 - alpha / 2)) for count in counts]
+    quantiles = [float(special().stdtrit(count - 1, 1 - alpha / 2)) for count in counts]
     half: Floats = np.sqrt(sum(t * t * part for t, part in zip(quantiles, parts, strict=True)))
     return half
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.stats.adjustment import benjamini_hochberg
+from concord.metrics_core.stats.special_functions import special
 
 Deviations = NDArray[np.float32]  # whole numbers, (users,)
 
@@ -64,8 +65,6 @@ def joint_alpha(correlation: Floats, alpha: float) -> float:
     Hothorn, Bretz & Westfall (2008), Biometrical Journal 50(3), 346-363.
     doi:10.1002/bimj.200810425
     """
-    from scipy.special import ndtr
-
     correlation = _without_copies(correlation)
     m = len(correlation)
     if m <= 1:
@@ -80,7 +79,7 @@ def joint_alpha(correlation: Floats, alpha: float) -> float:
     )
     rank = math.ceil((1 - alpha) * (1 + DRAWS)) - 1
     critical = math.ceil(float(np.partition(largest, rank)[rank]) * _STEPS) / _STEPS
-    return min(max(2 * float(ndtr(-critical)), alpha / m), alpha)
+    return min(max(2 * float(special().ndtr(-critical)), alpha / m), alpha)
 
 
 def _without_copies(correlation: Floats) -> Floats:

@@ -25,6 +25,7 @@ from concord.metrics_core.evaluation.sampled_candidates import (
 from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison_parts import DataWarning
+from concord.metrics_core.stats.special_functions import special
 
 _RANKS = """
 SELECT CAST(user AS VARCHAR) AS user, grade, rank FROM truth LEFT JOIN lists USING (user, item)
@@ -231,13 +232,11 @@ def rank_bounds(
     ----------
     Clopper & Pearson (1934), Biometrika 26(4), 404-413.  doi:10.1093/biomet/26.4.404
     """
-    from scipy.special import betaincinv
-
     cuts = _cuts(candidates.negatives)
     below = np.cumsum(counts)[cuts - 1] * (n_users / counts.sum())
     level = alpha / (2 * len(cuts))
-    low = betaincinv(np.maximum(below, 1e-9), n_users - below + 1, level)
-    high = betaincinv(below + 1, np.maximum(n_users - below, 1e-9), 1 - level)
+    low = special().betaincinv(np.maximum(below, 1e-9), n_users - below + 1, level)
+    high = special().betaincinv(below + 1, np.maximum(n_users - below, 1e-9), 1 - level)
     return RankBounds(
         candidates,
         cuts,
