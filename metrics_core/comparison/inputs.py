@@ -139,6 +139,11 @@ class ComparisonInput:
         return [model for model in self.models if model not in self.unlisted] or [*self.models]
 
     @cached_property
+    def item_groups(self) -> dict[tuple[ByPopularity, int], Mapping[str, Mapping[str, Floats]]]:
+        """`ListResults.item_groups` that were computed, of few users: they are needed twice."""
+        return {}
+
+    @cached_property
     def aligned(self) -> AlignedValues:
         """The values per user of all models."""
         values = {

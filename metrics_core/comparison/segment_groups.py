@@ -18,6 +18,7 @@ from concord.metrics_core.comparison.segmentation import (
     ByPopularity,
     unknown_column_problem,
 )
+from concord.metrics_core.data.relations import separate_schema
 from concord.metrics_core.data.tables import (
     Table,
     create_view,
@@ -250,6 +251,7 @@ FROM {lists} AS recommended
 LEFT JOIN popularity ON popularity.item = CAST(recommended.item AS VARCHAR)
 WHERE recommended.position <= $k GROUP BY ALL
 """
+_MAX_REMEMBERED = 1_000_000  # values of a group: 32 MB of all groups
 
 
 def group_items(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> GroupValues:
@@ -257,6 +259,8 @@ def group_items(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> 
     if inputs.list_results is not None:
         stored = inputs.list_results.item_groups.get((segmentation, k), {})
         return _item_groups(inputs, segmentation, k, stored)
+    if (known := inputs.item_groups.get((segmentation, k))) is not None:
+        return _item_groups(inputs, segmentation, k, known)
     single = results_by_list(inputs.models)
     with _open_tables(inputs, single, segmentation) as connection:
         evaluator = _ItemGroupEvaluator(connection, inputs, segmentation.by, parse(f"R@{k}"), k)
@@ -281,6 +285,8 @@ def group_items(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> 
         for group, by_model in values.items()
         if any(_occurs(column, shares=label is None) for column in by_model.values())
     }
+    if len(users) * len(inputs.models) <= _MAX_REMEMBERED:
+        inputs.item_groups[segmentation, k] = occurring
     return _item_groups(inputs, segmentation, k, occurring)
 
 
@@ -344,7 +350,9 @@ class _ItemGroupEvaluator:
             lists = lists.filter(f"rank <= {self.k}")  # else items tied with the k-th count too
         lists.create_view("top_lists", replace=True)
         share_id_types(self.connection, {"lists": "top_lists", "truth": f"truth_of_{number}"})
-        frame, *others = (self._recall(number, group) for number, group in enumerate(GROUPS))
+        with separate_schema(self.connection) as partition:
+            partition.register("lists", self.connection.sql("FROM lists").to_arrow_table())
+            frame, *others = (self._recall(partition, *group) for group in enumerate(GROUPS))
         for other in others:
             frame = frame.join(other, on="user", how="full", coalesce=True)
         return frame
@@ -370,17 +378,15 @@ class _ItemGroupEvaluator:
         query = _SHARES.format(columns=", ".join(shares), lists=with_positions("lists"))
         return pl.DataFrame(self.connection.sql(query, params={"k": self.k}).to_arrow_table())
 
-    def _recall(self, number: int, group: str) -> pl.DataFrame:
-        """Return R@k on the relevant items of one group."""
+    def _recall(self, partition: DuckDBPyConnection, number: int, group: str) -> pl.DataFrame:
+        """Return R@k of the lists of a partition on the relevant items of one group."""
         conventions = self.inputs.config.conventions
         threshold = self.recall.conventions(conventions).relevance_threshold
         truth_query = f"""
             SELECT truth.* FROM truth
             LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
             WHERE {_GROUP_NUMBER} = {number} AND grade >= {threshold or 0.0!r}"""
-        with self.inputs.data.connect([]) as partition:
-            for name, query in (("lists", "SELECT * FROM lists"), ("truth", truth_query)):
-                partition.register(name, self.connection.sql(query).to_arrow_table())
-            partition.sql("SELECT user FROM truth").create_view("known")
-            values = evaluate_partition(partition, self._task).values
+        partition.register("truth", self.connection.sql(truth_query).to_arrow_table())
+        partition.execute("CREATE OR REPLACE TEMP VIEW known AS SELECT user FROM truth")
+        values = evaluate_partition(partition, self._task).values
         return values.select(pl.col("user").cast(pl.String), pl.col(str(self.recall)).alias(group))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import connect
+from concord.metrics_core.data.relations import connect, in_memory
 from concord.metrics_core.errors import refuse
 from concord.pipeline.running.outputs import spill_folder
 
@@ -64,8 +64,15 @@ def duckdb_settings(folder: str) -> dict[str, str | bool | int | float | list[st
 
 @contextmanager
 def read_only_connection(files: Iterable[Path] = ()) -> Iterator[DuckDBPyConnection]:
-    """Yield a connection that can read only these files; its temporary files are removed."""
-    with spill_folder() as spill, connect(reads=files, config=duckdb_settings(spill)) as connection:
+    """Yield a connection that can read only these files; its temporary files are removed.
+
+    Without files, the tables are frames: they share the database of this process.
+    """
+    if not (paths := [*files]):
+        with in_memory() as connection:
+            yield connection
+        return
+    with spill_folder() as spill, connect(reads=paths, config=duckdb_settings(spill)) as connection:
         yield connection
 
 

@@ -30,7 +30,7 @@ from concord.pipeline.params.paths import ModelFiles, reference_file
 from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.outputs import read_metadata, rerun_fix
-from concord.pipeline.stages.evaluation_data import evaluation_data
+from concord.pipeline.stages.evaluation_data import evaluation_data, result_table
 
 
 def read_evaluations(
@@ -67,9 +67,9 @@ def read_evaluations(
     )
     results = {
         model: ModelResult(
-            paths.per_user,
-            paths.panel,
-            paths.lists,
+            result_table(paths.per_user),
+            result_table(paths.panel),
+            result_table(paths.lists),
             load_json(paths.summary, rerun_fix()),
             load_json(paths.quality, rerun_fix()),
         )
@@ -83,7 +83,7 @@ def read_evaluations(
         problems += _departure_problems(file, model, departures, required)
         problems += _missing_labels(params, file, model, result, config.labels)
         excluded |= departures
-    raise_problems([*problems, *_truth_problems(results)])
+    raise_problems([*problems, *_truth_problems(files, results)])
     if params.has_values:
         results = with_missing_users(results)
     for reason, names in group_by_reason(excluded).items():
@@ -160,7 +160,9 @@ def _missing_labels(
             yield Problem(str(per_user), problem, f"run `{rerun_command(f'evaluate@{model}')}`")
 
 
-def _truth_problems(results: Mapping[str, ModelResult]) -> Iterator[Problem]:
+def _truth_problems(
+    files: Mapping[str, ModelFiles], results: Mapping[str, ModelResult]
+) -> Iterator[Problem]:
     """Yield models whose ground truth differs from that of the first model of the same fold."""
     truths = {model: result.truth_hashes for model, result in results.items()}
     first_of_fold: dict[str | None, str] = {}
@@ -170,7 +172,7 @@ def _truth_problems(results: Mapping[str, ModelResult]) -> Iterator[Problem]:
             ids = f"{content_id_text(truths[model], 12)}, {content_id_text(truths[first], 12)}"
             problem = f"{model} was evaluated on another ground truth than {first} ({ids})"
             fix = f"run `{rerun_command()}`, so that all models have the same ground truth"
-            yield Problem(str(result.values), problem, fix)
+            yield Problem(str(files[model].per_user), problem, fix)
 
 
 USERS_PER_SIDE = 5  # in the report, if `comparison.cases` names no models
