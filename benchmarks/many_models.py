@@ -23,9 +23,7 @@ def main() -> None:
     values = _values(n_models)
     compare = concord.compare_values  # imports it
     start, cpu = time.perf_counter(), time.process_time()
-    comparison = compare(
-        values, baseline="model-0", primary=METRICS[:2], min_effect=0.005
-    )
+    comparison = compare(values, baseline="model-0", primary=METRICS[:2], min_effect=0.005)
     cost = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
     print(json.dumps({"models": n_models, **cost, "comparisons": len(comparison.pairs)}))
 

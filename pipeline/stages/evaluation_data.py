@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from concord.metrics_core.data.tables import Table, read_frame
+from concord.metrics_core.data.tables import read_if_small
 from concord.metrics_core.evaluation.model_result import EvaluationData, no_lists_data
 from concord.metrics_core.files import load_json, sort_by_number
 from concord.pipeline.params.model import Params
@@ -10,30 +10,23 @@ from concord.pipeline.params.paths import side_data_file, truth_file, truth_qual
 from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.running.outputs import rerun_fix
 
-_SMALL = 4_000_000  # bytes
-
-
-def result_table(path: Path) -> Table:
-    """Return a small file as a frame: each read of a column or connection takes milliseconds."""
-    return read_frame(path) if path.is_file() and path.stat().st_size <= _SMALL else path
-
 
 def evaluation_data(params: Params) -> EvaluationData:
     """Return the data that all models were evaluated on, as the load stages wrote it."""
     if params.has_values:
         return no_lists_data()
     folds = {
-        fold: result_table(truth_file(params, fold))
+        fold: read_if_small(truth_file(params, fold))
         for fold in sort_by_number(params.data.truth.folds)
     }
     side_tables = {
-        role: result_table(file)
+        role: read_if_small(file)
         for role in ("train", "items", "users")
         if (file := side_data_file(params, role)) is not None
     }
     described = {role: Path(params.results.data) / f"{role}.json" for role in params.background}
     return EvaluationData(
-        truth=next(iter(folds.values())) if folds else result_table(truth_file(params)),
+        truth=next(iter(folds.values())) if folds else read_if_small(truth_file(params)),
         **side_tables,
         truth_quality=load_json(truth_quality_file(params), rerun_fix()),
         side_qualities={

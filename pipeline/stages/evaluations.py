@@ -16,6 +16,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
+from concord.metrics_core.data.tables import read_if_small
 from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult, with_missing_users
 from concord.metrics_core.files import content_id, content_id_text, load_json
@@ -30,7 +31,7 @@ from concord.pipeline.params.paths import ModelFiles, reference_file
 from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.outputs import read_metadata, rerun_fix
-from concord.pipeline.stages.evaluation_data import evaluation_data, result_table
+from concord.pipeline.stages.evaluation_data import evaluation_data
 
 
 def read_evaluations(
@@ -67,9 +68,9 @@ def read_evaluations(
     )
     results = {
         model: ModelResult(
-            result_table(paths.per_user),
-            result_table(paths.panel),
-            result_table(paths.lists),
+            read_if_small(paths.per_user),
+            read_if_small(paths.panel),
+            read_if_small(paths.lists),
             load_json(paths.summary, rerun_fix()),
             load_json(paths.quality, rerun_fix()),
         )

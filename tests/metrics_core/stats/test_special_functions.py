@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-
 NAMES = "betaincinv gammainccinv gammaincinv ndtr nctdtr pdtr stdtr stdtrit"
 SAME = f"""
 import sys
