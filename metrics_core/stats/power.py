@@ -187,13 +187,12 @@ def mean_variances(
 
 def _power_of_one_bound(claim: Claim, effect: float, error: float, users: int) -> float:
     """Return P(T > t), T with n - 1 df and noncentrality (effect - bound) / error."""
-    from scipy.special import nctdtr, stdtrit
-
     ((bound, alpha),) = claim.above
     noncentrality = (effect - bound) / error
     if abs(noncentrality) > 37:  # noqa: PLR2004 - a normal tail beyond it underflows
         return float(noncentrality > 0)
-    return 1 - float(nctdtr(users - 1, noncentrality, stdtrit(users - 1, 1 - alpha / 2)))
+    quantile = special().stdtrit(users - 1, 1 - alpha / 2)
+    return 1 - float(special().nctdtr(users - 1, noncentrality, quantile))
 
 
 def _power_of_all_bounds(
@@ -203,7 +202,7 @@ def _power_of_all_bounds(
 
     Each variance is a pair (variance, count).
     """
-    from scipy.special import ndtr
+    ndtr = special().ndtr
 
     both_vary = user_part[0] > 0 and seed_part[0] > 0
     points = _POINTS_IF_BOTH_VARY if both_vary else _POINTS_IF_ONE_VARIES
