@@ -140,8 +140,8 @@ class ComparisonInput:
 
     @cached_property
     def item_groups(self) -> dict[tuple[ByPopularity, int], Mapping[str, Mapping[str, Floats]]]:
-        """`ListResults.item_groups` that were computed, of few users: they are needed twice."""
-        return {}
+        """`ListResults.item_groups`, stored or computed; of many users they are not kept."""
+        return {} if self.list_results is None else {**self.list_results.item_groups}
 
     @cached_property
     def aligned(self) -> AlignedValues:

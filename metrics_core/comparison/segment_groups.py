@@ -256,11 +256,9 @@ _MAX_REMEMBERED = 1_000_000  # values of a group: 32 MB of all groups
 
 def group_items(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> GroupValues:
     """Return R@k of the relevant items of each group, or each group's share of the top k."""
-    if inputs.list_results is not None:
-        stored = inputs.list_results.item_groups.get((segmentation, k), {})
-        return _item_groups(inputs, segmentation, k, stored)
-    if (known := inputs.item_groups.get((segmentation, k))) is not None:
-        return _item_groups(inputs, segmentation, k, known)
+    known = inputs.item_groups.get((segmentation, k))
+    if known is not None or inputs.list_results is not None:
+        return _item_groups(inputs, segmentation, k, known or {})
     single = results_by_list(inputs.models)
     with _open_tables(inputs, single, segmentation) as connection:
         evaluator = _ItemGroupEvaluator(connection, inputs, segmentation.by, parse(f"R@{k}"), k)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import polars as pl
@@ -143,17 +142,17 @@ class FrameIds(DuckDBIds):
 
     def count(self, column: str) -> tuple[int, int]:
         """See `IdSource`."""
-        listed, known = self._distinct[column]
+        listed, known = self._distinct(column)
         return len(listed), int(listed.is_in(known.implode()).sum())
 
     def first_ids(self, column: str) -> tuple[Any, Any]:
         """See `IdSource`."""
-        listed, known = self._distinct[column]
+        listed, known = self._distinct(column)
         return listed.min(), known.min()
 
     def similar_ids(self, column: str, form: str) -> tuple[int, Any]:
         """See `IdSource`."""
-        listed, known = (ids.to_frame("id") for ids in self._distinct[column])
+        listed, known = (ids.to_frame("id") for ids in self._distinct(column))
         unmatched = (
             listed.join(known, on="id", how="anti").with_columns(listed=True, known=False),
             known.join(listed, on="id", how="anti").with_columns(listed=False, known=True),
@@ -161,17 +160,12 @@ class FrameIds(DuckDBIds):
         self.connection.register(f"{column}s_matched", pl.concat(unmatched).to_arrow())
         return super().similar_ids(column, form)
 
-    @cached_property
-    def _distinct(self) -> dict[str, tuple[pl.Series, pl.Series]]:
-        """The ids of the lists and of the ground truth, as text if their types differ."""
-        ids = {}
-        for column in ("user", "item"):
-            listed, known = self.lists[column].drop_nulls().unique(), self.truth[column].unique()
-            is_same = listed.dtype == known.dtype
-            ids[column] = (
-                (listed, known) if is_same else (listed.cast(pl.String), known.cast(pl.String))
-            )
-        return ids
+    def _distinct(self, column: str) -> tuple[pl.Series, pl.Series]:
+        """Return the ids of the lists and of the ground truth, as text if their types differ."""
+        listed, known = self.lists[column].drop_nulls().unique(), self.truth[column].unique()
+        if listed.dtype == known.dtype:
+            return listed, known
+        return listed.cast(pl.String), known.cast(pl.String)
 
 
 def match_ids(

@@ -69,7 +69,7 @@ def exact_product(a: Floats, b: Floats) -> Floats:
     """Return a @ b of numbers whose sums are exact in any order; see `round_to_grid`.
 
     It adds up products of short blocks, since threads of BLAS wait busily for one another: on two
-    cores beside other work, they take 2 to 20 times the CPU of the product.
+    cores that are busy, they take 2 to 20 times the CPU of the product.
     """
     (m, k), n = a.shape, b.shape[1]
     size = _ONE_THREAD // max(m * n, 1)

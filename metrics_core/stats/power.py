@@ -233,9 +233,8 @@ def _variance_quantiles(variance: float, count: int, points: int) -> tuple[Float
     deviates, weights = _deviates(points)
     half = (count - 1) / 2
     below, above = deviates[deviates < 0], deviates[deviates >= 0]
-    functions = special()
-    low, high = functions.ndtr(below), functions.ndtr(-above)
-    quantiles = [functions.gammaincinv(half, low), functions.gammainccinv(half, high)]
+    f = special()
+    quantiles = [f.gammaincinv(half, f.ndtr(below)), f.gammainccinv(half, f.ndtr(-above))]
     estimates = np.asarray(variance / half * np.concatenate(quantiles), dtype=np.float64)
     return estimates, weights
 
