@@ -6,14 +6,13 @@ evaluations of small data.
 
 import importlib
 import sys
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import cache
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
 from typing import Any
 
 _PACKAGE = "scipy.special"
-_FUNCTIONS = f"{_PACKAGE}._ufuncs"
 
 
 @cache
@@ -28,12 +27,21 @@ def special() -> Any:
     spec = ModuleSpec(_PACKAGE, None, is_package=True)
     spec.submodule_search_locations = [f"{scipy.__path__[0]}/special"]
     spec._initializing = True  # type: ignore[attr-defined]  # or other threads would not wait
-    lock = importlib._bootstrap._ModuleLockManager(_PACKAGE)  # type: ignore[attr-defined]
-    with suppress(Exception), lock:
+    with suppress(Exception), _lock():
         if _PACKAGE not in sys.modules:
             sys.modules[_PACKAGE] = module_from_spec(spec)
             try:
-                return importlib.import_module(_FUNCTIONS)
+                from scipy.special import _ufuncs
+
+                return _ufuncs
             finally:
                 del sys.modules[_PACKAGE]
-    return importlib.import_module(_PACKAGE)
+    import scipy.special
+
+    return scipy.special
+
+
+def _lock() -> AbstractContextManager[None]:
+    """Return the lock with which Python imports the package."""
+    lock: Any = importlib._bootstrap._ModuleLockManager  # type: ignore[attr-defined]
+    return lock(_PACKAGE)  # type: ignore[no-any-return]

@@ -30,9 +30,10 @@ for thread in threads: thread.join()
 print(len(quantiles), len(set(quantiles)))
 """
 OTHER_LAYOUT = """
-from concord.metrics_core.stats import special_functions
-special_functions._FUNCTIONS = "scipy.special._missing"
-functions = special_functions.special()
+import scipy
+from concord.metrics_core.stats.special_functions import special
+scipy.__path__.insert(0, "/missing")
+functions = special()
 import scipy.special
 print(functions is scipy.special, functions.stdtrit(9, 0.975) > 2)
 """
