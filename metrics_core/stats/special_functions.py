@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, suppress
 from functools import cache
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
-from typing import Any
+from typing import Any, cast
 
 _PACKAGE = "scipy.special"
 
@@ -44,4 +44,4 @@ def special() -> Any:
 def _lock() -> AbstractContextManager[None]:
     """Return the lock with which Python imports the package."""
     lock: Any = importlib._bootstrap._ModuleLockManager  # type: ignore[attr-defined]
-    return lock(_PACKAGE)  # type: ignore[no-any-return]
+    return cast(AbstractContextManager[None], lock(_PACKAGE))
