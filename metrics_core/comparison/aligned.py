@@ -110,6 +110,8 @@ class AlignedValues:
             The convention for undefined values.
         """
         self.on_label_read()
+        if all(isinstance(table, pl.DataFrame) for each in self.tables.values() for table in each):
+            return {model: self.column(model, label, undefined) for model in self.tables}
         with ThreadPoolExecutor(_THREADS) as pool:
             columns = pool.map(lambda model: self.column(model, label, undefined), self.tables)
             return dict(zip(self.tables, columns, strict=True))
@@ -135,7 +137,7 @@ class AlignedValues:
                 column = column.fill_nan(0.0)
             elif undefined == "propagate" and column.is_nan().any():
                 column = pl.repeat(np.nan, len(column), eager=True)
-            values: Floats = column.fill_null(np.nan).to_numpy()
+            values: Floats = column.cast(pl.Float64).to_numpy()  # null is NaN
             if positions is None:
                 yield values
                 continue

@@ -139,6 +139,11 @@ class ComparisonInput:
         return [model for model in self.models if model not in self.unlisted] or [*self.models]
 
     @cached_property
+    def item_groups(self) -> dict[tuple[ByPopularity, int], Mapping[str, Mapping[str, Floats]]]:
+        """`ListResults.item_groups`, stored or computed; of many users they are not kept."""
+        return {} if self.list_results is None else {**self.list_results.item_groups}
+
+    @cached_property
     def aligned(self) -> AlignedValues:
         """The values per user of all models."""
         values = {

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
@@ -251,13 +252,14 @@ FROM {lists} AS recommended
 LEFT JOIN popularity ON popularity.item = CAST(recommended.item AS VARCHAR)
 WHERE recommended.position <= $k GROUP BY ALL
 """
+_MAX_REMEMBERED = 1_000_000  # values of a group: 32 MB of all groups
 
 
 def group_items(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> GroupValues:
     """Return R@k of the relevant items of each group, or each group's share of the top k."""
-    if inputs.list_results is not None:
-        stored = inputs.list_results.item_groups.get((segmentation, k), {})
-        return _item_groups(inputs, segmentation, k, stored)
+    known = inputs.item_groups.get((segmentation, k))
+    if known is not None or inputs.list_results is not None:
+        return _item_groups(inputs, segmentation, k, known or {})
     single = results_by_list(inputs.models)
     with _open_tables(inputs, single, segmentation) as connection:
         evaluator = _ItemGroupEvaluator(connection, inputs, segmentation.by, parse(f"R@{k}"), k)
@@ -282,6 +284,8 @@ def group_items(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> 
         for group, by_model in values.items()
         if any(_occurs(column, shares=label is None) for column in by_model.values())
     }
+    if len(users) * len(inputs.models) <= _MAX_REMEMBERED:
+        inputs.item_groups[segmentation, k] = occurring
     return _item_groups(inputs, segmentation, k, occurring)
 
 
@@ -345,7 +349,8 @@ class _ItemGroupEvaluator:
             lists = lists.filter(f"rank <= {self.k}")  # else items tied with the k-th count too
         lists.create_view("top_lists", replace=True)
         share_id_types(self.connection, {"lists": "top_lists", "truth": f"truth_of_{number}"})
-        frame, *others = (self._recall(number, group) for number, group in enumerate(GROUPS))
+        rows = self.connection.sql("FROM lists ORDER BY user, rank").to_arrow_table()
+        frame, *others = (self._recall(rows, *group) for group in enumerate(GROUPS))
         for other in others:
             frame = frame.join(other, on="user", how="full", coalesce=True)
         return frame
@@ -371,15 +376,14 @@ class _ItemGroupEvaluator:
         query = _SHARES.format(columns=", ".join(shares), lists=with_positions("lists"))
         return pl.DataFrame(self.connection.sql(query, params={"k": self.k}).to_arrow_table())
 
-    def _recall(self, number: int, group: str) -> pl.DataFrame:
-        """Return R@k on the relevant items of one group."""
+    def _recall(self, lists: pa.Table, number: int, group: str) -> pl.DataFrame:
+        """Return R@k of the lists on the relevant items of one group."""
         conventions = self.inputs.config.conventions
         threshold = self.recall.conventions(conventions).relevance_threshold
         truth_query = f"""
             SELECT truth.* FROM truth
             LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
             WHERE {_GROUP_NUMBER} = {number} AND grade >= {threshold or 0.0!r}"""
-        queries = ("FROM lists ORDER BY user, rank", f"{truth_query} ORDER BY truth.user")
-        lists, truth = (self.connection.sql(query).to_arrow_table() for query in queries)
+        truth = self.connection.sql(f"{truth_query} ORDER BY truth.user").to_arrow_table()
         values = evaluate_block(Block.from_tables(lists, truth), self._task).values
         return values.select(pl.col("user").cast(pl.String), pl.col(str(self.recall)).alias(group))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -184,7 +185,7 @@ def _resampled_gaps(
     The gap is the largest minus the smallest mean of a group with enough users. Its interval is a
     bootstrap interval for these two groups. Resamples are the same for all models.
     """
-    gaps = {}
+    gaps, ends = {}, []
     for model in next(iter(group_values.values.values()), {}):
         columns = {group: group_values.column(group, model) for group in group_values.values}
         means = {
@@ -195,15 +196,19 @@ def _resampled_gaps(
         if len(means) < 2:  # noqa: PLR2004 - a gap is between two
             continue
         low, *_, high = sorted(means, key=means.__getitem__)  # two groups, also if all are equal
-        both = np.column_stack([columns[high].by_user, columns[low].by_user])
-        samples = weighted_means(both, resamples=config.resamples, seed=config.seed)
-        gap_samples = samples[:, 0] - samples[:, 1]
         ratio = means[low] / means[high] if means[high] > 0 else None
-        ends = percentile_interval(gap_samples, config.confidence)
         names, size = (group_values.text, model, low, high), means[high] - means[low]
-        gap = Gap(*names, size, *ends, len(means), ratio=ratio)
-        gaps[model] = gap, gap_samples
-    return gaps
+        gaps[model] = partial(Gap, *names, size, n_segments=len(means), ratio=ratio)
+        ends += [columns[high].by_user, columns[low].by_user]
+    if not gaps:
+        return {}
+    samples = weighted_means(np.column_stack(ends), resamples=config.resamples, seed=config.seed)
+    resampled = {}
+    for number, (model, gap) in enumerate(gaps.items()):
+        gap_samples = samples[:, 2 * number] - samples[:, 2 * number + 1]
+        ends_of_gap = percentile_interval(gap_samples, config.confidence)
+        resampled[model] = gap(ci_low=ends_of_gap[0], ci_high=ends_of_gap[1]), gap_samples
+    return resampled
 
 
 def _compare_gaps(

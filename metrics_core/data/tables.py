@@ -57,6 +57,15 @@ def read_frame(table: Table) -> pl.DataFrame:
     return pl.read_parquet(table, glob=False) if isinstance(table, Path) else table
 
 
+_SMALL = 4_000_000  # bytes of a file
+
+
+def read_if_small(table: Table) -> Table:
+    """Return a small file as a frame: each read of a column or connection takes milliseconds."""
+    is_small = isinstance(table, Path) and table.is_file() and table.stat().st_size <= _SMALL
+    return read_frame(table) if is_small else table
+
+
 def schema_of(table: Table) -> Mapping[str, pl.DataType]:
     """Return {column: type}."""
     return pl.read_parquet_schema(table) if isinstance(table, Path) else table.schema

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.tables import Table, read_column, scan
+from concord.metrics_core.data.tables import Table, read_column, read_if_small, scan
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.diagnostics import (
     LISTED,
@@ -238,8 +239,14 @@ class EvaluationAccumulator:
         id_match : dict
             Result of `check_ids`.
         """
-        labels, definitions = self.summaries(table_of, confidence)
-        ties = self.tie_ranges(table_of)
+        once = cache(read_if_small)  # a table has many columns
+
+        def read_table_of(column: str) -> Table:
+            table = table_of(column)
+            return once(table) if isinstance(table, Path) else table
+
+        labels, definitions = self.summaries(read_table_of, confidence)
+        ties = self.tie_ranges(read_table_of)
         return {
             **pinned_content(model, self.task.conventions),
             "metrics": {label: summary_numbers(summary) for label, summary in labels.items()},

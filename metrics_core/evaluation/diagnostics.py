@@ -198,18 +198,19 @@ def count_own_ids(lists: pl.LazyFrame, truth: pl.LazyFrame) -> int:
     Only the first ranks of a list count, see `OWN_ID_DEPTH`.
     """
     user = pl.col("user").cast(pl.String)
-    first = lists.filter(pl.col("rank") <= OWN_ID_DEPTH).select("user", "item").collect()
-    users = first.filter(is_own_id(first)).select(user).unique()
+    own = is_own_id(lists)
+    users = lists.filter(pl.col("rank") <= OWN_ID_DEPTH, own).select(user).unique().collect()
     if users.is_empty():
         return 0
     rows = truth.select("user", "item").filter(user.is_in(users["user"].implode())).collect()
     return int(rows.group_by("user").agg(judged=is_own_id(rows).any())["judged"].not_().sum())
 
 
-def is_own_id(rows: pl.DataFrame) -> pl.Expr:
+def is_own_id(rows: pl.DataFrame | pl.LazyFrame) -> pl.Expr:
     """True where user and item have the same id, as numbers or as text."""
     user, item = pl.col("user"), pl.col("item")
-    if rows.schema["user"] != rows.schema["item"]:
+    schema = rows.collect_schema()
+    if schema["user"] != schema["item"]:
         user, item = user.cast(pl.String), item.cast(pl.String)
     return user == item
 

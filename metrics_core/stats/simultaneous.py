@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.stats.adjustment import benjamini_hochberg
+from concord.metrics_core.stats.floating_point import exact_product
 
 Deviations = NDArray[np.float32]  # whole numbers, (users,)
 
@@ -41,7 +42,7 @@ def correlations(deviations: Sequence[Deviations]) -> Floats:
     for first in range(0, n_users, _USER_BLOCK):
         rows = [each[first : first + _USER_BLOCK] for each in deviations]
         block = np.stack(rows).astype(np.float64)
-        products += block @ block.T
+        products += exact_product(block, block.T)
     size = np.sqrt(np.diag(products))
     with np.errstate(invalid="ignore"):
         return np.asarray(np.nan_to_num(products / np.outer(size, size)))

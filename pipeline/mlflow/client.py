@@ -272,13 +272,25 @@ class Tracking:
             return
         with without_garbage_collection():
             from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+            from sqlalchemy import Engine, event
 
         temporary = self.database.with_name(f".{self.database.name}.part")
         for stale in temporary.parent.glob(f"{temporary.name}*"):
             stale.unlink()
         uri = _sqlite_uri(temporary)
-        SqlAlchemyStore(uri, self.artifact_location)  # type: ignore[no-untyped-call]
+        event.listen(Engine, "connect", _write_later)  # hundreds of statements would each wait
+        try:
+            SqlAlchemyStore(uri, self.artifact_location)  # type: ignore[no-untyped-call]
+        finally:
+            event.remove(Engine, "connect", _write_later)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
         temporary.replace(self.database)
+
+
+def _write_later(connection: sqlite3.Connection, _: object) -> None:
+    """Leave it to the system when changes reach the disk: the file has a temporary name."""
+    connection.execute("PRAGMA synchronous = OFF")
 
 
 def _open_locked(file: Path) -> TextIO:

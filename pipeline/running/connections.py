@@ -6,12 +6,12 @@ Threads and memory come from the environment; no result depends on them.
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import connect
+from concord.metrics_core.data.relations import connect, in_memory
 from concord.metrics_core.errors import refuse
 from concord.pipeline.running.outputs import spill_folder
 
@@ -62,9 +62,16 @@ def duckdb_settings(folder: str) -> dict[str, str | bool | int | float | list[st
     }
 
 
+def read_only_connection(files: Iterable[Path] = ()) -> AbstractContextManager[DuckDBPyConnection]:
+    """Connect to a database that can read only these files; its temporary files are removed.
+
+    Without files, the tables are frames: they share the database of this process.
+    """
+    return _connect_to_files(files) if files else in_memory()
+
+
 @contextmanager
-def read_only_connection(files: Iterable[Path] = ()) -> Iterator[DuckDBPyConnection]:
-    """Yield a connection that can read only these files; its temporary files are removed."""
+def _connect_to_files(files: Iterable[Path]) -> Iterator[DuckDBPyConnection]:
     with spill_folder() as spill, connect(reads=files, config=duckdb_settings(spill)) as connection:
         yield connection
 

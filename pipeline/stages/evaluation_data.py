@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from concord.metrics_core.data.tables import Table, read_if_small
 from concord.metrics_core.evaluation.model_result import EvaluationData, no_lists_data
 from concord.metrics_core.files import load_json, sort_by_number
 from concord.pipeline.params.model import Params
@@ -14,13 +15,14 @@ def evaluation_data(params: Params) -> EvaluationData:
     """Return the data that all models were evaluated on, as the load stages wrote it."""
     if params.has_values:
         return no_lists_data()
-    folds = {fold: truth_file(params, fold) for fold in sort_by_number(params.data.truth.folds)}
+    names = sort_by_number(params.data.truth.folds)
+    folds = {fold: read_if_small(truth_file(params, fold)) for fold in names}
     described = {role: Path(params.results.data) / f"{role}.json" for role in params.background}
     return EvaluationData(
-        truth=next(iter(folds.values()), truth_file(params)),
-        train=side_data_file(params, "train"),
-        items=side_data_file(params, "items"),
-        users=side_data_file(params, "users"),
+        truth=next(iter(folds.values())) if folds else read_if_small(truth_file(params)),
+        train=_side_table(params, "train"),
+        items=_side_table(params, "items"),
+        users=_side_table(params, "users"),
         truth_quality=load_json(truth_quality_file(params), rerun_fix()),
         side_qualities={
             role: load_json(file, rerun_fix())
@@ -30,3 +32,8 @@ def evaluation_data(params: Params) -> EvaluationData:
         connect=read_only_connection,
         folds=folds,
     )
+
+
+def _side_table(params: Params, role: str) -> Table | None:
+    file = side_data_file(params, role)
+    return file and read_if_small(file)

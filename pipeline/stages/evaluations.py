@@ -16,6 +16,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
+from concord.metrics_core.data.tables import read_if_small
 from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult, with_missing_users
 from concord.metrics_core.files import content_id, content_id_text, load_json
@@ -67,9 +68,9 @@ def read_evaluations(
     )
     results = {
         model: ModelResult(
-            paths.per_user,
-            paths.panel,
-            paths.lists,
+            read_if_small(paths.per_user),
+            read_if_small(paths.panel),
+            read_if_small(paths.lists),
             load_json(paths.summary, rerun_fix()),
             load_json(paths.quality, rerun_fix()),
         )
@@ -83,7 +84,7 @@ def read_evaluations(
         problems += _departure_problems(file, model, departures, required)
         problems += _missing_labels(params, file, model, result, config.labels)
         excluded |= departures
-    raise_problems([*problems, *_truth_problems(results)])
+    raise_problems([*problems, *_truth_problems(files, results)])
     if params.has_values:
         results = with_missing_users(results)
     for reason, names in group_by_reason(excluded).items():
@@ -160,7 +161,9 @@ def _missing_labels(
             yield Problem(str(per_user), problem, f"run `{rerun_command(f'evaluate@{model}')}`")
 
 
-def _truth_problems(results: Mapping[str, ModelResult]) -> Iterator[Problem]:
+def _truth_problems(
+    files: Mapping[str, ModelFiles], results: Mapping[str, ModelResult]
+) -> Iterator[Problem]:
     """Yield models whose ground truth differs from that of the first model of the same fold."""
     truths = {model: result.truth_hashes for model, result in results.items()}
     first_of_fold: dict[str | None, str] = {}
@@ -170,7 +173,7 @@ def _truth_problems(results: Mapping[str, ModelResult]) -> Iterator[Problem]:
             ids = f"{content_id_text(truths[model], 12)}, {content_id_text(truths[first], 12)}"
             problem = f"{model} was evaluated on another ground truth than {first} ({ids})"
             fix = f"run `{rerun_command()}`, so that all models have the same ground truth"
-            yield Problem(str(result.values), problem, fix)
+            yield Problem(str(files[model].per_user), problem, fix)
 
 
 USERS_PER_SIDE = 5  # in the report, if `comparison.cases` names no models

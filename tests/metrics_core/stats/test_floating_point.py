@@ -82,3 +82,13 @@ def test_the_difference_of_two_numbers_has_the_bits_of_that_of_arrays(
         expected = differences(np.array([a]), np.array([b]), scale)
 
     assert repr(difference(a, b, scale)) == repr(float(expected[0]))  # NaN, and -0.0
+
+
+@pytest.mark.parametrize("rows", [0, 1, 31, 4_000, 10_000])  # below, within and over blocks
+@pytest.mark.parametrize("columns", [1, 20, 300])
+def test_products_of_blocks_are_the_product(rows: int, columns: int) -> None:
+    random = np.random.default_rng(rows)
+    a = random.integers(0, 9, (64, rows)).astype(np.float64)
+    b = random.integers(-(1 << 30), 1 << 30, (rows, columns)).astype(np.float64)
+    expected = [[int(x) for x in row] for row in a.astype(np.int64) @ b.astype(np.int64)]
+    assert floating_point.exact_product(a, b).tolist() == expected
