@@ -1,7 +1,7 @@
 """Find, check and open the parquet and Arrow files of a table."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -197,7 +197,8 @@ def _open_part(path: AnyPath, file: InputTable) -> Part:
             with open_parquet(path) as parquet:
                 _refuse_joined_parquet(path, parquet.metadata)
                 schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
-            batches = partial(_parquet_batches, path)
+            text = {field.name for field in schema if pa.types.is_string(field.type)}
+            batches = partial(_parquet_batches, path, text)
         else:
             open_ipc = pyarrow.ipc.open_stream if is_stream else pyarrow.ipc.open_file
             with open_random_access(path) as source:
@@ -213,10 +214,13 @@ def _open_part(path: AnyPath, file: InputTable) -> Part:
     return Part(str(path), name, schema, rows, batches)
 
 
-def _parquet_batches(path: AnyPath, names: list[str], max_rows: int) -> Batches:
+def _parquet_batches(
+    path: AnyPath, text: Collection[str], names: list[str], max_rows: int
+) -> Batches:
     # Opened only now: a folder may contain more files than a process may have open. Text is read
     # as codes and distinct texts, as parquet stores it: that takes a third of the time.
-    options = {"page_checksum_verification": True, "read_dictionary": names}
+    encoded = [name for name in names if name in text]
+    options = {"page_checksum_verification": True, "read_dictionary": encoded}
     with open_parquet(path, **options) as parquet:
         if isinstance(path, Path):
             yield from parquet.iter_batches(max_rows, columns=names)
