@@ -105,7 +105,7 @@ def execute_by_ranges(
         if task.needs_items:
             create_range_views(connection, ["lists"], None, None)
             task = with_items(connection, task, data)
-        starts = _range_starts(connection, lists, rows_per_partition)
+        starts = range_starts(connection, lists, rows_per_partition)
 
         def judged() -> Iterator[dict[int, Judged]]:
             for low, high in zip([None, *starts], [*starts, None], strict=True):
@@ -121,7 +121,7 @@ def execute_by_ranges(
                 yield from (score_partition(ranked, task) for ranked in partitions)
 
 
-def _range_starts(
+def range_starts(
     connection: DuckDBPyConnection, lists: Table, rows_per_partition: int
 ) -> list[Any]:
     """Return the first user of each range but the first, from the row groups of the sorted file."""
