@@ -12,7 +12,6 @@ from concord.metrics_core.evaluation.accumulator import build_panels, build_task
 from concord.metrics_core.evaluation.evaluate import parse_labels
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import Part, Task
-from concord.metrics_core.evaluation.spark.buckets import partition_keys, spark_hash
 from concord.metrics_core.metrics import custom_metric
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.pipeline.running.connections import read_only_connection
@@ -230,19 +229,3 @@ def test_metrics_of_ones_own_reach_the_workers(
     assert alone["revenue@5"] > 0
     assert result["revenue@5"] == alone["revenue@5"]
     _assert_as_duckdb(files, task, **side_data)
-
-
-@pytest.mark.parametrize("buckets", [1, 14])
-def test_no_two_buckets_meet_in_a_task(spark: "SparkSession", buckets: int) -> None:
-    from pyspark.sql import functions as sf
-
-    keys = partition_keys(buckets)
-    rows = spark.createDataFrame([(key,) for key in keys], "bucket int")
-
-    placed = rows.repartition(buckets, "bucket").select("bucket", sf.spark_partition_id())
-
-    assert sorted(map(tuple, placed.collect())) == sorted(zip(keys, range(buckets), strict=True))
-
-
-def test_hashes_are_those_of_spark() -> None:
-    assert [spark_hash(0), spark_hash(1)] == [933211791, -559580957]

@@ -1,6 +1,7 @@
 """Blocks of whole users that workers score, and why users of some are not scored."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ from concord.metrics_core.evaluation.partition import Part, Task, evaluate_parti
 from concord.metrics_core.metrics.ranked_lists import Items
 
 Failure = Refusal | tuple[Problem, ...]  # of the conventions, or of a user-defined metric
+_ROW_MARK = re.compile("\x02([0-9]+)\x03")
 _NO_ITEMS = Items(0, 0, np.empty(0, np.int64), np.empty(0, bool), None)
 
 
@@ -104,3 +106,14 @@ def _merge_affected(affected_problems: list[tuple[AffectedRows, Problem]]) -> Pr
     )
     whole = replace(affected, rows=rows, users=users)
     return replace(problem, message=whole.message_with_counts, affected=whole)
+
+
+def row_mark(origin: int) -> str:
+    """Return the name of a row inside a bucket; names sort as the rows do."""
+    return f"\x02{origin:019d}\x03"
+
+
+def with_row_names(problem: Problem, words: Callable[[int], str]) -> Problem:
+    """Return the problem with the names of its rows for the user."""
+    location = _ROW_MARK.sub(lambda match: words(int(match[1])), problem.where)
+    return replace(problem, location=location)
