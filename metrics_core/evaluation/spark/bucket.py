@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.data.id_matching import DuckDBIds
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.load_tables import InMemorySink, load_recommendations
 from concord.metrics_core.data.policies import Policies
@@ -194,26 +195,25 @@ class _Bucket:
             connection.register("train" if name == "train" else f"read_{name}", rows)
         views = {name: f"read_{name}" for name in ("lists", "truth", "known")}
         share_id_types(connection, views)
-        for side, relation in (("listed", "lists"), ("known", "truth")):
-            self._add_ids(f"item {side}", f"SELECT DISTINCT item AS id, 1 AS n FROM {relation}")
-            self._keep(f"users_{side}", f"SELECT DISTINCT user FROM {relation}")
-            number, first = self._row(f"SELECT count(*), min(user) FROM users_{side}")
-            facts.counts[f"users_{side}"] = number
+        ids = DuckDBIds(connection)
+        for column in ("user", "item"):
+            facts.counts[f"{column}s_listed"], facts.counts[f"{column}s_met"] = ids.count(column)
+        for side, first in zip(("listed", "known"), ids.first_ids("user"), strict=True):
             facts.first |= {} if first is None else {f"user {side}": first}
+            self._add_ids(side, f"SELECT id, 1 AS n FROM items_matched WHERE {side}")
+            alone = f"users_matched WHERE listed <> known AND {side}"
+            self._add_ids(f"user {side}", f"SELECT id, 1 AS n FROM {alone}")
+        for name, users in (
+            ("users_known", "users_matched WHERE known"),
+            ("named", "known WHERE user IN (SELECT id FROM users_matched)"),
+        ):
+            (facts.counts[name],) = self._row(f"SELECT count(*) FROM {users}")
+        for relation in ("lists", "truth"):
             lengths = (
                 f"SELECT n, count(*) FROM (SELECT count(*) AS n FROM {relation} GROUP BY user)"
             )
-            for n, users in connection.execute(f"{lengths} GROUP BY n").fetchall():
-                facts.lengths[relation, n] = users
-        for side, other in (("listed", "known"), ("known", "listed")):
-            alone = f"users_{side} ANTI JOIN users_{other} USING (user)"
-            self._add_ids(f"user {side}", f"SELECT user AS id, 1 AS n FROM {alone}")
-        occurring = "(FROM users_listed UNION ALL FROM users_known)"
-        for name, users in (
-            ("users_met", "users_listed SEMI JOIN users_known USING (user)"),
-            ("named", f"known SEMI JOIN {occurring} USING (user)"),
-        ):
-            (facts.counts[name],) = self._row(f"SELECT count(*) FROM {users}")
+            for n, users_of_n in connection.execute(f"{lengths} GROUP BY n").fetchall():
+                facts.lengths[relation, n] = users_of_n
         grades = "SELECT DISTINCT grade FROM truth WHERE grade >= 0 ORDER BY grade"
         rows = connection.execute(f"{grades} LIMIT {MAX_COUNTED_GRADES + 1}").fetchall()
         facts.grades = {grade for (grade,) in rows}
@@ -221,7 +221,10 @@ class _Bucket:
         lists, truth = (connection.view(name).pl().lazy() for name in ("lists", "truth"))
         facts.counts["own_id"] = count_own_ids(lists, truth)
         if self.plan.catalogue is not None:
-            self._count_unknown(self.plan.catalogue)
+            connection.register("items", self.plan.catalogue)
+            rows, users, _, first = ids.unknown_items()
+            facts.counts |= {"unknown_rows": rows, "unknown_users": users}
+            facts.first |= {} if first is None else {"unknown": tuple(first)}
         if "train" in tables:
             users_of_item = "item AS id, count(DISTINCT user) AS n FROM train GROUP BY item"
             self._add_ids("train", f"SELECT {users_of_item}")
@@ -237,17 +240,6 @@ class _Bucket:
             ks=self.plan.task.cutoffs,
         )
 
-    def _count_unknown(self, catalogue: pa.Table) -> None:
-        """Count the items that are missing in the catalogue."""
-        self.connection.register("items", catalogue)
-        missing = "lists ANTI JOIN items ON CAST(lists.item AS VARCHAR) = items.item"
-        self._keep("unknown_rows", f"SELECT user, item FROM {missing} WHERE item IS NOT NULL")
-        counted = "count(*), count(DISTINCT user), min((user, item))"
-        rows, users, first = self._row(f"SELECT {counted} FROM unknown_rows")
-        self.facts.counts |= {"unknown_rows": rows, "unknown_users": users}
-        self.facts.first |= {} if first is None else {"unknown": tuple(first)}
-        self._add_ids("item unknown", "SELECT DISTINCT item AS id, 1 AS n FROM unknown_rows")
-
     def _count_values(self, part: Part) -> None:
         """Count users and lists, and sum the values of each label."""
         task, facts = self.plan.task, self.facts
@@ -262,10 +254,6 @@ class _Bucket:
 
     def _row(self, query: str) -> tuple[Any, ...]:
         return only_row(self.connection, query)
-
-    def _keep(self, name: str, query: str) -> None:
-        """Store the result of a query as a table."""
-        self.connection.execute(f"CREATE TABLE {name} AS {query}")
 
     def _add_ids(self, kind: str, query: str) -> None:
         """Add the ids of a kind, with a number for each."""

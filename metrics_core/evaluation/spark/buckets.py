@@ -3,14 +3,16 @@
 import math
 import pickle
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pyarrow as pa
 
+from concord.metrics_core.data.id_matching import FrameIds
 from concord.metrics_core.data.relations import connect, in_memory
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.item_lists import number_counted_items
@@ -48,16 +50,19 @@ class BucketResults:
         """The rows of users: user, and the columns of `Plan.value_names`."""
         return self.rows.where(f"{FACTS} IS NULL").drop(FACTS, IDS)
 
-    def ids(self, *kinds: str) -> "DataFrame":
-        """Return kind, id and n of the ids of some kinds in each bucket."""
+    def ids(self, condition: str) -> "DataFrame":
+        """Return kind, id and n of the ids in each bucket that meet a condition."""
         from pyspark.sql import functions as sf
 
         rows = self.rows.select(sf.explode(IDS).alias("counted")).select("counted.*")
-        return rows.where(sf.col("kind").isin(*kinds))
+        return rows.where(condition)
 
-    def distinct(self, kind: str) -> "DataFrame":
-        """Return the distinct ids of a kind."""
-        return self.ids(kind).select("id").distinct()
+    @cached_property
+    def items(self) -> pl.DataFrame:
+        """All items: id (text), whether each is `listed` and `known`, number of `train` users."""
+        ids = self.ids("NOT startswith(kind, 'user')").groupBy("id")
+        counts = pl.DataFrame(ids.pivot("kind", ["listed", "known", "train"]).sum("n").toArrow())
+        return counts.with_columns(pl.col("listed", "known").is_not_null()).sort("id")
 
 
 def evaluate_buckets(plan: Plan, tables: Sequence[SparkTable], buckets: int) -> BucketResults:
@@ -131,70 +136,52 @@ def number_items(results: BucketResults, catalogue: Catalogue | None) -> tuple[I
     InputError
         If there are too many items.
     """
-    kinds = "item listed", "train"
-    counted = results.ids(*kinds).groupBy("id").pivot("kind", [*kinds]).sum("n")
-    counts = counted.limit(MOST_ITEMS + 1).toArrow()
-    if len(counts) > MOST_ITEMS:
+    items = results.items.filter(pl.col("listed") | pl.col("train").is_not_null())
+    if len(items) > MOST_ITEMS:
         problem = (
             f"lists and train name more than {MOST_ITEMS:,} items, "
             "which the driver and every worker would hold"
         )
         raise refuse("items", problem, "leave out the metrics beyond accuracy")
-    had = pa.table({"item": counts["id"].cast(pa.string()), "users": counts["train"]})
+    had = items.select(item="id", users="train").to_arrow()
     known = results.plan.catalogue
     features, groups = (None, None) if catalogue is None else (catalogue.features, catalogue.groups)
     with in_memory() as connection:
         connection.register("had", had)
-        connection.register("items", had.select(["item"]).slice(0, 0) if known is None else known)
+        connection.register("items", had.slice(0, 0) if known is None else known)
         train_users = results.facts.counts.get("train_users", 0)
         return number_counted_items(connection, train_users, features, groups)
 
 
-_TWINS = (
-    "min(CASE WHEN listed THEN id END) AS here",
-    "min(CASE WHEN NOT listed THEN id END) AS there",
-    "count_if(listed) AS n",
-)
-
-
 @dataclass(frozen=True)
-class SparkIds:
-    """Ids in the results of buckets; see `IdSource`. text : column -> True if its ids are text."""
+class SparkIds(FrameIds):
+    """Ids in the results of buckets; see `IdSource`. The frames hold distinct items."""
 
     results: BucketResults
-    text: Mapping[str, bool]
 
     def is_text(self, column: str) -> bool:
         """See `IdSource`."""
-        return self.text[column]
+        return self.results.plan.as_text if column == "user" else super().is_text(column)
 
     def count(self, column: str) -> tuple[int, int]:
         """See `IdSource`."""
-        if column == "user":
-            counts = self.results.facts.counts
-            return counts["users_listed"], counts["users_met"]
-        sides = self._sides("item").selectExpr(
-            "count_if(listed) AS listed", "count_if(listed AND known) AS known"
-        )
-        ((listed, known),) = sides.collect()
-        return listed, known
+        counts = self.results.facts.counts
+        users = counts["users_listed"], counts["users_met"]
+        return users if column == "user" else super().count(column)
 
     def first_ids(self, column: str) -> tuple[Any, Any]:
         """See `IdSource`."""
-        if column == "item":
-            value = "id" if self.text["item"] else "CAST(id AS BIGINT)"
-            sides = [f"min(CASE WHEN {side} THEN {value} END)" for side in ("listed", "known")]
-            ((listed, known),) = self._sides("item").selectExpr(*sides).collect()
-            return listed, known
         first = self.results.facts.first
-        return first.get("user listed"), first.get("user known")
+        users = first.get("user listed"), first.get("user known")
+        return users if column == "user" else super().first_ids(column)
 
     def similar_ids(self, column: str, form: str) -> tuple[int, Any]:
-        """See `IdSource`; whole numbers have one spelling."""
-        if not self.text[column]:
-            return 0, None
-        unmatched = self._sides(column).where("listed <> known")
-        query = f"SELECT id, listed, {form.format(x='id')} AS form FROM ids"
+        """See `IdSource`; ids of users stay in Spark."""
+        from pyspark.sql import functions as sf
+
+        if column == "item":
+            return super().similar_ids(column, form)
+        query = f"SELECT kind = 'user listed' AS listed, id, {form.format(x='id')} AS form FROM ids"
 
         def spelled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             with closing(connect(config={"threads": 1})) as connection:
@@ -202,31 +189,21 @@ class SparkIds:
                     connection.register("ids", pa.Table.from_batches([batch]))
                     yield from connection.sql(query).to_arrow_table().to_batches()
 
-        formed = unmatched.select("id", "listed").mapInArrow(
-            spelled, "id string, listed boolean, form string"
+        unmatched = self.results.ids("startswith(kind, 'user')")
+        formed = unmatched.mapInArrow(spelled, "listed boolean, id string, form string")
+        here, there = (f"min(CASE WHEN {side} THEN id END)" for side in ("listed", "NOT listed"))
+        pairs = formed.groupBy("form").agg(
+            *map(sf.expr, (f"{here} AS here", f"{there} AS there", "count_if(listed) AS n"))
         )
-        twins = (
-            formed.groupBy("form")
-            .agg(*map(_expr, _TWINS))
-            .where("here IS NOT NULL AND there IS NOT NULL")
-        )
-        ((number, pair),) = twins.selectExpr("sum(n)", "min(struct(here, there))").collect()
-        return number or 0, None if pair is None else tuple(pair)
+        matched = pairs.where("here IS NOT NULL AND there IS NOT NULL")
+        ((count, pair),) = matched.selectExpr("sum(n)", "min(struct(here, there))").collect()
+        return count or 0, None if pair is None else tuple(pair)
 
     def unknown_items(self) -> tuple[Any, ...]:
         """See `IdSource`."""
-        counts, first = self.results.facts.counts, self.results.facts.first
-        items = self.results.distinct("item unknown").count()
-        return counts["unknown_rows"], counts["unknown_users"], items, first.get("unknown")
-
-    def _sides(self, column: str) -> Any:
-        """Return id, listed, known of each id; for users only those that occur in one of both."""
-        rows = self.results.ids(f"{column} listed", f"{column} known")
-        sides = [f"bool_or(kind = '{column} {side}') AS {side}" for side in ("listed", "known")]
-        return rows.groupBy("id").agg(*map(_expr, sides))
-
-
-def _expr(text: str) -> Any:
-    from pyspark.sql import functions as sf
-
-    return sf.expr(text)
+        counts, catalogue = self.results.facts.counts, self.results.plan.catalogue
+        assert catalogue is not None
+        items = self.results.items.filter(pl.col("listed"))["id"]
+        unknown = ~items.is_in(pl.Series(catalogue["item"]).implode())
+        first = self.results.facts.first.get("unknown")
+        return counts["unknown_rows"], counts["unknown_users"], int(unknown.sum()), first

@@ -284,8 +284,8 @@ class SparkInputs:
             **facts.rewritten_ids("recs"),
         }
         summary = {**accumulator.counts_content(), "id_match": id_match}
-        no_rows = pl.DataFrame()
-        result = ModelResult(no_rows, no_rows, no_rows, summary, quality)
+        no_rows, listed = pl.DataFrame(), results.items.filter(pl.col("listed"))
+        result = ModelResult(no_rows, no_rows, listed.select(item="id"), summary, quality)
         overlap = data.train_overlap(of_requests=config.of_requests)
         return (
             *none_relevant_warnings(config, data),
@@ -297,8 +297,13 @@ class SparkInputs:
         context = IdMatchContext(
             self.tables["recs"].table, self.catalogue_name, self.policies.unknown_items
         )
-        text = {name: self._is_text(name) for name in ("user", "item")}
-        id_match = match_id_sets(SparkIds(results, text), context)
+        kind = pl.String if self._is_text("item") else pl.Int64
+        listed, known = (
+            results.items.filter(pl.col(side)).select(item=pl.col("id").cast(kind))
+            for side in ("listed", "known")
+        )
+        with in_memory() as connection:
+            id_match = match_id_sets(SparkIds(connection, listed, known, results), context)
         if "users" in self.tables and not results.facts.counts["named"]:
             raise unknown_users_error()
         grade, settings = results.facts.highest, argument_names("truth")

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from concord.metrics_core.data.quality import MAX_COUNTED_GRADES
 from concord.metrics_core.data.relations import in_memory
-from concord.metrics_core.data.tables import Table, read_frame
 from concord.metrics_core.evaluation.diagnostics import SHARED_ITEMS, TrainOverlap
 from concord.metrics_core.evaluation.evaluate_model import evaluated_label
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
@@ -121,19 +120,20 @@ class SparkData(EvaluationData):
     @classmethod
     def from_results(cls, results: BucketResults, items: pl.DataFrame | None) -> "SparkData":
         """Return the data behind the results."""
-        facts = results.facts
-        grades = sorted(facts.grades)
+        facts, grades = results.facts, sorted(results.facts.grades)
+        with_train = results.items.filter(pl.col("train").is_not_null())
         quality = {
             "grades": {repr(grade).removesuffix(".0"): 0 for grade in grades}
             if len(grades) <= MAX_COUNTED_GRADES
             else None,
             "rows": facts.counts["truth_left"],
             "users": facts.counts["users_known"],
+            "items": int(results.items["known"].sum()),
             **facts.rewritten_ids("truth"),
         }
         return SparkData(
             truth=pl.DataFrame({"grade": [facts.highest]}),
-            train=pl.DataFrame() if facts.overlap else None,
+            train=with_train.select(item="id") if facts.overlap else None,
             items=items,
             truth_quality=quality,
             connect=lambda _: in_memory(),
@@ -148,35 +148,13 @@ class SparkData(EvaluationData):
         """See `EvaluationData`."""
         return self._results.facts.counts["own_id"]
 
-    def truths_differ(self) -> bool:
-        """See `EvaluationData`."""
-        quality = self.truth_quality
-        items = self._results.distinct("item known").count()
-        return bool(quality["rows"] < quality["users"] * items)
-
-    def n_known_items(self) -> int:
-        """See `EvaluationData`."""
-        if self.items is not None:
-            return len(read_frame(self.items))
-        return 0 if self.train is None else self._results.distinct("train").count()
-
-    def known_share(self, evaluated: ModelResult, others: Sequence[Table]) -> tuple[float, str]:
-        """See `EvaluationData`."""
-        listed, train = (
-            pl.DataFrame(self._results.distinct(kind).toArrow()).rename({"id": "item"})
-            for kind in ("item listed", "train")
-        )
-        data = EvaluationData(truth=train, train=train, items=self.items, connect=self.connect)
-        return data.known_share(replace(evaluated, lists=listed), others)
-
     def train_overlap(self, *, of_requests: bool) -> TrainOverlap | None:
         """See `EvaluationData`."""
         overlap = self._results.facts.overlap.get("train")
         if overlap is None or overlap.shares_users:
             return overlap
-        items, train_items = (self._results.distinct(kind) for kind in ("item known", "train"))
-        shared = items.join(train_items, on="id", how="semi").count()
-        return replace(overlap, shares_items=shared >= SHARED_ITEMS * items.count())
+        known = self._results.items.filter(pl.col("known"))
+        return replace(overlap, shares_items=known["train"].count() >= SHARED_ITEMS * len(known))
 
     @property
     def _results(self) -> BucketResults:
