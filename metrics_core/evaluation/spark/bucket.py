@@ -196,8 +196,8 @@ class _Bucket:
         views = {name: f"read_{name}" for name in ("lists", "truth", "known")}
         share_id_types(connection, views)
         ids = DuckDBIds(connection)
-        for column in ("user", "item"):
-            facts.counts[f"{column}s_listed"], facts.counts[f"{column}s_met"] = ids.count(column)
+        facts.counts["users_listed"], facts.counts["users_met"] = ids.count("user")
+        ids.count("item")  # creates `items_matched`
         for side, first in zip(("listed", "known"), ids.first_ids("user"), strict=True):
             facts.first |= {} if first is None else {f"user {side}": first}
             self._add_ids(side, f"SELECT id, 1 AS n FROM items_matched WHERE {side}")

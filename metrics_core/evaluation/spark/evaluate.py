@@ -240,15 +240,13 @@ class SparkInputs:
             id_match = self._check_ids(results)
             refuse_missing(self.task, has_train="train" in self.tables, catalogue=self.catalogue)
             if is_second_pass:
-                task, numbers = (
-                    with_item_columns(self.task, lambda: self.catalogue, lambda: None),
-                    None,
-                )
+                task = with_item_columns(self.task, lambda: self.catalogue, lambda: None)
+                plan = replace(plan, task=task, scores=True)
                 if task.needs_items:
                     items, numbers = number_items(results, self.catalogue)
-                    task = replace(task, items=items)
+                    plan = replace(plan, task=replace(task, items=items), numbers=numbers)
                 results.rows.unpersist()
-                results = self._run(replace(plan, task=task, scores=True, numbers=numbers))
+                results = self._run(plan)
             raise_failures(results.facts.failures)
             warnings = self._warnings(results, id_match)
             return Evaluation(self.task.conventions, warnings, SparkValues(results))
