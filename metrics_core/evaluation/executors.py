@@ -18,7 +18,7 @@ from concord.metrics_core.data.list_batches import ListBatch, list_batch
 from concord.metrics_core.data.relations import registered_only
 from concord.metrics_core.data.tables import Table, create_view, file_paths, read_frame
 from concord.metrics_core.data.workers import map_in_order
-from concord.metrics_core.errors import Refusal, ScoringError, merge_refusals
+from concord.metrics_core.errors import InputError, ScoringError
 from concord.metrics_core.evaluation.block import (
     Block,
     SortedFile,
@@ -32,6 +32,7 @@ from concord.metrics_core.evaluation.diagnostics import (
     is_own_id,
     listed_fingerprint,
 )
+from concord.metrics_core.evaluation.failures import Failure, raise_failures
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import (
     Part,
@@ -63,7 +64,7 @@ def execute_by_ranges(
     task = with_items_of(lists, data, task)
     tables = BlockTables.of(lists, data, task)
     ranges = tables.ranges(min(rows_per_block, BLOCK_ROWS))
-    return _parts(map_in_order(partial(evaluate_range, tables, task), ranges))
+    return parts_of(map_in_order(partial(evaluate_range, tables, task), ranges))
 
 
 def with_items_of(lists: Table, data: EvaluationData, task: Task) -> Task:
@@ -129,7 +130,7 @@ def _share_types(tables: Iterable[SortedRows | SortedFile], names: list[str]) ->
     )
 
 
-Result = Part | Refusal
+Result = Part | Failure
 
 
 def evaluate_or_refuse(block: Block, task: Task) -> Result:
@@ -138,6 +139,8 @@ def evaluate_or_refuse(block: Block, task: Task) -> Result:
         return evaluate_block(block, task)
     except ScoringError as error:
         return error.refusal
+    except InputError as error:  # of a user-defined metric
+        return error.problems
 
 
 def evaluate_range(tables: BlockTables, task: Task, bounds: tuple[Any, Any]) -> Result:
@@ -148,22 +151,15 @@ def evaluate_range(tables: BlockTables, task: Task, bounds: tuple[Any, Any]) -> 
     return result
 
 
-def _parts(results: Iterable[Result]) -> Generator[Part]:
-    """Yield the parts.
-
-    Raises
-    ------
-    ScoringError
-        If users are refused; it names all of them, whatever their block.
-    """
-    refusals: list[Refusal] = []
+def parts_of(results: Iterable[Result]) -> Generator[Part]:
+    """Yield the parts; raise as `raise_failures` if users of any block are not scored."""
+    failures: list[Failure] = []
     for result in results:
-        if isinstance(result, Refusal):
-            refusals.append(result)
-        elif not refusals:
+        if not isinstance(result, Part):
+            failures.append(result)
+        elif not failures:
             yield result
-    if refusals:
-        raise ScoringError(merge_refusals(refusals))
+    raise_failures(failures)
 
 
 @dataclass
@@ -178,7 +174,7 @@ class ReadingExecutor:
         user, item, grade.
     users : SortedRows or None
         The evaluated users; None for those of the ground truth.
-    results : list of Part or Refusal
+    results : list of Part or Failure
         One for each block.
     ids : DataFrame
         The distinct users of the lists, then the distinct items, then the rows (with `rank`) whose
@@ -210,7 +206,7 @@ class ReadingExecutor:
 
     def execute(self, _lists: Table, _data: EvaluationData, _task: Task) -> Generator[Part]:
         """Yield the values that were computed while the lists were read; an `Executor`."""
-        return _parts(self.results)
+        return parts_of(self.results)
 
     def _cut(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> Iterator[tuple[Any, ...]]:
         """Yield the lists, truth and users of each block: all users up to the next block."""

@@ -63,7 +63,7 @@ def choose_executor(params: Params) -> Executor:
     if params.evaluation.engine == "spark":
         from concord.pipeline.stages.spark_executor import execute_on_spark
 
-        return partial(execute_on_spark, rows_per_partition=rows)
+        return partial(execute_on_spark, rows_per_block=rows)
     return partial(execute_by_ranges, rows_per_block=rows)
 
 

@@ -1,66 +1,66 @@
-"""Engine `spark`: evaluate buckets of users on a Spark cluster."""
+"""Engine `spark`: workers read ranges of users from the loaded files and score them."""
 
 import os
-import re
+import pickle
 import sys
-from collections.abc import Generator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from concord.metrics_core.data.tables import Table
-from concord.metrics_core.data.units import ESCAPE_PATTERN, USER_PATTERN
 from concord.metrics_core.errors import report_missing_extra
-from concord.metrics_core.evaluation.executors import with_items_of
+from concord.metrics_core.evaluation.executors import (
+    BlockTables,
+    Result,
+    evaluate_range,
+    parts_of,
+    with_items_of,
+)
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import Part, Task
-from concord.metrics_core.evaluation.spark.bucket import ORIGIN, Plan
-from concord.metrics_core.evaluation.spark.buckets import (
-    ROWS,
-    BucketTable,
-    bucket_count,
-    column,
-    evaluate_buckets,
-    exposures_of,
-    in_order,
-)
+from concord.metrics_core.evaluation.spark.facts import without_items
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MAX_USERS = 131_072  # whose values the driver holds at a time
+MAX_ROWS = 1 << 20  # of the lists of a range
 
 
 def execute_on_spark(
-    lists: Table, data: EvaluationData, task: Task, rows_per_partition: int
+    lists: Table, data: EvaluationData, task: Task, rows_per_block: int
 ) -> Generator[Part]:
-    """Yield the values of ranges of users, in the order of users; all inputs are files."""
+    """Yield the values of ranges of users, in the order of users; an `Executor` of files."""
     task = with_items_of(lists, data, task)
-    session = _session()
-    inputs: dict[str, Any] = {"recs": lists, "truth": data.truth}
-    if task.needs_items and data.train is not None:
-        inputs["train"] = data.train
-    inputs |= {"users": data.users} if data.users is not None else {}
-    of_requests = task.conventions.unit_mean is not None
-    tables = [
-        _bucket_table(session, name, path, of_requests=of_requests and name != "train")
-        for name, path in inputs.items()
-    ]
-    schemas = {name: pq.read_schema(path) for name, path in inputs.items()}
-    users = [schema.field("user").type for name, schema in schemas.items() if name != "train"]
-    as_text = not all(map(pa.types.is_integer, users))
-    columns = {name: _columns_to_read(name, path) for name, path in inputs.items()}
-    plan = Plan(columns, task, scores=True, as_text=as_text)
-    rows = sum(table.n_rows for table in tables)
-    buckets = bucket_count(rows, min(ROWS, rows_per_partition))
-    evaluation = evaluate_buckets(plan, tables, buckets)
+    tables = BlockTables.of(lists, data, task)
+    ranges = tables.ranges(min(rows_per_block, MAX_ROWS))
+
+    def score(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column("id").to_pylist():
+                result = evaluate_range(tables, task, ranges[number])
+                if isinstance(result, Part):
+                    result = replace(result, exposures=without_items(result.exposures))
+                yield pa.record_batch({"result": [pickle.dumps(result)]})
+
+    rows = _session().range(0, len(ranges), 1, len(ranges)).mapInArrow(score, "result binary")
+    rows.persist()  # the iterator would compute one range after the other
     try:
-        for number, values in enumerate(in_order(evaluation, MAX_USERS)):
-            yield Part(values, {} if number else exposures_of(evaluation))
+        rows.count()
+        yield from parts_of(
+            _with_items(pickle.loads(content), task) for (content,) in rows.toLocalIterator()
+        )
     finally:
-        evaluation.rows.unpersist()
+        rows.unpersist()
+
+
+def _with_items(result: Result, task: Task) -> Result:
+    """Return the result of a worker with the items in its exposures."""
+    if not isinstance(result, Part) or task.items is None:
+        return result
+    exposures = {label: replace(e, items=task.items) for label, e in result.exposures.items()}
+    return replace(result, exposures=exposures)
 
 
 def _session() -> "SparkSession":
@@ -70,25 +70,3 @@ def _session() -> "SparkSession":
         from pyspark.sql import SparkSession
 
     return SparkSession.builder.getOrCreate()
-
-
-def _columns_to_read(name: str, path: Path) -> tuple[str, ...]:
-    return ("user",) if name == "users" else tuple(pq.read_schema(path).names)
-
-
-def _bucket_table(
-    session: "SparkSession", name: str, path: Path, *, of_requests: bool
-) -> BucketTable:
-    """Return a table in buckets of users; requests are in the bucket of their user."""
-    from pyspark.sql import functions as sf
-
-    # Spark reads a path as a pattern, and does not decode URIs
-    escaped = re.sub(r"[\[\]{}*?\\]", r"\\\g<0>", path.resolve().as_posix())
-    frame = session.read.parquet(f"file://{escaped}")
-    frame = frame.withColumn(ORIGIN, sf.monotonically_increasing_id())
-    columns = [column(column_name) for column_name in _columns_to_read(name, path)]
-    rows = pq.read_metadata(path).num_rows
-    user = sf.col("user").cast("string")
-    if of_requests:
-        user = sf.regexp_replace(sf.regexp_extract(user, USER_PATTERN, 1), ESCAPE_PATTERN, "$1")
-    return BucketTable(name, frame, rows, user, columns)

@@ -13,11 +13,9 @@ from concord.metrics_core.evaluation.evaluate import parse_labels
 from concord.metrics_core.evaluation.executors import execute_by_ranges
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.partition import Part, Task
-from concord.metrics_core.evaluation.spark.buckets import partition_keys, spark_hash
 from concord.metrics_core.metrics import custom_metric
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.pipeline.running.connections import read_only_connection
-from concord.pipeline.stages import spark_executor as spark_engine
 from concord.pipeline.stages.spark_executor import execute_on_spark
 from tests.metrics_core.metrics.test_own_metrics import REVENUE
 from tests.spark.tables import ACCURACY, BEYOND_ACCURACY, SPARK_MARKS, tables
@@ -33,7 +31,7 @@ def _files(folder: Path, *, text: bool) -> tuple[Path, Path]:
     ranked = actual.recs.sort("user", "score", "item").with_columns(
         rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("user")
     )
-    ranked.write_parquet(folder / "lists.parquet")
+    ranked.write_parquet(folder / "lists.parquet", row_group_size=300)
     subtopic = pl.struct(name=pl.col("item").cast(pl.String).str.slice(-1), grade="grade")
     truth = actual.truth.with_columns(subtopics=pl.concat_list(subtopic))
     truth.sort("user", "item").write_parquet(folder / "truth.parquet")
@@ -68,10 +66,7 @@ def _assert_as_duckdb(files: tuple[Path, Path], task: Task, **side_data: Path) -
 
 
 @pytest.mark.parametrize("text", [pytest.param(False, marks=pytest.mark.nightly), True])
-def test_the_values_of_labels_and_panel(
-    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bool
-) -> None:
-    monkeypatch.setattr(spark_engine, "MAX_USERS", 50)
+def test_the_values_of_labels_and_panel(spark: "SparkSession", tmp_path: Path, text: bool) -> None:
     files = _files(tmp_path, text=text)
     subtopics = ["StRecall@5", "alpha_nDCG@5", "NRBP"]
     labels = parse_labels([*ACCURACY, *BEYOND_ACCURACY, *subtopics])
@@ -93,11 +88,8 @@ def test_other_orders_of_equal_scores(spark: "SparkSession", tmp_path: Path) -> 
     assert values["#low:nDCG@10"].count() > 10
 
 
-def test_requests_use_the_train_of_their_user(
-    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_requests_use_the_train_of_their_user(spark: "SparkSession", tmp_path: Path) -> None:
     """Each user is a request; five requests have one user, whose id ends as an escape would."""
-    monkeypatch.setattr(spark_engine, "MAX_USERS", 50)
     user = pl.col("user").cast(pl.Int64)
     owner = pl.format("{}\\\\", user // 5)
     for path in _files(tmp_path, text=False):
@@ -148,10 +140,10 @@ def test_users_of_whom_nothing_was_observed(
     task = build_task(labels, pinned, {}, has_users=has_users)
     side_data = {"train": tmp_path / "train.parquet"} | ({"users": users} if has_users else {})
 
-    (result, *_) = _assert_as_duckdb(files, task, **side_data)
+    values, _ = _whole(_assert_as_duckdb(files, task, **side_data))
 
-    assert result.values["P@10"].null_count() == 0
-    assert result.values["R@10"].null_count() > 0
+    assert values["P@10"].null_count() == 0
+    assert values["R@10"].null_count() > 0
 
 
 def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path) -> None:
@@ -237,19 +229,3 @@ def test_metrics_of_ones_own_reach_the_workers(
     assert alone["revenue@5"] > 0
     assert result["revenue@5"] == alone["revenue@5"]
     _assert_as_duckdb(files, task, **side_data)
-
-
-@pytest.mark.parametrize("buckets", [1, 14])
-def test_no_two_buckets_meet_in_a_task(spark: "SparkSession", buckets: int) -> None:
-    from pyspark.sql import functions as sf
-
-    keys = partition_keys(buckets)
-    rows = spark.createDataFrame([(key,) for key in keys], "bucket int")
-
-    placed = rows.repartition(buckets, "bucket").select("bucket", sf.spark_partition_id())
-
-    assert sorted(map(tuple, placed.collect())) == sorted(zip(keys, range(buckets), strict=True))
-
-
-def test_hashes_are_those_of_spark() -> None:
-    assert [spark_hash(0), spark_hash(1)] == [933211791, -559580957]

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import concord as cc
+from concord.metrics_core.evaluation.spark.buckets import partition_keys
 from tests.spark.tables import (
     ACCURACY,
     BEYOND_ACCURACY,
@@ -257,3 +258,15 @@ def test_the_catalogue_is_counted_in_a_table(
     expected = cc.evaluate(**tables_read, **arguments)
     assert_same(evaluation, expected)
     assert evaluation.conventions == expected.conventions
+
+
+@pytest.mark.parametrize("buckets", [1, 14])
+def test_no_two_buckets_meet_in_a_task(spark: "SparkSession", buckets: int) -> None:
+    from pyspark.sql import functions as sf
+
+    keys = partition_keys(spark, buckets)
+    rows = spark.createDataFrame([(key,) for key in keys], "bucket int")
+
+    placed = rows.repartition(buckets, "bucket").select("bucket", sf.spark_partition_id())
+
+    assert sorted(map(tuple, placed.collect())) == sorted(zip(keys, range(buckets), strict=True))

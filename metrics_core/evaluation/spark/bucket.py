@@ -1,8 +1,10 @@
-"""A bucket of users in a worker, scored like a whole table, with counts that can be merged."""
+"""A bucket of users in a worker: read, checked, ranked, counted and scored like whole tables."""
 
+import pickle
+import zlib
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,32 +13,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import connect
+from concord.metrics_core.data.id_matching import DuckDBIds
+from concord.metrics_core.data.input_table import InputTable
+from concord.metrics_core.data.load_tables import InMemorySink, load_recommendations
+from concord.metrics_core.data.policies import Policies
+from concord.metrics_core.data.quality import MAX_COUNTED_GRADES
+from concord.metrics_core.data.relations import connect, only_row
+from concord.metrics_core.data.side_data import read_train, read_truth, read_users
 from concord.metrics_core.data.tables import share_id_types
-from concord.metrics_core.errors import (
-    InputError,
-    ScoringError,
-)
+from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.block import Block
-from concord.metrics_core.evaluation.diagnostics import COLUMNS as WEIGHTS
-from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, N_HITS, RELEVANT, list_kinds
+from concord.metrics_core.evaluation.diagnostics import (
+    count_list_issues,
+    count_own_ids,
+    count_train_overlap,
+)
+from concord.metrics_core.evaluation.executors import evaluate_or_refuse
 from concord.metrics_core.evaluation.partition import (
     Part,
     Task,
-    count_users,
-    evaluate_block,
-    judged_at,
     part_names,
     select_evaluated,
 )
-from concord.metrics_core.evaluation.sanity_counts import PERFECT_TOP, hits_at
-from concord.metrics_core.evaluation.spark.facts import OWN_METRICS, Facts
+from concord.metrics_core.evaluation.spark.facts import Facts, row_mark, without_items
 from concord.metrics_core.evaluation.summary import compute_totals
 from concord.metrics_core.metrics.judged import Ints
-from concord.metrics_core.metrics.label import is_pooled
 
-FACTS, IDS = "facts", "ids"  # columns beside the values; no value has such a name
-USER = "user"
+FACTS, IDS = "facts", "ids"  # columns beside the values
 ORIGIN = "origin"  # where a row comes from
 SEQUENCE = "sequence"  # number of a row among those of its origin
 _ID = pa.struct([("kind", pa.string()), ("id", pa.string()), ("n", pa.int64())])
@@ -48,199 +51,230 @@ class Plan:
 
     Attributes
     ----------
-    columns : Mapping[str, tuple of str]
-        Columns of each table, in the order in which tables are read.
+    tables : Mapping[str, InputTable]
+        The tables, with the columns that are read but without rows, in the order of reading.
     task : Task
         What is evaluated.
-    scores : bool
-        False if the tables are only checked.
+    policies : Policies
+        Policies for unusual content.
     as_text : bool
         True if ids of users are text.
+    catalogue : Table or None
+        item (text); None without a catalogue.
+    scores : bool
+        False if the tables are only checked and counted.
     """
 
-    columns: Mapping[str, tuple[str, ...]]
+    tables: Mapping[str, InputTable]
     task: Task
-    scores: bool
+    policies: Policies
     as_text: bool
+    catalogue: pa.Table | None
+    scores: bool = True
 
     @property
     def size(self) -> int:
         """Number of bytes that each worker receives."""
         items = self.task.items
-        arrays = (
+        sent = (
             []
             if items is None
             else [items.users, items.in_catalogue, items.features, items.group, items.ids]
         )
-        return sum(array.nbytes for array in arrays if array is not None)
+        return sum(each.nbytes for each in (*sent, self.catalogue) if each is not None)
 
-    def bucket(self, connection: DuckDBPyConnection) -> "Bucket":
-        """Return the evaluator of one bucket."""
-        return Bucket(connection, self)
+    @property
+    def value_names(self) -> dict[str, str]:
+        """Name in Spark of each label's column -> the label; Spark cannot resolve `RBP(p=0.8)`."""
+        return {f"v{number}": str(label) for number, label in enumerate(self.task.per_user)}
 
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of a bucket's result: a row of values per user, then a row of facts."""
+        return pa.schema(
+            {
+                "user": pa.string() if self.as_text else pa.int64(),
+                **dict.fromkeys(self.value_names, pa.float64()),
+                FACTS: pa.binary(),
+                IDS: pa.list_(_ID),
+            }
+        )
 
-def value_columns(task: Task) -> dict[str, pa.DataType]:
-    """Return the columns of a partition's values and their types, without the user."""
-    columns = task.columns
-    parts = [
-        part
-        for name, (label, conventions) in columns.items()
-        if is_pooled(label, label.conventions(conventions))
-        for part in part_names(name)
-    ]
-    counts = [LISTED, RELEVANT, N_HITS]
-    counts += [column(k) for column in (judged_at, hits_at) for k in task.cutoffs]
-    counts.append(PERFECT_TOP)
-    averaged = {judged_at(k): pa.float64() for k in task.cutoffs}
-    return {
-        **dict.fromkeys(columns, pa.float64()),
-        KNOWN: pa.bool_(),
-        **(dict.fromkeys(counts, pa.int64()) | averaged),
-        **dict.fromkeys(WEIGHTS if task.conventions.propensity else (), pa.float64()),
-        **dict.fromkeys(task.mean_weights, pa.float64()),
-        **dict.fromkeys(parts, pa.float64()),
-        **dict.fromkeys(task.tie_columns, pa.float64()),
-    }
-
-
-def schema_of(plan: Plan) -> pa.Schema:
-    """Return the schema of a bucket's result: a row of values per user, then a row of facts."""
-    values = value_columns(plan.task) if plan.scores else {}
-    return pa.schema(
-        {
-            USER: pa.string() if plan.as_text else pa.int64(),
-            **{f"v{number}": kind for number, kind in enumerate(values.values())},
-            FACTS: pa.string(),
-            IDS: pa.list_(_ID),
-        }
-    )
-
-
-def evaluate_bucket(plan: Plan, lists: pa.Table, others: pa.Table) -> pa.Table:
-    """Return the values and facts of the users of a bucket."""
-    with closing(connect(config={"threads": 1})) as connection:
-        bucket = plan.bucket(connection)
-        return bucket.table(bucket.evaluate(lists, others))
+    def evaluate(self, lists: pa.Table, others: pa.Table) -> pa.Table:
+        """Return the values and facts of a bucket, from its rows of the lists and other tables."""
+        with closing(connect(config={"threads": 1})) as connection:
+            bucket = _Bucket(connection, self)
+            values = bucket.evaluate(lists, others)
+        ids = pa.concat_tables([pa.schema(list(_ID)).empty_table(), *bucket.ids])
+        inside = pa.concat_arrays([*ids.to_struct_array().chunks, pa.array([], _ID)])
+        nested = pa.ListArray.from_arrays([0, len(inside)], inside)
+        facts = pa.table({FACTS: [zlib.compress(pickle.dumps(bucket.facts), 1)], IDS: nested})
+        tables = [] if values is None else [values.cast(pa.schema(list(self.schema)[:-2]))]
+        return pa.concat_tables(
+            [self.schema.empty_table(), *tables, facts], promote_options="default"
+        )
 
 
 @dataclass
-class Bucket:
-    """Validated and ranked tables: `recs`, `truth`, and optionally `users` and `train`."""
+class _Bucket:
+    """Facts of a bucket; it has the problems of the first invalid table."""
 
     connection: DuckDBPyConnection
     plan: Plan
     facts: Facts = field(default_factory=Facts)
     ids: list[pa.Table] = field(default_factory=list)
 
-    def evaluate(self, lists: pa.Table, others: pa.Table) -> Part | None:
-        """Return the values; None if nothing is scored."""
-        for name, columns in self.plan.columns.items():
-            self.read(name, *_rows_of(name, columns, lists, others))
-            if self.facts.problems:
+    def evaluate(self, lists: pa.Table, others: pa.Table) -> pa.Table | None:
+        """Return the values of users; None if they are not scored."""
+        tables = {}
+        for name, table in self.plan.tables.items():
+            rows, origin = _rows_of(name, table, lists, others)
+
+            def row_name(row: int, origin: Ints = origin) -> str:
+                return row_mark(int(origin[row]))
+
+            try:
+                relation = _RELATIONS[name]
+                tables[relation] = self._read(name, replace(table, rows=rows, row_name=row_name))
+            except InputError as error:
+                self.facts.problems[name] = list(error.problems)
                 return None
-        self._complete()
-        self.count_tables()
+        if "truth" not in tables:
+            return None
+        self._count(tables)
         if not self.plan.scores:
             return None
-        try:
-            part = evaluate_block(Block.from_relations(self.connection), self.plan.task)
-        except ScoringError as error:
-            self.facts.refusal = error.refusal
+        result = evaluate_or_refuse(Block.from_tables(**tables), self.plan.task)
+        if not isinstance(result, Part):
+            self.facts.failures.append(result)
             return None
-        except InputError as error:
-            self.facts.problems = {OWN_METRICS: list(error.problems)}
-            return None
-        self._count_values(part)
-        return part
+        self._count_values(result)
+        labels = self.plan.value_names
+        values = select_evaluated(result.values, self.plan.task).select("user", *labels.values())
+        return values.to_arrow().rename_columns(["user", *labels])
 
-    def read(self, name: str, rows: pa.Table, _: Ints) -> None:
-        """Register the rows of a table."""
-        relations = {"recs": "ranked", "truth": "judgements", "users": "knowns", "train": "train"}
-        self.connection.register(relations[name], rows)
-
-    def count_tables(self) -> None:
-        """Count what warnings and messages need; does nothing for validated tables."""
-
-    def keep(self, name: str, query: str) -> None:
-        """Store the result of a query as a table."""
-        self.connection.execute(f"CREATE TABLE {name} AS {query}")
-
-    def _complete(self) -> None:
-        """Create the tables that were not given, and views whose ids have one type."""
-        tables = self.plan.columns
-        if "truth" not in tables:
-            self.keep(
-                "judgements", "SELECT user, item, 1.0::DOUBLE AS grade FROM ranked WHERE FALSE"
+    def _read(self, name: str, table: InputTable) -> pa.Table:
+        """Read and check a table as the library does; return its rows."""
+        connection, plan, counts = self.connection, self.plan, self.facts.counts
+        if name == "users":
+            read_users(connection, table)
+            return connection.sql("SELECT DISTINCT user FROM source").to_arrow_table()
+        if name == "recs":
+            sink, conventions = InMemorySink(), plan.task.conventions
+            loaded = load_recommendations(
+                connection, table, plan.policies, conventions, sink.collect
             )
-        if "users" not in tables:
-            self.keep("knowns", "SELECT DISTINCT user FROM judgements")
-        if "train" not in tables:
-            self.keep("train", "SELECT user, item FROM ranked WHERE FALSE")
-        views = {"lists": "ranked", "truth": "judgements", "known": "knowns"}
-        share_id_types(self.connection, views)
+            source, quality, rows = loaded.source, loaded.describe(), sink.table
+            self.facts.first["order"] = quality["order"]
+            counts["copied_rows"] = quality["duplicates"]["rows"]
+            counts["copied_users"] = quality["duplicates"]["users"]
+        elif name == "truth":
+            exclude = plan.task.conventions.exclude
+            source, _ = read_truth(connection, table, plan.policies, is_part=True, exclude=exclude)
+            grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
+            query = f"SELECT user, item, {grade}, position AS place FROM source"
+            rows = connection.sql(query).to_arrow_table()
+            counts["truth_left"] = len(rows)
+        else:
+            source = read_train(connection, table, may_be_empty=True)
+            rows = connection.sql("SELECT DISTINCT user, item FROM source").to_arrow_table()
+        counts[f"rows of {name}"] = len(rows) if name == "recs" else source.rows
+        for ids in source.rewritten:
+            self.facts.rewritten[name, ids.column] = ids.rows
+            self.facts.examples[name, ids.column] = ids.example
+        return rows
 
-    def add(self, kind: str, query: str) -> None:
-        """Add ids of a kind, with a number for each."""
-        ids = "SELECT $kind AS kind, CAST(id AS VARCHAR) AS id, CAST(n AS BIGINT) AS n"
-        query = f"{ids} FROM ({query}) WHERE id IS NOT NULL"
-        rows = self.connection.sql(query, params={"kind": kind})
-        self.ids.append(rows.to_arrow_table())
+    def _count(self, tables: Mapping[str, pa.Table]) -> None:
+        """Count ids, grades, lengths of lists, and their issues."""
+        connection, facts = self.connection, self.facts
+        relations = {"known": tables["truth"].select(["user"]), **tables}
+        for name, rows in relations.items():
+            connection.register("train" if name == "train" else f"read_{name}", rows)
+        views = {name: f"read_{name}" for name in ("lists", "truth", "known")}
+        share_id_types(connection, views)
+        ids = DuckDBIds(connection)
+        facts.counts["users_listed"], facts.counts["users_met"] = ids.count("user")
+        ids.count("item")  # creates `items_matched`
+        for side, first in zip(("listed", "known"), ids.first_ids("user"), strict=True):
+            facts.first |= {} if first is None else {f"user {side}": first}
+            self._add_ids(side, f"SELECT id, 1 AS n FROM items_matched WHERE {side}")
+            alone = f"users_matched WHERE listed <> known AND {side}"
+            self._add_ids(f"user {side}", f"SELECT id, 1 AS n FROM {alone}")
+        for name, users in (
+            ("users_known", "users_matched WHERE known"),
+            ("named", "known WHERE user IN (SELECT id FROM users_matched)"),
+        ):
+            (facts.counts[name],) = self._row(f"SELECT count(*) FROM {users}")
+        for relation in ("lists", "truth"):
+            lengths = (
+                f"SELECT n, count(*) FROM (SELECT count(*) AS n FROM {relation} GROUP BY user)"
+            )
+            for n, users_of_n in connection.execute(f"{lengths} GROUP BY n").fetchall():
+                facts.lengths[relation, n] = users_of_n
+        grades = "SELECT DISTINCT grade FROM truth WHERE grade >= 0 ORDER BY grade"
+        rows = connection.execute(f"{grades} LIMIT {MAX_COUNTED_GRADES + 1}").fetchall()
+        facts.grades = {grade for (grade,) in rows}
+        (facts.highest,) = self._row("SELECT coalesce(max(grade), '-inf'::DOUBLE) FROM truth")
+        lists, truth = (connection.view(name).pl().lazy() for name in ("lists", "truth"))
+        facts.counts["own_id"] = count_own_ids(lists, truth)
+        if self.plan.catalogue is not None:
+            connection.register("items", self.plan.catalogue)
+            rows, users, _, first = ids.unknown_items()
+            facts.counts |= {"unknown_rows": rows, "unknown_users": users}
+            facts.first |= {} if first is None else {"unknown": tuple(first)}
+        if "train" in tables:
+            users_of_item = "item AS id, count(DISTINCT user) AS n FROM train GROUP BY item"
+            self._add_ids("train", f"SELECT {users_of_item}")
+            (facts.counts["train_users"],) = self._row("SELECT count(DISTINCT user) FROM train")
+            facts.overlap["train"] = count_train_overlap(connection, of_requests=False)
+        conventions = self.plan.task.conventions
+        facts.issues = count_list_issues(
+            connection,
+            has_train="train" in tables,
+            score_dtype=conventions.score_dtype
+            if "score" in tables["lists"].schema.names
+            else None,
+            ks=self.plan.task.cutoffs,
+        )
 
     def _count_values(self, part: Part) -> None:
+        """Count users and lists, and sum the values of each label."""
         task, facts = self.plan.task, self.facts
-        facts.counts |= count_users(part.values, task)
-        facts.lists = [(*kind, number) for kind, number in list_kinds(part.values).items()]
-        facts.counts["users"] = len(part.values)
+        facts.counts |= part.counts
         facts.counts["n_evaluated"] = len(select_evaluated(part.values, task))
+        facts.lists, facts.exposures = part.lists, without_items(part.exposures)
         for name, (label, conventions) in task.columns.items():
             defined = part.values.filter(pl.col(name).is_not_null())
             parts = [defined[p].to_numpy() for p in part_names(name) if p in defined.columns]
             undefined, bounds = label.conventions(conventions).undefined, label.bounds(conventions)
             facts.totals[name] = compute_totals(defined[name].to_numpy(), parts, undefined, bounds)
-        for name, exposure in part.exposures.items():
-            facts.exposures[name] = exposure.n_users
-            nonzero = np.flatnonzero(exposure.counts)
-            exposed = pa.table({"id": pa.array(nonzero), "n": pa.array(exposure.counts[nonzero])})
-            self.connection.register("shown", exposed)
-            self.add(f"exposure {name}", "SELECT id, n FROM shown")
 
-    def table(self, part: Part | None) -> pa.Table:
-        """Return values and facts in the schema of `schema_of`."""
-        schema = schema_of(self.plan)
-        no_ids = pa.schema(list(_ID)).empty_table()
-        ids = pa.concat_tables([no_ids, *(each.cast(no_ids.schema) for each in self.ids)])
-        inside = pa.concat_arrays([*ids.to_struct_array().chunks, pa.array([], _ID)])
-        nested = pa.ListArray.from_arrays([0, len(inside)], inside)
-        columns = {FACTS: pa.array([self.facts.as_json()]), IDS: nested}
-        summary = _filled(schema, columns, 1)
-        if part is None:
-            return summary
-        names = [USER, *value_columns(self.plan.task)]
-        values = part.values.select(names).to_arrow()
-        columns = {
-            name: values.column(original).cast(schema.field(name).type)
-            for name, original in zip(schema.names, names, strict=False)
-        }
-        return pa.concat_tables([_filled(schema, columns, len(values)), summary])
+    def _row(self, query: str) -> tuple[Any, ...]:
+        return only_row(self.connection, query)
+
+    def _add_ids(self, kind: str, query: str) -> None:
+        """Add the ids of a kind, with a number for each."""
+        ids = "SELECT $kind AS kind, CAST(id AS VARCHAR) AS id, CAST(n AS BIGINT) AS n"
+        query = f"{ids} FROM ({query}) WHERE id IS NOT NULL"
+        rows = self.connection.sql(query, params={"kind": kind}).to_arrow_table()
+        self.ids.append(rows.cast(pa.schema(list(_ID))))
 
 
-def _filled(schema: pa.Schema, known: Mapping[str, Any], rows: int) -> pa.Table:
-    """Return a table with these columns; the others are null."""
-    columns = [known.get(f.name, pa.nulls(rows, f.type)) for f in schema]
-    return pa.table(columns, schema=schema)
+_RELATIONS = {"recs": "lists", "truth": "truth", "users": "known", "train": "train"}
 
 
 def _rows_of(
-    name: str, names: tuple[str, ...], lists: pa.Table, others: pa.Table
+    name: str, table: InputTable, lists: pa.Table, others: pa.Table
 ) -> tuple[pa.Table, Ints]:
     """Return the rows of a table in their original order, and their origins."""
     rows = lists if name == "recs" else others.filter(pc.equal(others.column("side"), name))
-    prefix = "" if name == "recs" else f"{name}_"
     origin = rows.column(ORIGIN).to_numpy()
     several = SEQUENCE in rows.schema.names and not rows.column(SEQUENCE).null_count
     keys = (rows.column(SEQUENCE).to_numpy(), origin) if several else (origin,)
     if np.any(origin[1:] <= origin[:-1]):
         order = np.lexsort(keys)
         rows, origin = rows.take(pa.array(order)), origin[order]
-    columns = [rows.column(f"{prefix}{number}") for number in range(len(names))]
-    return pa.table(columns, names=list(names)), origin
+    assert table.rows is not None
+    names = table.rows.schema.names
+    columns = [rows.column(f"{name}_{number}") for number in range(len(names))]
+    return pa.table(columns, names=names), origin

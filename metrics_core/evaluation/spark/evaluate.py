@@ -20,13 +20,15 @@ from concord.metrics_core.errors import (
     InputError,
     Problem,
     argument_names,
+    problems_of,
     raise_problems,
     refuse,
 )
+from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator
 from concord.metrics_core.evaluation.config import EvaluationConfig, err_grade_problems
-from concord.metrics_core.evaluation.evaluate_model import evaluate_model
-from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
-from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.evaluation.failures import merge_problems, raise_failures
+from concord.metrics_core.evaluation.model_result import ModelResult
+from concord.metrics_core.evaluation.partition import Part, Task
 from concord.metrics_core.evaluation.side_data import (
     Catalogue,
     build_catalogue,
@@ -34,35 +36,24 @@ from concord.metrics_core.evaluation.side_data import (
     refuse_missing,
     with_item_columns,
 )
+from concord.metrics_core.evaluation.spark.bucket import Plan
 from concord.metrics_core.evaluation.spark.buckets import (
+    MOST_ITEMS,
     BucketResults,
-    bucket_count,
-    column,
-    evaluate_buckets,
-    exposures_of,
-    numbered,
-)
-from concord.metrics_core.evaluation.spark.checked import CheckedPlan
-from concord.metrics_core.evaluation.spark.facts import (
-    highest_grade,
-    merge_problems,
-    raise_refusals,
-    sum_counts,
-    with_row_names,
-)
-from concord.metrics_core.evaluation.spark.frames import (
     SparkIds,
+    bucket_count,
+    evaluate_buckets,
+    number_items,
+)
+from concord.metrics_core.evaluation.spark.facts import Facts, with_row_names
+from concord.metrics_core.evaluation.spark.frames import (
     SparkTable,
     arrow_schema,
+    column,
     is_spark,
     spark_table,
 )
-from concord.metrics_core.evaluation.spark.values import (
-    SparkData,
-    SparkValues,
-    rewritten_ids,
-    users_by_length,
-)
+from concord.metrics_core.evaluation.spark.values import SparkData, SparkValues
 from concord.metrics_core.evaluation.warnings.data import Lengths, none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
 from concord.metrics_core.evaluation.warnings.sanity import list_sanity_warnings
@@ -70,10 +61,7 @@ from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.metrics_core.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-
-MOST_ITEMS = 1 << 21  # of a catalogue, which the driver reads
+    from pyspark.sql import DataFrame
 
 
 def evaluate_frames(
@@ -104,17 +92,23 @@ def evaluate_frames(
     ValueError
         As `evaluate`; rows are named by their file or partition.
     """
-    allowed, column_names = parse_policies(policies or {}), check_columns(columns or {})
-    named_data = {"recs": recs, "truth": truth, "users": users, "train": train}
-    inputs = SparkInputs(task, allowed, column_names, buckets)
-    for name, data in named_data.items():
-        if data is not None:
-            inputs.add(name, data)
-    if items is not None:
-        inputs.add_items(items)
+    tables = {"recs": recs, "truth": truth, "users": users, "train": train}
+    inputs = SparkInputs(
+        task, parse_policies(policies or {}), check_columns(columns or {}), buckets
+    )
+    try:
+        for name, data in tables.items():
+            if data is not None:
+                inputs.add(name, data)
+        if items is not None:
+            inputs.add_items(items)
+    except InputError as error:
+        if inputs.tables:
+            raise InputError(inputs.problems(error.problems)) from None
+        raise
     conventions = task.conventions.with_catalogue_size(inputs.count_items)
     inputs.task = replace(task, conventions=conventions)
-    return inputs.result()
+    return inputs.evaluate()
 
 
 @dataclass
@@ -125,7 +119,7 @@ class SparkInputs:
     policies: Policies
     columns: Columns
     buckets: int | None
-    sides: list[SparkTable] = field(default_factory=list)
+    tables: dict[str, SparkTable] = field(default_factory=dict)
     catalogue: Catalogue | None = None
     catalogue_name: str | None = None
 
@@ -135,17 +129,11 @@ class SparkInputs:
         Raises
         ------
         InputError
-            If the table, or one that was added before it, is invalid.
+            If the table has not the columns that are needed.
         """
-        try:
-            frame = data if is_spark(data) else self._frame(name, data)
-            table = table_of(name, frame, self.columns)
-            self.sides.append(spark_table(table, frame, self.policies.rank_base))
-            if name != "users" and not self.sides[-1].origins.rows:
-                self._refuse_empty(self.sides[-1])
-        except InputError as error:
-            self._refuse_before(name, error)
-            raise
+        frame = data if is_spark(data) else self._frame(name, data)
+        table = table_of(name, frame, self.columns)
+        self.tables[name] = spark_table(table, frame, self.policies.rank_base)
 
     def _frame(self, name: str, data: Any) -> "DataFrame":
         """Return ids of users from other tables as a Spark frame."""
@@ -158,159 +146,139 @@ class SparkInputs:
             read_users(connection, open_table(name, data, self.columns))
             ids = connection.sql("SELECT DISTINCT user FROM source").to_arrow_table()
         user_column = names_in_table(name, self.columns).get("user") or "user"
-        return self._session.createDataFrame(ids.rename_columns([user_column]))
-
-    @property
-    def _session(self) -> "SparkSession":
-        return self.sides[0].rows.sparkSession
-
-    def _refuse_empty(self, side: SparkTable) -> None:
-        """Raise the readers' error if a table has no rows."""
-        may_be_empty = side.name == "recs" and self.policies.empty_lists == "keep"
-        with in_memory() as connection:
-            read_source(connection, side.table, may_be_empty=may_be_empty)
-
-    def _refuse_before(self, name: str, error: InputError) -> None:
-        """Raise the problems of earlier tables; those of the lists come with the table's own."""
-        if before := [side for side in self.sides if side.name != name]:
-            try:
-                self._validate(before)
-            except InputError as earlier:
-                of_lists = all(each.where.startswith("recs") for each in earlier.problems)
-                own = error.problems if of_lists else ()
-                raise InputError([*earlier.problems, *own]) from None
+        session = self.tables["recs"].rows.sparkSession
+        return session.createDataFrame(ids.rename_columns([user_column]))
 
     def add_items(self, items: Any) -> None:
         """Add the catalogue; raises as `add`."""
-        try:
-            if is_spark(items):
-                if items.limit(MOST_ITEMS + 1).count() > MOST_ITEMS:
-                    problem = (
-                        f"holds more than {MOST_ITEMS:,} items, "
-                        "which the driver and every worker would hold"
-                    )
-                    raise refuse("items", problem, "give the items that lists and train may name")
-                items = items.toArrow()
-            table = open_table("items", items, self.columns)
-            with in_memory() as connection:
-                self.catalogue = build_catalogue(read_items(connection, table)[0])
-            self.catalogue_name = table.name
-        except InputError:
-            self._validate(self.sides)
-            raise
+        if is_spark(items):
+            if items.limit(MOST_ITEMS + 1).count() > MOST_ITEMS:
+                problem = (
+                    f"holds more than {MOST_ITEMS:,} items, "
+                    "which the driver and every worker would hold"
+                )
+                raise refuse("items", problem, "give the items that lists and train may name")
+            items = items.toArrow()
+        table = open_table("items", items, self.columns)
+        with in_memory() as connection:
+            self.catalogue = build_catalogue(read_items(connection, table)[0])
+        self.catalogue_name = table.name
 
     def count_items(self, role: str) -> int:
         """Return the number of items of the table `items` or `train`."""
         if role == "items" and self.catalogue is not None:
             return len(self.catalogue.items)
-        for side in self.sides:
-            if side.name == role:
-                item = column(side.table.original_name("item"))
-                return side.rows.select(item).distinct().count()
+        if role in self.tables:
+            table = self.tables[role]
+            return table.rows.select(column(table.table.original_name("item"))).distinct().count()
         raise missing_catalogue_error(role)
 
-    def _plan(self, sides: Sequence[SparkTable], task: Task, *, scores: bool) -> CheckedPlan:
-        ids = [side for side in sides if side.name != "train"]
-        items = None if self.catalogue is None else self.catalogue.items
-        return CheckedPlan(
-            {side.name: side.reads for side in sides},
-            task,
-            scores=scores,
-            as_text=any(side.is_text("user") for side in ids),
-            tables={side.name: side.table for side in sides},
-            policies=replace(self.policies, empty_lists="keep"),
-            catalogue=None
-            if items is None
-            else pa.table({"item": items["item"].cast(pl.String).to_arrow()}),
-        )
+    def problems(self, others: Sequence[Problem]) -> Sequence[Problem]:
+        """Return the problems of the lists, and of the first other table that has some.
 
-    def _run(self, plan: CheckedPlan, sides: Sequence[SparkTable]) -> BucketResults:
-        rows = sum(side.origins.rows for side in sides)
-        return evaluate_buckets(plan, sides, self.buckets or bucket_count(rows))
-
-    def _validate(self, sides: Sequence[SparkTable]) -> None:
-        """Read and validate the tables without evaluating them."""
-        results = self._run(self._plan(sides, self.task, scores=False), sides)
+        `others` are those of a table that was not added.
+        """
+        results = self._run(self._plan(scores=False))
         try:
-            self._raise_problems(results, sides)
+            return self._first_problems(results.facts, others)
         finally:
             results.rows.unpersist()
 
-    def _raise_problems(self, results: BucketResults, sides: Sequence[SparkTable]) -> None:
-        """Raise the problems of the lists and of the first other table that has some.
+    def _first_problems(self, facts: Facts, others: Sequence[Problem] = ()) -> Sequence[Problem]:
+        lists, *of_tables = (self._problems(facts, name) for name in self.tables)
+        return [*lists, *next(filter(None, [*of_tables, others]), ())]
 
-        Other rows are counted only if those of the lists are valid.
-        """
-        lists, *others = (self._problems(results, side) for side in sides)
-        raise_problems([*lists, *next(filter(None, others), ())])
-        for side in sides:
-            rows = sum(each.rows.get(side.name, 0) for each in results.facts)
-            if side.name != "users" and not rows:
-                self._refuse_empty(side)
-            if side.name == "truth" and not sum_counts(results.facts)["truth_left"]:
-                raise no_rows_left_error(side.table)
+    def _problems(self, facts: Facts, name: str) -> Sequence[Problem]:
+        table = self.tables[name]
+        if problems := facts.problems.get(name):
+            return [with_row_names(each, table.row_name) for each in merge_problems(problems)]
+        if facts.problems or name == "users":  # other rows are counted only if no bucket has any
+            return ()
+        if not facts.counts.get(f"rows of {name}"):
+            may_be_empty = name == "recs" and self.policies.empty_lists == "keep"
+            with in_memory() as connection:
+                return problems_of(
+                    lambda: read_source(connection, table.table, may_be_empty=may_be_empty)
+                )
+        if name == "truth" and not facts.counts["truth_left"]:
+            return no_rows_left_error(table.table).problems
+        return ()
 
-    def _problems(self, results: BucketResults, side: SparkTable) -> Sequence[Problem]:
-        problems = [p for each in results.facts for p in each.problems.get(side.name, [])]
-        return [with_row_names(each, side.origins.words) for each in merge_problems(problems)]
+    def _plan(self, *, scores: bool) -> Plan:
+        tables, catalogue = self.tables, self.catalogue
+        return Plan(
+            {name: table.table for name, table in tables.items()},
+            self.task,
+            replace(self.policies, empty_lists="keep"),
+            as_text=self._is_text("user"),
+            catalogue=None
+            if catalogue is None
+            else pa.table({"item": catalogue.items["item"].cast(pl.String).to_arrow()}),
+            scores=scores,
+        )
 
-    def result(self) -> Evaluation:
+    def _is_text(self, column_name: str) -> bool:
+        """True if ids of a column are compared as text."""
+        tables = [table for name, table in self.tables.items() if name != "train"]
+        return any(table.kinds.get(column_name) == "text" for table in tables)
+
+    def _run(self, plan: Plan) -> BucketResults:
+        rows = sum(table.n_rows for table in self.tables.values())
+        return evaluate_buckets(plan, [*self.tables.values()], self.buckets or bucket_count(rows))
+
+    def evaluate(self) -> Evaluation:
         """Return the evaluation of the tables."""
-        needs_items = self.task.needs_items
-        is_second_pass = needs_items or bool(self.task.numbers)  # after ids are matched
-        plan = self._plan(self.sides, self.task, scores=not is_second_pass)
-        results = self._run(plan, self.sides)
+        is_second_pass = self.task.needs_items or bool(self.task.numbers)  # after ids are matched
+        plan = self._plan(scores=not is_second_pass)
+        results = self._run(plan)
         try:
-            self._raise_problems(results, self.sides)
+            raise_problems(self._first_problems(results.facts))
             id_match = self._check_ids(results)
-            names = {side.name for side in self.sides}
-            refuse_missing(self.task, has_train="train" in names, catalogue=self.catalogue)
+            refuse_missing(self.task, has_train="train" in self.tables, catalogue=self.catalogue)
             if is_second_pass:
                 task = with_item_columns(self.task, lambda: self.catalogue, lambda: None)
-                if needs_items:
-                    catalogue = self.catalogue
-                    features = None if catalogue is None else catalogue.features
-                    groups = None if catalogue is None else catalogue.groups
-                    items = numbered(results, plan.catalogue, features, groups)
-                    task = replace(task, items=items)
                 plan = replace(plan, task=task, scores=True)
+                if task.needs_items:
+                    items = number_items(results, self.catalogue)
+                    plan = replace(plan, task=replace(task, items=items))
                 results.rows.unpersist()
-                results = self._run(plan, self.sides)
-            raise_refusals(results.facts)
-            values = SparkValues(results, exposures_of(results))
-            no_data = EvaluationData(truth=pl.DataFrame(), connect=lambda _: in_memory())
-            accumulator = evaluate_model(pl.DataFrame(), no_data, plan.task, values.execute, values)
-            counts = {**accumulator.counts_content(), "id_match": id_match}
-            warnings = self._warnings(results, counts)
-            return Evaluation(plan.task.conventions, warnings, values)
+                results = self._run(plan)
+            raise_failures(results.facts.failures)
+            warnings = self._warnings(results, id_match)
+            return Evaluation(self.task.conventions, warnings, SparkValues(results))
         except BaseException:  # releases the rows that Spark keeps
             results.rows.unpersist()
             raise
 
     def _warnings(
-        self, results: BucketResults, summary: Mapping[str, Any]
+        self, results: BucketResults, id_match: Mapping[str, Any]
     ) -> tuple[DataWarning, ...]:
         facts, conventions = results.facts, self.task.conventions
         config = EvaluationConfig.of_one_model(self.task.labels, conventions)
         data = SparkData.from_results(
             results, None if self.catalogue is None else self.catalogue.items
         )
-        lengths = Lengths.from_counts(users_by_length(facts, "recs"))
-        counts = sum_counts(facts)
+        accumulator = EvaluationAccumulator(results.plan.task)
+        accumulator.add(Part(pl.DataFrame(), {}, facts.counts, facts.lists, facts.issues))
+        lengths = Lengths.from_counts(facts.users_by_length("lists"))
         quality = {
-            "users": counts["users_listed"],
-            "duplicates": {"rows": counts["copied_rows"], "users": counts["copied_users"]},
-            "order": facts[0].order,
-            "has_scores": "score" in self.sides[0].kinds,
+            "users": facts.counts["users_listed"],
+            "duplicates": {
+                "rows": facts.counts["copied_rows"],
+                "users": facts.counts["copied_users"],
+            },
+            "order": facts.first["order"],
+            "has_scores": "score" in self.tables["recs"].kinds,
             "list_length": {
                 "min": lengths.shortest,
                 "median": lengths.median,
                 "max": lengths.longest,
             },
-            **rewritten_ids(facts, "recs"),
+            **facts.rewritten_ids("recs"),
         }
-        no_rows = pl.DataFrame()
-        result = ModelResult(no_rows, no_rows, no_rows, summary, quality)
+        summary = {**accumulator.counts_content(), "id_match": id_match}
+        no_rows, listed = pl.DataFrame(), results.items.filter(pl.col("listed"))
+        result = ModelResult(no_rows, no_rows, listed.select(item="id"), summary, quality)
         overlap = data.train_overlap(of_requests=config.of_requests)
         return (
             *none_relevant_warnings(config, data),
@@ -319,24 +287,20 @@ class SparkInputs:
         )
 
     def _check_ids(self, results: BucketResults) -> dict[str, Any]:
-        tables = {side.name: side for side in self.sides}
-        text = {
-            column: any(
-                tables[name].is_text(column)
-                for name in ("recs", "truth", "users")
-                if name in tables and column in tables[name].kinds
-            )
-            for column in ("user", "item")
-        }
-        match_context = IdMatchContext(
-            tables["recs"].table, self.catalogue_name, self.policies.unknown_items
+        context = IdMatchContext(
+            self.tables["recs"].table, self.catalogue_name, self.policies.unknown_items
         )
-        id_match = match_id_sets(SparkIds(results, text), match_context)
-        if "users" in tables and not sum_counts(results.facts)["named"]:
+        kind = pl.String if self._is_text("item") else pl.Int64
+        listed, known = (
+            results.items.filter(pl.col(side)).select(item=pl.col("id").cast(kind))
+            for side in ("listed", "known")
+        )
+        with in_memory() as connection:
+            id_match = match_id_sets(SparkIds(connection, listed, known, results), context)
+        if "users" in self.tables and not results.facts.counts["named"]:
             raise unknown_users_error()
-        settings = argument_names("truth")
+        grade, settings = results.facts.highest, argument_names("truth")
         labels, conventions = self.task.labels, self.task.conventions
-        grade = highest_grade(results.facts)
         raise_problems(err_grade_problems(grade, labels, conventions, "truth", settings))
         return id_match
 
