@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 import concord
+from concord.pipeline.running.messages import peak_memory
 
 USERS = 100_000
 METRICS = [f"{name}@{k}" for name in ("nDCG", "R", "AP", "RR", "Hit") for k in (10, 20)]
@@ -25,7 +26,7 @@ def main() -> None:
     start, cpu = time.perf_counter(), time.process_time()
     comparison = compare(values, baseline="model-0", primary=METRICS[:2], min_effect=0.005)
     cost = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
-    print(json.dumps({"models": n_models, **cost, "comparisons": len(comparison.pairs)}))
+    print(json.dumps({**cost, "peak": peak_memory() / 1e6, "value": len(comparison.pairs)}))
 
 
 def _values(n_models: int) -> dict[str, pl.DataFrame]:

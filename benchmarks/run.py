@@ -51,6 +51,9 @@ class Sizes:
     times: int = 5
 
 
+MODELS = (20, 40)  # of a comparison
+
+
 def calls(sizes: Sizes) -> Iterator[Row]:
     """Yield the costs that nobody wants to notice: imports, small calls, the help."""
     files, often = make(DATA, sizes.few, "integer"), 2 * sizes.times
@@ -232,21 +235,14 @@ def _whole(path: Path, times: int) -> dict[str, Measured]:
 
 
 def compare(_: Sizes) -> Iterator[Row]:
-    """Yield the costs of a comparison by number of models, which benchmarks/comparison.py measures.
-
-    It prints `{"rows": [{"models": 10, "seconds": …, "cpu": …, "peak": …}, …]}`.
-    """
-    measured = process("comparison", "models").get("rows", [])
-    costs = {each.pop("models"): Measured(**each) for each in measured}
-    if not costs:
-        print("  left out: `python -m benchmarks.comparison models` measures nothing yet")
-        return
-    for number, cost in costs.items():
-        yield Row(f"`compare` of {number} models x 10 labels x 100,000 users", cost)
-    fewer, more = sorted(costs)[-2:]
-    yield Row(f"CPU time of {more} models", None, costs[more].cpu, "s of CPU", 5)
-    times = costs[more].cpu / costs[fewer].cpu
-    yield Row(f"its ratio to {fewer} models", None, times, "x", 1.1 * more / fewer)
+    """Yield the costs of a comparison by number of models."""
+    few, many = (Measured(**process("many_models", str(models))) for models in MODELS)
+    for models, cost in zip(MODELS, (few, many), strict=True):
+        yield Row(f"`compare` of {models} models x 10 labels x 100,000 users", cost)
+    fewer, more = MODELS
+    yield Row(f"CPU time of {fewer} models", None, few.cpu, "s of CPU", 5)
+    times = f"CPU time of {more} models, x that of {fewer}"
+    yield Row(times, None, many.cpu / few.cpu, "x", 1.1 * more / fewer)
 
 
 def peers(sizes: Sizes) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def decoded_type(kind: pa.DataType) -> pa.DataType:
         return decoded_type(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
         return decoded_type(kind.storage_type)
-    if _is_text(kind):
+    if is_text(kind):
         return pa.string()
     if _is_list(kind):
         return pa.large_list(decoded_type(kind.value_type))
@@ -133,7 +133,7 @@ def decode(array: pa.Array) -> pa.Array:
         offsets = pa.array(np.concatenate([[0], ends]).astype(np.int64))
         values = decode(array.flatten())
         return pa.LargeListArray.from_arrays(offsets, values, mask=array.is_null())
-    return array.cast(decoded_type(kind)) if _is_text(kind) or is_type.is_timestamp(kind) else array
+    return array.cast(decoded_type(kind)) if is_text(kind) or is_type.is_timestamp(kind) else array
 
 
 def take_rows(batch: pa.RecordBatch, rows: NDArray[Any]) -> pa.RecordBatch:
@@ -164,7 +164,8 @@ def is_list(kind: pa.DataType) -> bool:
     return isinstance(kind, pa.LargeListType)
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """True for text, of any layout."""
     return is_type.is_string(kind) or is_type.is_large_string(kind) or is_type.is_string_view(kind)
 
 

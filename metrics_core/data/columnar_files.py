@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
+from concord.metrics_core.data.arrow import is_text
 from concord.metrics_core.data.delta import LOG, is_delta, snapshot
 from concord.metrics_core.data.formats import COPY_AGAIN, format_fix
 from concord.metrics_core.data.input_table import InputTable
@@ -197,7 +198,7 @@ def _open_part(path: AnyPath, file: InputTable) -> Part:
             with open_parquet(path) as parquet:
                 _refuse_joined_parquet(path, parquet.metadata)
                 schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
-            text = {field.name for field in schema if pa.types.is_string(field.type)}
+            text = {field.name for field in schema if is_text(field.type)}
             batches = partial(_parquet_batches, path, text)
         else:
             open_ipc = pyarrow.ipc.open_stream if is_stream else pyarrow.ipc.open_file

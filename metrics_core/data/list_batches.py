@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.data.arrow import as_arrow, as_numpy, codes, decode, one_array, positions
 
-MIN_ROWS = 1 << 18  # of each batch but the last
+MIN_ROWS = 3 << 17  # of each table but the last
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 

@@ -23,7 +23,7 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> G
     """Yield the result for each item, in the order of the items.
 
     Results are computed on all cores before they are used: NumPy, Arrow and DuckDB release the
-    lock of Python. At most one item more than there are cores is held. When closed, and after an
+    lock of Python. At most as many items as there are cores are held. When closed, and after an
     error, the generator waits for what is being computed and closes the generator of the items.
     """
     cores, iterator = count_cores(), iter(items)
@@ -39,7 +39,7 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> G
         stack.callback(lambda: [each.cancel() for each in pending])
         for item in chain(first, iterator):
             pending.append(pool.submit(function, item))
-            if len(pending) > cores:
+            if len(pending) >= cores:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
