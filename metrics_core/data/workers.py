@@ -8,15 +8,16 @@ from contextlib import ExitStack
 from itertools import chain, islice
 from typing import TypeVar
 
+MOST_CORES = 16  # each holds a few items, and one thread reads for all
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def count_cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Return the number of cores that work is spread over."""
+    if hasattr(os, "sched_getaffinity"):  # which may be fewer than the machine has
+        return min(len(os.sched_getaffinity(0)), MOST_CORES)
+    return min(os.cpu_count() or 1, MOST_CORES)
 
 
 def map_in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Result]:

@@ -57,13 +57,11 @@ class Block:
         return cls(batch, list_batch(truth), users, train)
 
     @classmethod
-    def from_relations(cls, connection: DuckDBPyConnection) -> "Block":
-        """Return the block of the relations `lists`, `truth`, `known` and, if any, `train`."""
-        queries = ("lists ORDER BY user, rank", "truth ORDER BY user, grade DESC", "known")
-        lists, truth, known = (connection.sql(f"FROM {each}").to_arrow_table() for each in queries)
-        names = {name for (name,) in connection.execute("SHOW TABLES").fetchall()}
-        train = connection.sql("FROM train").to_arrow_table() if "train" in names else None
-        return cls.from_tables(lists, truth, known, train)
+    def from_relations(cls, connection: DuckDBPyConnection, *, with_train: bool) -> "Block":
+        """Return the block of the relations `lists`, `truth`, `known` and, if read, `train`."""
+        names = ["lists", "truth", "known", *(["train"] if with_train else [])]
+        tables = {name: connection.sql(f"FROM {name}").to_arrow_table() for name in names}
+        return cls.from_tables(**tables)
 
     def lists_of(self, ranking: int) -> ListBatch:
         """Return the lists of a ranking by its number, if the tables have several."""
@@ -146,17 +144,25 @@ class SortedFile:
     def _groups(self) -> list[tuple[Any, Any, int]]:
         """First user, last user and number of rows of each row group."""
         with pq.ParquetFile(self.path) as file:
-            groups = list(map(file.metadata.row_group, range(file.num_row_groups)))
             index = file.schema_arrow.get_field_index("user")
-            users = [group.column(index) for group in groups]
-            bounds = [(each.statistics.min, each.statistics.max) for each in users]
-            return [(*each, group.num_rows) for each, group in zip(bounds, groups, strict=True)]
+            groups = []
+            for number in range(file.num_row_groups):
+                group = file.metadata.row_group(number)
+                known = group.column(index).statistics
+                if known is not None and known.has_min_max:
+                    groups.append((known.min, known.max, group.num_rows))
+                elif group.num_rows:  # ids that are too long for statistics
+                    users = file.read_row_group(number, ["user"]).column("user")
+                    groups.append((users[0].as_py(), users[-1].as_py(), group.num_rows))
+                else:
+                    groups.append((None, None, 0))
+            return groups
 
     def starts(self, rows: int) -> list[Any]:
         """See `SortedRows`."""
         starts, n_rows = [], 0
         for first, _, n_group_rows in self._groups:
-            if n_rows and n_rows + n_group_rows > rows:
+            if n_group_rows and n_rows and n_rows + n_group_rows > rows:
                 starts.append(first)
                 n_rows = 0
             n_rows += n_group_rows
@@ -166,8 +172,8 @@ class SortedFile:
         """See `SortedRows`."""
         read = [
             number
-            for number, (first, last, _) in enumerate(self._groups)
-            if (low is None or last >= low) and (high is None or first < high)
+            for number, (first, last, n_rows) in enumerate(self._groups)
+            if n_rows and (low is None or last >= low) and (high is None or first < high)
         ]
         with pq.ParquetFile(self.path) as file:
             rows = file.read_row_groups(read, self.schema.names, use_threads=False)

@@ -106,6 +106,10 @@ class LoadedInputs:
         known = (None, None) if catalogue is None else (catalogue.features, catalogue.groups)
         return replace(task, items=number_items(self.connection, *known))
 
+    def block(self, task: Task) -> Block:
+        """Return all rows that a task reads."""
+        return Block.from_relations(self.connection, with_train=task.needs_items)
+
     def rank(self, rankings: Sequence[Ranking]) -> None:
         """Rank the lists again under other conventions."""
         self.connection.execute("DROP TABLE IF EXISTS ranked")  # none after an error
@@ -170,7 +174,7 @@ class LoadedInputs:
         """Return the summary of definitions with the given ranking, by their numbers."""
         task = self.with_items(Task((), conventions, definitions=definitions))
         try:
-            part = evaluate_block(Block.from_relations(self.connection), task)
+            part = evaluate_block(self.block(task), task)
         except ScoringError as error:
             _, _, position, *_ = error.refusal.order
             refusing = definitions[position]

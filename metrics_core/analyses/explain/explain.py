@@ -23,7 +23,6 @@ from concord.metrics_core.conventions.presets import (
 from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns, Truth
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.units import unit_id
-from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.derivation import read_user, steps
 from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs
 from concord.metrics_core.evaluation.item_lists import read_ranked_lists
@@ -186,7 +185,7 @@ def _task(inputs: LoadedInputs, label: Label, label_conventions: Conventions) ->
 
 def _value(inputs: LoadedInputs, label: Label, label_conventions: Conventions) -> float | None:
     task = _task(inputs, label, label_conventions)
-    part = evaluate_block(Block.from_relations(inputs.connection), task)
+    part = evaluate_block(inputs.block(task), task)
     value: float | None = part.values[str(label)][0]
     return value
 
@@ -195,7 +194,7 @@ def _derive(inputs: LoadedInputs, user: Any, label: Label, conventions: Conventi
     label_conventions = label.conventions(conventions)
     value = _value(inputs, label, label_conventions)
     task = _task(inputs, label, label_conventions)
-    block = Block.from_relations(inputs.connection)
+    block = inputs.block(task)
     judged = join_truth(
         block,
         only_known=False,
