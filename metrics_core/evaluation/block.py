@@ -1,10 +1,11 @@
 """Blocks of whole users, which are evaluated at once, and sorted tables that they are cut from."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -135,49 +136,61 @@ class SortedFile:
     unread: Sequence[str] = ()
 
     @cached_property
+    def _metadata(self) -> pq.FileMetaData:
+        """The file's footer, which grows with the file: it is read once."""
+        return pq.read_metadata(self.path)
+
+    @cached_property
     def schema(self) -> pa.Schema:
         """The columns that are read."""
-        fields = pq.read_schema(self.path)
+        fields = self._metadata.schema.to_arrow_schema()
         return pa.schema([field for field in fields if field.name not in self.unread])
 
     @cached_property
-    def _groups(self) -> list[tuple[Any, Any, int]]:
-        """First user, last user and number of rows of each row group."""
-        with pq.ParquetFile(self.path) as file:
+    def _groups(self) -> "list[RowGroup]":
+        """The row groups that have rows."""
+        with pq.ParquetFile(self.path, metadata=self._metadata) as file:
             index = file.schema_arrow.get_field_index("user")
             groups = []
             for number in range(file.num_row_groups):
                 group = file.metadata.row_group(number)
                 known = group.column(index).statistics
                 if known is not None and known.has_min_max:
-                    groups.append((known.min, known.max, group.num_rows))
+                    groups.append(RowGroup(number, known.min, known.max, group.num_rows))
                 elif group.num_rows:  # ids that are too long for statistics
                     users = file.read_row_group(number, ["user"]).column("user")
-                    groups.append((users[0].as_py(), users[-1].as_py(), group.num_rows))
-                else:
-                    groups.append((None, None, 0))
+                    ends = users[0].as_py(), users[-1].as_py()
+                    groups.append(RowGroup(number, *ends, group.num_rows))
             return groups
 
     def starts(self, rows: int) -> list[Any]:
         """See `SortedRows`."""
         starts, n_rows = [], 0
-        for first, _, n_group_rows in self._groups:
-            if n_group_rows and n_rows and n_rows + n_group_rows > rows:
-                starts.append(first)
+        for group in self._groups:
+            if n_rows and n_rows + group.rows > rows:
+                starts.append(group.first)
                 n_rows = 0
-            n_rows += n_group_rows
-        return sorted({*starts} - {self._groups[0][0]}) if starts else []
+            n_rows += group.rows
+        return sorted({*starts} - {self._groups[0].first}) if starts else []
 
     def between(self, low: Any, high: Any) -> pa.Table:
         """See `SortedRows`."""
-        read = [
-            number
-            for number, (first, last, n_rows) in enumerate(self._groups)
-            if n_rows and (low is None or last >= low) and (high is None or first < high)
-        ]
-        with pq.ParquetFile(self.path) as file:
+        groups = self._groups
+        start = 0 if low is None else bisect_left(groups, low, key=lambda each: each.last)
+        end = None if high is None else bisect_left(groups, high, key=lambda each: each.first)
+        read = [group.number for group in groups[start:end]]
+        with pq.ParquetFile(self.path, metadata=self._metadata) as file:
             rows = file.read_row_groups(read, self.schema.names, use_threads=False)
         return SortedRows(rows).between(low, high)
+
+
+class RowGroup(NamedTuple):
+    """Number of a row group, its first and last user, and its number of rows."""
+
+    number: int
+    first: Any
+    last: Any
+    rows: int
 
 
 def sorted_by_user(table: Table, unread: Sequence[str] = ()) -> SortedRows | SortedFile:

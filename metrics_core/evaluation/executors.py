@@ -42,7 +42,7 @@ from concord.metrics_core.evaluation.partition import (
 from concord.metrics_core.evaluation.side_data import with_items
 
 Executor = Callable[[Table, EvaluationData, Task], Generator[Part]]  # of ranked lists
-BLOCK_ROWS = 3 << 17  # of recommendations
+BLOCK_ROWS = 1 << 20  # of recommendations
 
 
 def execute_in_memory(lists: Table, data: EvaluationData, task: Task) -> Generator[Part]:
