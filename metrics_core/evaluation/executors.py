@@ -63,7 +63,7 @@ def execute_by_ranges(
     """
     task = with_items_of(lists, data, task)
     tables = BlockTables.of(lists, data, task)
-    ranges = tables.ranges(min(rows_per_block, BLOCK_ROWS))
+    ranges = tables.ranges(rows_per_block)
     return parts_of(map_in_order(partial(evaluate_range, tables, task), ranges))
 
 
@@ -103,7 +103,8 @@ class BlockTables:
         return cls(tables, is_whole or not _share_types(tables.values(), ["user"]))
 
     def ranges(self, rows: int) -> list[tuple[Any, Any]]:
-        """Return the bounds of ranges of users with about so many recommendations each."""
+        """Return the bounds of ranges of users with about so many rows, at most BLOCK_ROWS."""
+        rows = min(rows, BLOCK_ROWS)
         matched = [table for name, table in self.tables.items() if name != "train"]
         starts = (
             self.tables["lists"].starts(rows) if _share_types(matched, ["user", "item"]) else []

@@ -25,8 +25,6 @@ from concord.metrics_core.evaluation.spark.facts import without_items
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MAX_ROWS = 1 << 20  # of the lists of a range
-
 
 def execute_on_spark(
     lists: Table, data: EvaluationData, task: Task, rows_per_block: int
@@ -34,7 +32,7 @@ def execute_on_spark(
     """Yield the values of ranges of users, in the order of users; an `Executor` of files."""
     task = with_items_of(lists, data, task)
     tables = BlockTables.of(lists, data, task)
-    ranges = tables.ranges(min(rows_per_block, MAX_ROWS))
+    ranges = tables.ranges(rows_per_block)
 
     def score(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

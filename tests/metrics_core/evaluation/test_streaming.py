@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 import concord as cc
 from concord.metrics_core.data import list_batches as batches
-from concord.metrics_core.data import load_tables
+from concord.metrics_core.data import load_tables, workers
 from concord.metrics_core.evaluation.dataset import Dataset
 from concord.metrics_core.evaluation.model_result import ModelResult
 
@@ -42,7 +42,7 @@ def in_order(recs: pl.DataFrame, order: str) -> pl.DataFrame:
     )
 
 
-def outcome(rows_at_a_time: int, recs: Any, truth: Any, **how: Any) -> Any:
+def outcome(rows_at_a_time: int, cores: int, recs: Any, truth: Any, **how: Any) -> Any:
     """Return the evaluation and the results of the model, or the message of an error."""
     evaluate, models = Dataset.evaluate, []
 
@@ -52,6 +52,7 @@ def outcome(rows_at_a_time: int, recs: Any, truth: Any, **how: Any) -> Any:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batches, "MIN_ROWS", rows_at_a_time)
+        patch.setattr(workers, "count_cores", lambda: cores)
         patch.setattr(load_tables, "BATCH_ROWS", rows_at_a_time)
         patch.setattr(Dataset, "evaluate", recorded)
         try:
@@ -71,6 +72,7 @@ def outcome(rows_at_a_time: int, recs: Any, truth: Any, **how: Any) -> Any:
     gain=st.sampled_from(["linear", "exp2"]),
     order=st.sampled_from(["by user", "users in any order", "rows in any order"]),
     selected=st.one_of(st.none(), st.lists(users, min_size=1, unique=True)),
+    cores=st.sampled_from([1, 2, 8]),
 )
 def test_it_makes_no_difference_how_many_go_by_at_a_time(
     *,
@@ -83,6 +85,7 @@ def test_it_makes_no_difference_how_many_go_by_at_a_time(
     gain: str,
     order: str,
     selected: list[int] | None,
+    cores: int,
 ) -> None:
     judged = {
         shown_as(user): {shown_as(item): grade for item, grade in actual.items()}
@@ -97,7 +100,7 @@ def test_it_makes_no_difference_how_many_go_by_at_a_time(
 
     recs = in_order(lists_of(items, as_id), order)
 
-    few, at_once = (outcome(n, recs, judged, **how) for n in (3, _MANY))
+    few, at_once = (outcome(*each, recs, judged, **how) for each in ((3, cores), (_MANY, 1)))
 
     if isinstance(at_once, str):
         assert few == at_once
