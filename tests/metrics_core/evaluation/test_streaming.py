@@ -1,4 +1,4 @@
-"""Lists that are evaluated as they go by give what all lists at once give."""
+"""Lists that are evaluated while they are read give what all lists at once give."""
 
 from collections.abc import Callable
 from typing import Any
@@ -92,7 +92,7 @@ def test_it_makes_no_difference_how_many_go_by_at_a_time(
         for user, actual in truth.items()
     }
     changed: dict[str, Any] = {case: policy, "gain": gain}
-    how = {
+    how: dict[str, Any] = {
         "conventions": cc.preset("standard", **changed),
         "users": None if selected is None else [shown_as(user) for user in selected],
         "input": {"empty_lists": "keep"},
