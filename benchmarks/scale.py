@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -164,7 +164,15 @@ def section(costs: dict[str, dict[str, float]]) -> list[str]:
         *markdown_table(
             ("promise", "figure", "bound", ""), _promises(costs, known), text_columns=1
         ),
+        "",
+        f"The stages of the largest size take {_cpu(costs, known[-1]):.0f} s of CPU, the scan and "
+        f"the join of DuckDB {_cpu(costs, known[-1], STEPS[:2]):.0f} s: the time left is bound by "
+        "the number of cores.",
     ]
+
+
+def _cpu(costs: dict[str, dict[str, float]], users: int, steps: Sequence[str] = STEPS[2:]) -> float:
+    return sum(costs[f"{users} {name}"]["cpu"] for name in steps)
 
 
 def _rows(costs: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]:
