@@ -154,7 +154,7 @@ def problems_of(check: Callable[..., object], *arguments: object) -> Sequence[Pr
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why the users of a partition are not scored.
+    """Why the users of a block are not scored.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ def escape_template(text: str) -> str:
 
 
 def merge_refusals(refusals: Iterable[Refusal]) -> Refusal:
-    """Return the refusal that all users together would meet, from those of partitions."""
+    """Return the refusal that all users together would meet, from those of blocks."""
     candidates = list(refusals)
     order = min(refusal.order for refusal in candidates)
     merged = sorted((r for r in candidates if r.order == order), key=lambda r: r.template)

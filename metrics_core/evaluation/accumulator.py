@@ -1,4 +1,4 @@
-"""Counts and sums over the partitions of a model, and the summary that a comparison reads."""
+"""Counts and sums over the blocks of a model, and the summary that a comparison reads."""
 
 import math
 import platform
@@ -22,13 +22,13 @@ from concord.metrics_core.evaluation.diagnostics import (
     PropensityCounts,
     validity,
 )
-from concord.metrics_core.evaluation.panel import Definition, Panel, panel
-from concord.metrics_core.evaluation.partition import (
+from concord.metrics_core.evaluation.evaluate_block import (
     JUDGED_UNITS,
     Part,
     Task,
     part_names,
 )
+from concord.metrics_core.evaluation.panel import Definition, Panel, panel
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT, mean_weight, uses_user_table
 from concord.metrics_core.evaluation.summary import (
     CONFIDENCE,
@@ -79,7 +79,7 @@ def build_panels(
 
 @dataclass
 class EvaluationAccumulator:
-    """Counts, pooled sums and exposures of all partitions.
+    """Counts, pooled sums and exposures of all blocks.
 
     Attributes
     ----------
@@ -260,7 +260,7 @@ class EvaluationAccumulator:
 
 
 def summarise_definition(frames: Sequence[pl.DataFrame], definition: Definition) -> Summary:
-    """Return the summary of a definition over the values of all partitions."""
+    """Return the summary of a definition over the values of all blocks."""
     prefixes = (f"#{definition.column}#", MEAN_WEIGHT)
     columns = [name for name in frames[0].columns if name.startswith(prefixes)]
     values = pl.concat([frame.select("user", definition.column, *columns) for frame in frames])

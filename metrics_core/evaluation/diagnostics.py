@@ -18,7 +18,7 @@ from concord.metrics_core.errors import format_count
 from concord.metrics_core.metrics.judged import Floats, Judged, sum_by_user
 from concord.metrics_core.stats.floating_point import exact_parts
 
-# Columns of a partition's values.
+# Columns of a block's values.
 KNOWN = "#known"  # is the user in the ground truth, or requested?
 LISTED = "#listed"  # length of the list
 RELEVANT = "#relevant"  # number of relevant items
@@ -111,7 +111,7 @@ def list_kinds(values: pl.DataFrame) -> Counter[ListKind]:
 
 @dataclass
 class ListIssues:
-    """Counts of issues in the lists of known users; counts of partitions can be added.
+    """Counts of issues in the lists of known users; counts of blocks can be added.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class ListIssues:
     constant: Counter[int] = field(default_factory=Counter)
 
     def add(self, other: "ListIssues") -> None:
-        """Add the counts of another partition."""
+        """Add the counts of another block."""
         self.missing.update(other.missing)
         self.tied.update(other.tied)
         self.constant.update(other.constant)
@@ -348,7 +348,7 @@ class TrainOverlap:
     born_after: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 
     def __add__(self, other: "TrainOverlap") -> "TrainOverlap":
-        """Return the overlap of two partitions of users; their items and times are ignored."""
+        """Return the overlap of two blocks of users; their items and times are ignored."""
         return TrainOverlap(
             self.rows + other.rows,
             self.users + other.users,
@@ -378,7 +378,7 @@ def count_train_overlap(connection: DuckDBPyConnection, *, of_requests: bool) ->
     return replace(overlap, users_before_train=before, born_after=born)
 
 
-# Columns of a partition's values: of the weights of a user's relevant rows the sum, the sum of
+# Columns of a block's values: of the weights of a user's relevant rows the sum, the sum of
 # squares and the largest; and the number of clipped weights.
 COLUMNS = ("#weight", "#weight_squared", "#weight_largest", "#weight_clipped")
 
@@ -400,7 +400,7 @@ def weight_columns(lists: Judged, clip: float) -> dict[str, Floats]:
 
 @dataclass
 class PropensityCounts:
-    """Weights of all relevant rows; partitions add up to the same bits.
+    """Weights of all relevant rows; blocks add up to the same bits.
 
     Attributes
     ----------
@@ -425,7 +425,7 @@ class PropensityCounts:
     only_in_lists: int = 0
 
     def add(self, values: pl.DataFrame) -> None:
-        """Add the users of a partition."""
+        """Add the users of a block."""
         weight, squared, largest, clipped = (values[name].to_numpy() for name in COLUMNS)
         self.rows += int(values[RELEVANT].sum())
         listed = values.filter(pl.col(LISTED) > 0)

@@ -24,9 +24,9 @@ from concord.metrics_core.data.tables import (
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator
 from concord.metrics_core.evaluation.diagnostics import ListIssues, count_list_issues
+from concord.metrics_core.evaluation.evaluate_block import Part, Task
 from concord.metrics_core.evaluation.executors import Executor
 from concord.metrics_core.evaluation.model_result import EvaluationData
-from concord.metrics_core.evaluation.partition import Part, Task
 from concord.metrics_core.metrics.label import to_result_spelling
 
 Content = dict[str, Any]
@@ -36,7 +36,7 @@ class ValueSink(Protocol):
     """Receiver of the values per user."""
 
     def write(self, part: Part) -> None:
-        """Write the values of a partition."""
+        """Write the values of a block."""
 
     def close(self) -> None:
         """Finish writing."""
@@ -61,7 +61,7 @@ def check_ids(
 def evaluate_model(
     lists: Table, data: EvaluationData, task: Task, execute: Executor, sink: ValueSink
 ) -> EvaluationAccumulator:
-    """Write the values per user to `sink` and return the counts and sums of all partitions.
+    """Write the values per user to `sink` and return the counts and sums of all blocks.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def evaluate_model(
     task : Task
         What is evaluated.
     execute : callable
-        Yields the values of all users, partition by partition.
+        Yields the values of all users, block by block.
     sink : ValueSink
         Receives the values.
 

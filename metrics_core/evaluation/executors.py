@@ -32,13 +32,13 @@ from concord.metrics_core.evaluation.diagnostics import (
     is_own_id,
     listed_fingerprint,
 )
-from concord.metrics_core.evaluation.failures import Failure, raise_failures
-from concord.metrics_core.evaluation.model_result import EvaluationData
-from concord.metrics_core.evaluation.partition import (
+from concord.metrics_core.evaluation.evaluate_block import (
     Part,
     Task,
     evaluate_block,
 )
+from concord.metrics_core.evaluation.failures import Failure, raise_failures
+from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.side_data import with_items
 
 Executor = Callable[[Table, EvaluationData, Task], Generator[Part]]  # of ranked lists

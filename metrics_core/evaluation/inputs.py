@@ -44,9 +44,9 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.evaluation.accumulator import summarise_definition
 from concord.metrics_core.evaluation.block import Block
+from concord.metrics_core.evaluation.evaluate_block import Task, evaluate_block
 from concord.metrics_core.evaluation.item_lists import number_items
 from concord.metrics_core.evaluation.panel import Definition
-from concord.metrics_core.evaluation.partition import Task, evaluate_block
 from concord.metrics_core.evaluation.side_data import (
     Catalogue,
     build_catalogue,

@@ -4,7 +4,7 @@ import numpy as np
 
 from concord.metrics_core.metrics.judged import Ints, Judged
 
-# Column of a partition's values: 1 if the list starts with relevant items only, else 0; 3 or 2 if
+# Column of a block's values: 1 if the list starts with relevant items only, else 0; 3 or 2 if
 # all items of the list are judged; -1 if the user does not count.
 PERFECT_TOP = "#perfect_top"
 ALL_JUDGED = 2

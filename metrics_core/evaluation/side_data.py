@@ -16,9 +16,9 @@ from concord.metrics_core.data.load_tables import LOADERS
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.tables import Table, create_view, read_frame, scan
 from concord.metrics_core.errors import InputError, refuse
+from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.item_lists import Features, Groups, number_items
 from concord.metrics_core.evaluation.join_truth import PROPENSITY
-from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.files import count_items
 from concord.metrics_core.metrics.elementary import exp2, log2
 

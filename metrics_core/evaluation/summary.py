@@ -75,7 +75,7 @@ def summarise(
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums of a mean; totals of partitions add up to the same bits.
+    """Sums of a mean; totals of blocks add up to the same bits.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Totals:
         return self.spread.n
 
     def __add__(self, other: "Totals") -> "Totals":
-        """Return the totals of two partitions with different users."""
+        """Return the totals of two blocks with different users."""
         sums = tuple(compress_sum([*a, *b]) for a, b in zip(self.sums, other.sums, strict=True))
         n_undefined = self.n_undefined + other.n_undefined
         return Totals(n_undefined, sums, self.spread + other.spread)

@@ -2,7 +2,7 @@
 
 Each function takes an `Exposure` and, keyword-only and without defaults, its conventions.
 It returns one number, NaN where it is undefined.
-Exposures are whole numbers, so that those of partitions add up to the same bits in any order.
+Exposures are whole numbers, so that those of blocks add up to the same bits in any order.
 """
 
 import math
@@ -37,7 +37,7 @@ class Exposure:
     items: Items
 
     def __add__(self, other: "Exposure") -> "Exposure":
-        """Return the exposure of two partitions: other users, but the same items and cutoff."""
+        """Return the exposure of two blocks: other users, but the same items and cutoff."""
         n_users = self.n_users + other.n_users
         return Exposure(self.counts + other.counts, n_users, self.k, self.items)
 

@@ -32,7 +32,7 @@ NO_INTERVAL = (math.nan, math.nan)
 
 @dataclass(frozen=True)
 class ValueSpread:
-    """Count and extremes of values; those of several partitions can be added.
+    """Count and extremes of values; those of several blocks can be added.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class ValueSpread:
         return cls(len(values), low, high, *ends)
 
     def __add__(self, other: "ValueSpread") -> "ValueSpread":
-        """Return the spread of both partitions."""
+        """Return the spread of both blocks."""
         return ValueSpread(
             self.n + other.n,
             self.n_low + other.n_low,

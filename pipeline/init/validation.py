@@ -24,7 +24,7 @@ from concord.metrics_core.errors import (
     problems_of,
     raise_problems,
 )
-from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.side_data import (
     build_catalogue,
     refuse_missing,

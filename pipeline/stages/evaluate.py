@@ -22,6 +22,7 @@ from concord.metrics_core.evaluation.accumulator import (
     pinned_content,
 )
 from concord.metrics_core.evaluation.config import grade_problems
+from concord.metrics_core.evaluation.evaluate_block import Part, Task, select_evaluated
 from concord.metrics_core.evaluation.evaluate_model import check_ids, evaluate_model
 from concord.metrics_core.evaluation.executors import (
     Executor,
@@ -29,7 +30,6 @@ from concord.metrics_core.evaluation.executors import (
     execute_in_memory,
 )
 from concord.metrics_core.evaluation.model_result import EvaluationData, summarise_values
-from concord.metrics_core.evaluation.partition import Part, Task, select_evaluated
 from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.evaluation.ties import has_equal_scores
 from concord.metrics_core.evaluation.values_of_users import join_values, summarise_joined
@@ -56,7 +56,7 @@ from concord.pipeline.running.outputs import (
 
 
 def choose_executor(params: Params) -> Executor:
-    """Return the function that yields per-user values, partition by partition."""
+    """Return the function that yields per-user values, block by block."""
     if params.evaluation.engine == "polars":
         return execute_in_memory
     rows = params.evaluation.rows_per_partition
@@ -243,7 +243,7 @@ class _ValueFiles:
         return [definition.column for definition in self.task.definitions]
 
     def write(self, part: Part) -> None:
-        """Write the values of a partition."""
+        """Write the values of a block."""
         weights = [*self.task.mean_weights]
         if not self.writers:
             is_integer = part.values.schema["user"].is_integer()

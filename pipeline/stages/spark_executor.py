@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from concord.metrics_core.data.tables import Table
 from concord.metrics_core.errors import report_missing_extra
+from concord.metrics_core.evaluation.evaluate_block import Part, Task
 from concord.metrics_core.evaluation.executors import (
     BlockTables,
     Result,
@@ -19,7 +20,6 @@ from concord.metrics_core.evaluation.executors import (
     with_items_of,
 )
 from concord.metrics_core.evaluation.model_result import EvaluationData
-from concord.metrics_core.evaluation.partition import Part, Task
 from concord.metrics_core.evaluation.spark.facts import without_items
 
 if TYPE_CHECKING:

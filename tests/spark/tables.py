@@ -13,7 +13,7 @@ from concord.metrics_core.evaluation.evaluate import (
     parse_conventions,
     parse_labels,
 )
-from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.spark.evaluate import evaluate_frames
 from concord.metrics_core.results.evaluation import Evaluation
 

@@ -20,8 +20,8 @@ from concord.metrics_core.comparison.segment_groups import UserGroups
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.derivation import read_user, select_user, steps
+from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.join_truth import join_truth
-from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.metrics.label import Label

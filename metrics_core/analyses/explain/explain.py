@@ -24,10 +24,10 @@ from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableC
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.units import unit_id
 from concord.metrics_core.evaluation.derivation import read_user, steps
+from concord.metrics_core.evaluation.evaluate_block import Task, evaluate_block
 from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs
 from concord.metrics_core.evaluation.item_lists import read_ranked_lists
 from concord.metrics_core.evaluation.join_truth import join_truth
-from concord.metrics_core.evaluation.partition import Task, evaluate_block
 from concord.metrics_core.evaluation.side_data import (
     with_catalogue_size,
 )

@@ -22,8 +22,8 @@ from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyO
 from concord.metrics_core.data.tables import read_column, read_frame, schema_of
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.config import err_grade_problems
+from concord.metrics_core.evaluation.evaluate_block import HIGHEST_EXPONENT
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
-from concord.metrics_core.evaluation.partition import HIGHEST_EXPONENT
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import depends_on

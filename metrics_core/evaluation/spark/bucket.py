@@ -28,13 +28,13 @@ from concord.metrics_core.evaluation.diagnostics import (
     count_own_ids,
     count_train_overlap,
 )
-from concord.metrics_core.evaluation.executors import evaluate_or_refuse
-from concord.metrics_core.evaluation.partition import (
+from concord.metrics_core.evaluation.evaluate_block import (
     Part,
     Task,
     part_names,
     select_evaluated,
 )
+from concord.metrics_core.evaluation.executors import evaluate_or_refuse
 from concord.metrics_core.evaluation.spark.facts import Facts, row_mark, without_items
 from concord.metrics_core.evaluation.summary import compute_totals
 from concord.metrics_core.metrics.judged import Ints

@@ -26,9 +26,9 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator
 from concord.metrics_core.evaluation.config import EvaluationConfig, err_grade_problems
+from concord.metrics_core.evaluation.evaluate_block import Part, Task
 from concord.metrics_core.evaluation.failures import merge_problems, raise_failures
 from concord.metrics_core.evaluation.model_result import ModelResult
-from concord.metrics_core.evaluation.partition import Part, Task
 from concord.metrics_core.evaluation.side_data import (
     Catalogue,
     build_catalogue,

@@ -1,8 +1,11 @@
 """The join of lists and ground truth gives what two loops over the rows give."""
 
+import gc
+import weakref
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -14,6 +17,7 @@ from concord.metrics_core.data.list_batches import list_batch
 from concord.metrics_core.data.sorted_reader import has_repeated_items
 from concord.metrics_core.evaluation.block import Block, SortedFile, SortedRows
 from concord.metrics_core.evaluation.join_truth import join_truth
+from concord.metrics_core.metrics.judged import Judged
 
 RANKING = cc.preset("standard").ranking
 KEEPING = RANKING._replace(duplicates="keep")
@@ -98,3 +102,27 @@ def test_ranges_of_a_file_have_every_row_once(kind: Any, tmp_path: Any) -> None:
         assert pl.concat(parts).equals(frame)
         for before, after in pairwise(parts):
             assert before["user"][-1] < after["user"][0]
+
+
+def test_judged_lists_are_freed_at_once() -> None:
+    one = np.array([0])
+    judged = Judged(
+        users=np.array(["u"], dtype=object),
+        known=np.array([True]),
+        n_listed=np.array([3]),
+        hit_user=one,
+        hit_rank=np.array([2]),
+        hit_grade=np.array([1.0]),
+        hit_first=np.array([True]),
+        truth_user=one,
+        truth_grade=np.array([1.0]),
+    )
+    assert judged.relevant(1.0, "all") is judged
+    judged.relevant(1.0, "retrieved").cached(Judged.count, 1)
+    reference = weakref.ref(judged)
+    gc.disable()
+    try:
+        del judged
+        assert reference() is None
+    finally:
+        gc.enable()

@@ -11,15 +11,15 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT, ListIssues
-from concord.metrics_core.evaluation.executors import execute_by_ranges, execute_in_memory
-from concord.metrics_core.evaluation.model_result import EvaluationData
-from concord.metrics_core.evaluation.partition import (
+from concord.metrics_core.evaluation.evaluate_block import (
     JUDGED_UNITS,
     Part,
     Task,
     count_users,
     judged_at,
 )
+from concord.metrics_core.evaluation.executors import execute_by_ranges, execute_in_memory
+from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.sanity_counts import PERFECT_TOP, hits_at
 from concord.metrics_core.evaluation.summary import summarise_catalogue
 from concord.metrics_core.metrics.catalogue import CATALOGUE

@@ -12,9 +12,9 @@ from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowled
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.tables import create_id_views
 from concord.metrics_core.evaluation import diagnostics as scoring
+from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.executors import execute_in_memory
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
-from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.warnings.lists import checked_codes, evaluation_warnings
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import DataWarning
