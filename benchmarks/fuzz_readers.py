@@ -40,9 +40,9 @@ from benchmarks import (  # noqa: F401 - they register their kinds
 )
 from benchmarks.fuzz_cases import KINDS, Case
 from benchmarks.plain_reading import compare
+from concord.metrics_core.data.workers import THREADS_VARIABLE as THREADS
 from concord.metrics_core.errors import InputError
 from concord.pipeline.params.model import BackgroundFile
-from concord.pipeline.running.connections import THREADS_VARIABLE as THREADS
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.stages.load_project import params_of

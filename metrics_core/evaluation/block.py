@@ -51,7 +51,10 @@ class Block:
         """Return the block of these tables; ids become text if their types differ."""
         batch = lists if isinstance(lists, ListBatch) else None
         rows = lists.table if isinstance(lists, ListBatch) else lists
+        ids = rows.schema.field("user").type
         rows, truth, *others = _with_shared_ids([rows, truth] + ([] if known is None else [known]))
+        if rows.schema.field("user").type != ids:  # text has another order
+            rows = rows.take(pc.sort_indices(rows, [("user", "ascending"), ("rank", "ascending")]))
         if batch is None or rows is not batch.table:
             batch = list_batch(rows)
         users = pc.unique(others[0].column("user")) if others else None
@@ -120,8 +123,8 @@ class SortedRows:
 
     def between(self, low: Any, high: Any) -> pa.Table:
         """Return the rows with low <= user < high; None is no bound."""
-        start = 0 if low is None else self.users.search_sorted(low)
-        end = len(self.table) if high is None else self.users.search_sorted(high)
+        start = 0 if low is None else self.users.search_sorted(low, side="left")
+        end = len(self.table) if high is None else self.users.search_sorted(high, side="left")
         return self.table.slice(start, end - start)
 
 
@@ -133,7 +136,7 @@ class SortedFile:
     """
 
     path: Path
-    unread: Sequence[str] = ()
+    columns: Sequence[str]
 
     @cached_property
     def _metadata(self) -> pq.FileMetaData:
@@ -144,7 +147,7 @@ class SortedFile:
     def schema(self) -> pa.Schema:
         """The columns that are read."""
         fields = self._metadata.schema.to_arrow_schema()
-        return pa.schema([field for field in fields if field.name not in self.unread])
+        return pa.schema([fields.field(name) for name in self.columns])
 
     @cached_property
     def _groups(self) -> "list[RowGroup]":
@@ -180,7 +183,7 @@ class SortedFile:
         end = None if high is None else bisect_left(groups, high, key=lambda each: each.first)
         read = [group.number for group in groups[start:end]]
         with pq.ParquetFile(self.path, metadata=self._metadata) as file:
-            rows = file.read_row_groups(read, self.schema.names, use_threads=False)
+            rows = file.read_row_groups(read, [*self.columns], use_threads=False)
         return SortedRows(rows).between(low, high)
 
 
@@ -193,8 +196,8 @@ class RowGroup(NamedTuple):
     rows: int
 
 
-def sorted_by_user(table: Table, unread: Sequence[str] = ()) -> SortedRows | SortedFile:
-    """Return a table that is sorted by user, without the columns that are not read."""
+def sorted_by_user(table: Table, columns: Sequence[str]) -> SortedRows | SortedFile:
+    """Return some columns of a table that is sorted by user."""
     if isinstance(table, Path):
-        return SortedFile(table, unread)
-    return SortedRows(table.drop(unread, strict=False).to_arrow())
+        return SortedFile(table, columns)
+    return SortedRows(table.select(columns).to_arrow())

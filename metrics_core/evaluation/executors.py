@@ -16,7 +16,14 @@ import pyarrow.compute as pc
 from concord.metrics_core.data.arrow import as_arrow
 from concord.metrics_core.data.list_batches import ListBatch, list_batch
 from concord.metrics_core.data.relations import registered_only
-from concord.metrics_core.data.tables import Table, create_view, file_paths, read_frame
+from concord.metrics_core.data.tables import (
+    Table,
+    create_view,
+    file_paths,
+    read_frame,
+    scan,
+    schema_of,
+)
 from concord.metrics_core.data.workers import map_in_order
 from concord.metrics_core.errors import InputError, ScoringError
 from concord.metrics_core.evaluation.block import (
@@ -38,8 +45,10 @@ from concord.metrics_core.evaluation.evaluate_block import (
     evaluate_block,
 )
 from concord.metrics_core.evaluation.failures import Failure, raise_failures
+from concord.metrics_core.evaluation.join_truth import numbers_of_items
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.side_data import with_items
+from concord.metrics_core.metrics.custom_metric import FAMILY
 
 Executor = Callable[[Table, EvaluationData, Task], Generator[Part]]  # of ranked lists
 BLOCK_ROWS = 1 << 20  # of recommendations
@@ -64,12 +73,27 @@ def execute_by_ranges(
     task = with_items_of(lists, data, task)
     tables = BlockTables.of(lists, data, task)
     ranges = tables.ranges(rows_per_block)
-    return parts_of(map_in_order(partial(evaluate_range, tables, task), ranges))
+    evaluate = partial(evaluate_range, tables, task)
+    return parts_of(map_in_order(evaluate, ranges, cores=_cores_for(task)))
+
+
+def _cores_for(task: Task) -> int | None:
+    """Return 1 for user-defined metrics, which may not be made for several threads."""
+    return 1 if any(label.metric.family == FAMILY for label in task.labels) else None
 
 
 def with_items_of(lists: Table, data: EvaluationData, task: Task) -> Task:
-    """Return the task with the numeric columns of items, and the items, that it reads."""
+    """Return the task with the numeric columns of items, and the items, that it reads.
+
+    Raises
+    ------
+    ValueError
+        If side data are missing, or items of the ground truth lack numbers.
+    """
     task = data.with_item_columns(task)
+    if task.item_columns is not None:
+        items = scan(data.truth).select(pl.col("item").cast(pl.String).unique()).collect()["item"]
+        numbers_of_items(items, task.item_columns, task.conventions.propensity)
     if not task.needs_items:
         return task
     with data.connect(file_paths([lists])) as connection:
@@ -93,9 +117,12 @@ class BlockTables:
             "known": data.users,
             "train": data.train if task.needs_items else None,
         }
-        unread = () if task.tie_labels else ("score",)
+        read = {"known": ["user"], "train": ["user", "item"]}
+        unread = {"time"} if task.tie_labels else {"time", "score"}
         tables = {
-            name: sorted_by_user(table, unread if name == "lists" else ())
+            name: sorted_by_user(
+                table, read.get(name) or [name for name in schema_of(table) if name not in unread]
+            )
             for name, table in given.items()
             if table is not None
         }
@@ -156,7 +183,9 @@ def parts_of(results: Iterable[Result]) -> Generator[Part]:
     """Yield the parts; raise as `raise_failures` if users of any block are not scored."""
     failures: list[Failure] = []
     for result in results:
-        if not isinstance(result, Part):
+        if isinstance(result, tuple):  # of a user-defined metric: the first users are enough
+            raise_failures([result])
+        elif not isinstance(result, Part):
             failures.append(result)
         elif not failures:
             yield result
@@ -193,7 +222,8 @@ class ReadingExecutor:
         self.results = []
         own_ids, users = [_own_ids(pa.Table.from_batches([], schema))], []
         items = pc.unique(pa.chunked_array([], schema.field("item").type))
-        for lists, result, own in map_in_order(self._evaluate, self._cut(schema, rows)):
+        blocks = self._cut(schema, rows)
+        for lists, result, own in map_in_order(self._evaluate, blocks, cores=_cores_for(self.task)):
             self.results.append(result)
             users.append(lists.users)
             items = pc.unique(pa.chunked_array([items, lists.items.dictionary]))
@@ -218,13 +248,17 @@ class ReadingExecutor:
             yield list_batch(every), *(table.table for table in tables)
             return
         starts, lists = [0] * len(tables), None
-        for following in rows:
-            if lists is not None:
-                first = following.users[0].as_py()
-                ends = [int(table.users.search_sorted(first)) for table in tables]
-                yield lists, *_slices(tables, starts, ends)
-                starts = ends
-            lists = following
+        try:
+            for following in rows:
+                if lists is not None:
+                    first = following.users[0].as_py()
+                    ends = [int(table.users.search_sorted(first, side="left")) for table in tables]
+                    yield lists, *_slices(tables, starts, ends)
+                    starts = ends
+                lists = following
+        finally:  # after an error, too, the threads that check rows end
+            if isinstance(rows, Generator):
+                rows.close()
         yield lists or no_lists, *_slices(tables, starts, [len(table.table) for table in tables])
 
     def _evaluate(self, tables: tuple[Any, ...]) -> tuple[ListBatch, Result, pl.DataFrame]:
@@ -241,7 +275,7 @@ class ReadingExecutor:
         if has_all_items and not has_score:
             return ListIssues()
         with registered_only() as connection:
-            for name, rows in (("lists", block.lists), ("truth", block.truth)):
+            for name, rows in (("lists", block.lists_of(0)), ("truth", block.truth)):
                 connection.register(name, rows.table)
             return count_list_issues(
                 connection,

@@ -16,7 +16,12 @@ from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.join_truth import match_rows
-from concord.metrics_core.metrics.judged import Floats, Ints, position_in_user
+from concord.metrics_core.metrics.judged import (
+    Floats,
+    Ints,
+    differs_from_previous,
+    position_in_user,
+)
 from concord.metrics_core.metrics.ranked_lists import Items, RankedLists
 
 Features = Mapping[str, Sequence[float]]  # by the item's id as text
@@ -134,7 +139,7 @@ def read_ranked_lists(
     if items.group is not None:
         known = np.flatnonzero((matched.truth_user >= 0) & is_relevant)
         numbers = _item_numbers(truth.column("item"), items)[known]
-        listed = items.in_catalogue[numbers]
+        listed = (numbers >= 0) & items.in_catalogue[numbers]
         user, item = _distinct(matched.truth_user[known][listed], numbers[listed], items)
         relevant = {"relevant_user": user, "relevant_item": item}
     return RankedLists(
@@ -161,8 +166,8 @@ def _item_numbers(ids: pa.Array, items: Items) -> Ints:
 
 def _distinct(user: Ints, item: Ints, items: Items) -> tuple[Ints, Ints]:
     """Return each pair of user and item once, by user and item."""
-    user, item = np.divmod(np.unique(user * items.n_items + item), items.n_items)
-    return user, item
+    pairs = np.sort(user * items.n_items + item)  # `np.unique` takes 20 times as long
+    return np.divmod(pairs[differs_from_previous(pairs)], items.n_items)
 
 
 def _history(

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from concord.metrics_core.conventions.conventions import Ranking
-from concord.metrics_core.data.arrow import as_arrow, as_numpy, codes, one_array, positions
+from concord.metrics_core.data.arrow import as_arrow, as_numpy, codes, positions
 from concord.metrics_core.data.list_batches import ListBatch
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.evaluation.block import Block
@@ -121,8 +121,8 @@ def join_truth(
     lists, truth, n_users = matched.lists, matched.truth, len(matched.users)
     numbers: dict[str, Numbers] = {}
     if item_columns is not None:
-        cold = {PROPENSITY} if propensity and "popularity" in propensity else set()
-        numbers = _numbers_of_items(truth, item_columns, may_lack=cold)
+        items = pl.Series(truth.column("item").cast(pa.string()))
+        numbers = numbers_of_items(items, item_columns, propensity)
     if propensity and propensity.get("column") == "truth":
         numbers[PROPENSITY] = truth.numbers(PROPENSITY)
     grade = truth.numbers("grade").astype(np.float64, copy=False)
@@ -186,31 +186,30 @@ def _text_order(items: pa.Array) -> Ints:
     return position[as_numpy(encoded.indices)]
 
 
-def _numbers_of_items(
-    truth: ListBatch, item_columns: pa.Table, *, may_lack: set[str]
+def numbers_of_items(
+    items: pl.Series, item_columns: pa.Table, propensity: Mapping[str, Any] | None
 ) -> dict[str, Numbers]:
-    """Return the numeric columns of the items of the truth; NaN for an item without a number.
+    """Return the numeric columns of items (text); NaN for an item that may lack a number.
 
     Raises
     ------
     ValueError
         If an item lacks a number that it has to have.
     """
-    items = truth.column("item").cast(pa.string())
-    position = positions(items, one_array(item_columns.column("item").cast(pa.string())))
-    found = pl.Series(position).set(pl.Series(position < 0), None)
+    known = pl.DataFrame(item_columns)
+    rows = items.alias("item").to_frame().join(known, on="item", how="left", maintain_order="left")
     numbers = {}
-    for name in item_columns.column_names[1:]:
-        values = pl.Series(item_columns.column(name)).gather(found)
-        missing = values.is_null()
-        if name not in may_lack and missing.any():
-            lacking = pl.Series(items).filter(missing).unique()
+    for name in known.columns[1:]:
+        missing = rows[name].is_null()
+        may_lack = name == PROPENSITY and "popularity" in (propensity or {})
+        if missing.any() and not may_lack:
+            lacking = items.filter(missing).unique()
             msg = (
                 f"{name}: the catalogue has no value for {format_count(len(lacking), 'item')} of "
                 f"the ground truth, first {lacking.min()!r}; complete it"
             )
             raise ValueError(msg)
-        numbers[name] = values.to_numpy()
+        numbers[name] = rows[name].to_numpy()
     return numbers
 
 

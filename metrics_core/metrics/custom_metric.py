@@ -19,7 +19,6 @@ from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from threading import RLock
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -39,7 +38,6 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,49}")
 _COLUMN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,49}")
 _FILE_LABEL = re.compile(r"(?P<file>.+\.py):(?P<label>.*)", re.DOTALL)
 _TOLERANCE = 1e-9  # rounding errors that may exceed the range
-_ONE_AT_A_TIME = RLock()  # blocks are evaluated in threads, and user code may not be made for them
 Function = Callable[..., Any]
 
 
@@ -369,7 +367,7 @@ def _checked(function: Function, low: float, high: float) -> Callable[..., Float
     @wraps(function)
     def values(lists: Judged, k: int | None, **conventions: Any) -> Floats:
         try:
-            with _ONE_AT_A_TIME, np.errstate():  # user code may change it
+            with np.errstate():  # user code may change it
                 result = np.asanyarray(function(lists.copy(), k, **deepcopy(conventions)))
         except KeyboardInterrupt:
             raise

@@ -272,7 +272,8 @@ class Tracking:
             return
         with without_garbage_collection():
             from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
-            from sqlalchemy import Engine, event
+            from sqlalchemy import event
+            from sqlalchemy.engine import Engine
 
         temporary = self.database.with_name(f".{self.database.name}.part")
         for stale in temporary.parent.glob(f"{temporary.name}*"):

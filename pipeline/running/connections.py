@@ -12,10 +12,10 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.relations import connect, in_memory
+from concord.metrics_core.data.workers import THREADS_VARIABLE
 from concord.metrics_core.errors import refuse
 from concord.pipeline.running.outputs import spill_folder
 
-THREADS_VARIABLE = "CONCORD_THREADS"
 MEMORY_VARIABLE = "CONCORD_MEMORY"
 SPILL_VARIABLE = "CONCORD_SPILL"
 _SIZE = re.compile(

@@ -3,11 +3,14 @@
 import math
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 import pytest
 
 import concord as cc
+from concord.metrics_core.data import list_batches, read_columnar, workers
 from concord.metrics_core.errors import InputError
+from concord.metrics_core.metrics import custom_metric
 from concord.metrics_core.metrics.label import parse
 from concord.typing import ConventionOptions, PresetName
 
@@ -161,3 +164,55 @@ def test_a_key_that_names_no_labels_is_refused(key: str, fix: str) -> None:
 def test_metric_of_whole_lists_takes_no_judged_only(name: str) -> None:
     with pytest.raises(ValueError, match=f"'judged_only=true' is not a parameter of {name}"):
         parse(f"{name}(judged_only=true)@10")
+
+
+def test_lists_whose_ids_become_text_keep_their_ranks_beyond_accuracy() -> None:
+    """10 is behind 2 as a number and before it as text."""
+    lists = pl.DataFrame({"user": [2, 2, 10, 10], "item": [1, 2, 2, 1], "rank": [1, 2, 1, 2]})
+    truth = pl.DataFrame({"user": ["2", "10"], "item": ["1", "2"]})
+    train = pl.DataFrame({"user": [2, 2, 10, 3, 4], "item": [1, 2, 1, 1, 1]})
+    labels = ["Novelty@1", "ARP@1", "nDCG@1"]
+
+    result = cc.evaluate(lists, truth, metrics=labels, train=train)
+
+    assert result.per_user.rows() == [("10", 2.0, 1.0, 1.0), ("2", 0.0, 4.0, 1.0)]
+
+
+def test_a_relevant_item_outside_the_catalogue_belongs_to_no_group_of_another_user() -> None:
+    items = pl.DataFrame({"item": list("abc"), "provider": ["g", "h", "h"]})
+    values = [
+        cc.evaluate(
+            {"u1": ["a", "b"], "u2": ["b", "c"]},
+            {"u1": {"a": 1}, "u2": {"c": 1, **outside}},
+            metrics=["AWRF@2", "EEL@2"],
+            items=items,
+            columns={"items": {"group": "provider"}},
+            conventions=cc.preset("standard", fairness_target="relevant"),
+        ).per_user
+        for outside in ({}, {"zz": 1})
+    ]
+
+    assert values[0].equals(values[1])
+
+
+def test_a_metric_may_evaluate_lists_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(custom_metric, "_registry", custom_metric.Registry())
+    monkeypatch.setattr(list_batches, "MIN_ROWS", 4)
+    monkeypatch.setattr(read_columnar, "BATCH_ROWS", 4)
+    monkeypatch.setattr(workers, "count_cores", lambda: 2)
+    ids = {"user": sorted([*range(9)] * 3), "item": [1, 2, 3] * 9}
+    recs = pl.DataFrame({**ids, "rank": ids["item"]})
+    truth = pl.DataFrame({"user": range(9), "item": [2] * 9})
+
+    @cc.metric()
+    def innermost(lists: cc.metrics.Judged, k: int) -> Any:
+        """innermost = hits."""
+        return lists.count(k)
+
+    @cc.metric()
+    def outermost(lists: cc.metrics.Judged, k: int) -> Any:
+        """outermost = the mean of another metric."""
+        inner = cc.evaluate(recs, truth, metrics=["innermost@2"])["innermost@2"]
+        return np.full(lists.n_users, inner)
+
+    assert cc.evaluate(recs, truth, metrics=["outermost@2"])["outermost@2"] == 1.0

@@ -94,7 +94,7 @@ def test_ranges_of_a_file_have_every_row_once(kind: Any, tmp_path: Any) -> None:
     frame = pl.DataFrame({"user": users, "row": range(len(users))}).cast({"user": kind})
     frame.write_parquet(tmp_path / "t.parquet", row_group_size=9)
 
-    for table in (SortedFile(tmp_path / "t.parquet"), SortedRows(frame.to_arrow())):
+    for table in (SortedFile(tmp_path / "t.parquet", frame.columns), SortedRows(frame.to_arrow())):
         starts = table.starts(20)
         bounds = list(zip([None, *starts], [*starts, None], strict=True))
         parts = [pl.DataFrame(table.between(*each)) for each in bounds]

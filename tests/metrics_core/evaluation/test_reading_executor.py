@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 import concord as cc
 from concord.metrics_core.data import list_batches as batches
-from concord.metrics_core.data import load_tables, workers
+from concord.metrics_core.data import load_tables, read_columnar, workers
 from concord.metrics_core.evaluation.dataset import Dataset
 from concord.metrics_core.evaluation.model_result import ModelResult
 
@@ -53,6 +53,7 @@ def outcome(rows_at_a_time: int, cores: int, recs: Any, truth: Any, **how: Any) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batches, "MIN_ROWS", rows_at_a_time)
         patch.setattr(workers, "count_cores", lambda: cores)
+        patch.setattr(read_columnar, "BATCH_ROWS", rows_at_a_time)
         patch.setattr(load_tables, "BATCH_ROWS", rows_at_a_time)
         patch.setattr(Dataset, "evaluate", recorded)
         try:
@@ -94,7 +95,7 @@ def test_it_makes_no_difference_how_many_go_by_at_a_time(
     changed: dict[str, Any] = {case: policy, "gain": gain}
     how: dict[str, Any] = {
         "conventions": cc.preset("standard", **changed),
-        "users": None if selected is None else [shown_as(user) for user in selected],
+        "only_users": None if selected is None else [shown_as(user) for user in selected],
         "input": {"empty_lists": "keep"},
     }
 

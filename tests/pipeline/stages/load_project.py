@@ -13,8 +13,9 @@ import pytest
 
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import in_memory
+from concord.metrics_core.data.workers import THREADS_VARIABLE
 from concord.pipeline.params.model import BackgroundFile, Params
-from concord.pipeline.running.connections import THREADS_VARIABLE, isolated_connection
+from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.params.params_content import INPUT, params_content
 from tests.pipeline.refusals import refusal_of
