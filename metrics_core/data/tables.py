@@ -68,7 +68,7 @@ def read_if_small(table: Table) -> Table:
 
 def schema_of(table: Table) -> Mapping[str, pl.DataType]:
     """Return {column: type}."""
-    return pl.read_parquet_schema(table) if isinstance(table, Path) else table.schema
+    return scan(table).collect_schema()
 
 
 def file_paths(tables: Iterable[Table]) -> list[Path]:

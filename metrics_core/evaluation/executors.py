@@ -235,8 +235,9 @@ class ReadingExecutor:
         )
         self.ids = pl.concat(columns, how="diagonal")
 
-    def execute(self, _lists: Table, _data: EvaluationData, _task: Task) -> Generator[Part]:
+    def execute(self, _lists: Table, data: EvaluationData, task: Task) -> Generator[Part]:
         """Yield the values that were computed while the lists were read; an `Executor`."""
+        data.with_item_columns(task)  # raises if a metric reads columns that are not there
         return parts_of(self.results)
 
     def _cut(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> Iterator[tuple[Any, ...]]:

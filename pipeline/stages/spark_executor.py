@@ -1,13 +1,13 @@
 """Engine `spark`: workers read ranges of users from the loaded files and score them."""
 
 import os
-import pickle
 import sys
 from collections.abc import Generator, Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pyarrow as pa
+import pyarrow.ipc
 
 from concord.metrics_core.data.tables import Table
 from concord.metrics_core.errors import report_missing_extra
@@ -19,8 +19,11 @@ from concord.metrics_core.evaluation.executors import (
     parts_of,
     with_items_of,
 )
+from concord.metrics_core.evaluation.failures import Failure
 from concord.metrics_core.evaluation.model_result import EvaluationData
-from concord.metrics_core.evaluation.spark.facts import without_items
+from concord.metrics_core.evaluation.spark.facts import with_items
+from concord.metrics_core.evaluation.spark.transport import as_json, from_json
+from concord.metrics_core.metrics.ranked_lists import Items
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,28 +40,41 @@ def execute_on_spark(
     def score(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column("id").to_pylist():
-                result = evaluate_range(tables, task, ranges[number])
-                if isinstance(result, Part):
-                    result = replace(result, exposures=without_items(result.exposures))
-                yield pa.record_batch({"result": [pickle.dumps(result)]})
+                yield _sent(evaluate_range(tables, task, ranges[number]))
 
-    rows = _session().range(0, len(ranges), 1, len(ranges)).mapInArrow(score, "result binary")
+    rows = _session().range(0, len(ranges), 1, len(ranges)).mapInArrow(score, _SENT)
     rows.persist()  # the iterator would compute one range after the other
     try:
         rows.count()
         yield from parts_of(
-            _with_items(pickle.loads(content), task) for (content,) in rows.toLocalIterator()
+            _received(text, users, task.items) for text, users in rows.toLocalIterator()
         )
     finally:
         rows.unpersist()
 
 
-def _with_items(result: Result, task: Task) -> Result:
-    """Return the result of a worker with the items in its exposures."""
-    if not isinstance(result, Part) or task.items is None:
-        return result
-    exposures = {label: replace(e, items=task.items) for label, e in result.exposures.items()}
-    return replace(result, exposures=exposures)
+_SENT = "result string, users binary"
+
+
+def _sent(result: Result) -> pa.RecordBatch:
+    """Return the result of a range: why its users are not scored, or counts and users' values."""
+    if not isinstance(result, Part):
+        return pa.record_batch({"result": [as_json(result)], "users": pa.nulls(1, pa.binary())})
+    counts = result.counts, result.lists, with_items(result.exposures, None)
+    values = pa.BufferOutputStream()
+    with pa.ipc.new_stream(values, result.values.to_arrow().schema) as stream:
+        stream.write_table(result.values.to_arrow())
+    return pa.record_batch({"result": [as_json(counts)], "users": [values.getvalue().to_pybytes()]})
+
+
+def _received(text: str, users: bytes | None, items: Items | None) -> Result:
+    result: Any = from_json(text)
+    if users is None:
+        failure: Failure = result
+        return failure
+    counts, lists, exposures = result
+    values = pl.DataFrame(pa.ipc.open_stream(users).read_all())
+    return Part(values, with_items(exposures, items), counts, lists)
 
 
 def _session() -> "SparkSession":

@@ -1,7 +1,5 @@
 """A bucket of users in a worker: read, checked, ranked, counted and scored like whole tables."""
 
-import pickle
-import zlib
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -35,7 +33,8 @@ from concord.metrics_core.evaluation.evaluate_block import (
     select_evaluated,
 )
 from concord.metrics_core.evaluation.executors import evaluate_or_refuse
-from concord.metrics_core.evaluation.spark.facts import Facts, row_mark, without_items
+from concord.metrics_core.evaluation.spark.facts import Facts, row_mark, with_items
+from concord.metrics_core.evaluation.spark.transport import as_json
 from concord.metrics_core.evaluation.summary import compute_totals
 from concord.metrics_core.metrics.judged import Ints
 
@@ -95,7 +94,7 @@ class Plan:
             {
                 "user": pa.string() if self.as_text else pa.int64(),
                 **dict.fromkeys(self.value_names, pa.float64()),
-                FACTS: pa.binary(),
+                FACTS: pa.string(),
                 IDS: pa.list_(_ID),
             }
         )
@@ -108,7 +107,7 @@ class Plan:
         ids = pa.concat_tables([pa.schema(list(_ID)).empty_table(), *bucket.ids])
         inside = pa.concat_arrays([*ids.to_struct_array().chunks, pa.array([], _ID)])
         nested = pa.ListArray.from_arrays([0, len(inside)], inside)
-        facts = pa.table({FACTS: [zlib.compress(pickle.dumps(bucket.facts), 1)], IDS: nested})
+        facts = pa.table({FACTS: [as_json(bucket.facts)], IDS: nested})
         tables = [] if values is None else [values.cast(pa.schema(list(self.schema)[:-2]))]
         return pa.concat_tables(
             [self.schema.empty_table(), *tables, facts], promote_options="default"
@@ -187,7 +186,8 @@ class _Bucket:
     def _count(self, tables: Mapping[str, pa.Table]) -> None:
         """Count ids, grades, lengths of lists, and their issues."""
         connection, facts = self.connection, self.facts
-        relations = {"known": tables["truth"].select(["user"]), **tables}
+        lists = Block.from_tables(tables["lists"], tables["truth"]).lists_of(0).table
+        relations = {"known": tables["truth"].select(["user"]), **tables, "lists": lists}
         for name, rows in relations.items():
             connection.register("train" if name == "train" else f"read_{name}", rows)
         views = {name: f"read_{name}" for name in ("lists", "truth", "known")}
@@ -215,8 +215,8 @@ class _Bucket:
         rows = connection.execute(f"{grades} LIMIT {MAX_COUNTED_GRADES + 1}").fetchall()
         facts.grades = {grade for (grade,) in rows}
         (facts.highest,) = self._row("SELECT coalesce(max(grade), '-inf'::DOUBLE) FROM truth")
-        lists, truth = (connection.view(name).pl().lazy() for name in ("lists", "truth"))
-        facts.counts["own_id"] = count_own_ids(lists, truth)
+        rows_of = (connection.view(name).pl().lazy() for name in ("lists", "truth"))
+        facts.counts["own_id"] = count_own_ids(*rows_of)
         if self.plan.catalogue is not None:
             connection.register("items", self.plan.catalogue)
             rows, users, _, first = ids.unknown_items()
@@ -231,9 +231,7 @@ class _Bucket:
         facts.issues = count_list_issues(
             connection,
             has_train="train" in tables,
-            score_dtype=conventions.score_dtype
-            if "score" in tables["lists"].schema.names
-            else None,
+            score_dtype=conventions.score_dtype if "score" in lists.schema.names else None,
             ks=self.plan.task.cutoffs,
         )
 
@@ -242,7 +240,7 @@ class _Bucket:
         task, facts = self.plan.task, self.facts
         facts.counts |= part.counts
         facts.counts["n_evaluated"] = len(select_evaluated(part.values, task))
-        facts.lists, facts.exposures = part.lists, without_items(part.exposures)
+        facts.lists, facts.exposures = part.lists, with_items(part.exposures, None)
         for name, (label, conventions) in task.columns.items():
             defined = part.values.filter(pl.col(name).is_not_null())
             parts = [defined[p].to_numpy() for p in part_names(name) if p in defined.columns]

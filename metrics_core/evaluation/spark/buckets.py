@@ -1,8 +1,6 @@
 """Tables cut into buckets of whole users, each evaluated by a worker; facts and ids of them all."""
 
 import math
-import pickle
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from concord.metrics_core.evaluation.side_data import Catalogue
 from concord.metrics_core.evaluation.spark.bucket import FACTS, IDS, Plan
 from concord.metrics_core.evaluation.spark.facts import Facts
 from concord.metrics_core.evaluation.spark.frames import SparkTable
+from concord.metrics_core.evaluation.spark.transport import from_json
 from concord.metrics_core.metrics.ranked_lists import Items
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class BucketResults:
     def facts(self) -> Facts:
         """The facts of all buckets."""
         rows = self.rows.where(f"{FACTS} IS NOT NULL").select(FACTS).collect()
-        each = (pickle.loads(zlib.decompress(content)) for (content,) in rows)
+        each: Iterator[Facts] = (from_json(text) for (text,) in rows)
         return reduce(lambda a, b: a + b, each, Facts())
 
     @property

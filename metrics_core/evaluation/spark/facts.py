@@ -6,17 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from concord.metrics_core.errors import Problem
 from concord.metrics_core.evaluation.diagnostics import ListCounts, ListIssues, TrainOverlap
 from concord.metrics_core.evaluation.failures import Failure
 from concord.metrics_core.evaluation.summary import Totals
 from concord.metrics_core.metrics.exposure import Exposure
-from concord.metrics_core.metrics.ranked_lists import Items
 
 _ROW_MARK = re.compile("\x02([0-9]+)\x03")
-_NO_ITEMS = Items(0, 0, np.empty(0, np.int64), np.empty(0, bool), None)
 
 
 @dataclass
@@ -117,9 +113,9 @@ def _sum(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> dict[Any, Any]:
     return {**a, **b, **{key: a[key] + b[key] for key in a.keys() & b.keys()}}
 
 
-def without_items(exposures: Mapping[str, Exposure]) -> dict[str, Exposure]:
-    """Return the exposures without the items, which the driver has."""
-    return {label: replace(each, items=_NO_ITEMS) for label, each in exposures.items()}
+def with_items(exposures: Mapping[str, Exposure], items: Any) -> dict[str, Exposure]:
+    """Return the exposures with these items; None while they are sent, as the driver has them."""
+    return {label: replace(each, items=items) for label, each in exposures.items()}
 
 
 def row_mark(origin: int) -> str:
