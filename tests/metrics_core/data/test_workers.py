@@ -1,5 +1,6 @@
 """Work is done in several threads, and its results keep their order."""
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -7,7 +8,12 @@ from contextlib import closing
 
 import pytest
 
-from concord.metrics_core.data.workers import map_in_order
+from concord.metrics_core.data.workers import (
+    MOST_CORES,
+    THREADS_VARIABLE,
+    count_cores,
+    map_in_order,
+)
 
 
 def test_after_an_error_nothing_is_made_any_more_and_what_made_it_is_closed() -> None:
@@ -56,3 +62,17 @@ def test_an_error_comes_in_its_place_and_stops_the_work() -> None:
     with pytest.raises(ValueError, match="1"):
         next(results)
     assert max(started) < 100
+
+
+@pytest.mark.parametrize(("limit", "cores"), [("1", 1), ("3", 3), ("99", MOST_CORES), ("", 40)])
+def test_an_environment_variable_bounds_the_threads(
+    limit: str, cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {*range(40)}, raising=False)
+    monkeypatch.setenv(THREADS_VARIABLE, limit)
+    assert count_cores() == min(cores, MOST_CORES)
+
+
+def test_on_one_core_everything_is_done_in_the_calling_thread() -> None:
+    threads = map_in_order(lambda _: threading.get_ident(), range(5), cores=1)
+    assert {*threads} == {threading.get_ident()}
