@@ -222,6 +222,13 @@ def codes(encoded: pa.DictionaryArray) -> NDArray[np.int64]:
     return as_numpy(known).astype(np.int64)
 
 
+def ascending_codes(encoded: pa.DictionaryArray) -> NDArray[np.int64]:
+    """Return the position of each value among the distinct values, in their order."""
+    position = np.empty(len(encoded.dictionary), dtype=np.int64)
+    position[as_numpy(pc.array_sort_indices(encoded.dictionary))] = np.arange(len(position))
+    return position[as_numpy(encoded.indices)]
+
+
 _NOT_THERE = pa.Array.from_buffers(pa.int32(), 1, [None, pa.py_buffer(np.int32(-1))])[0]
 
 

@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
-from numpy.typing import NDArray
 
 from concord.metrics_core.conventions.conventions import Ranking
-from concord.metrics_core.data.arrow import as_arrow, as_numpy
+from concord.metrics_core.data.arrow import as_arrow, as_numpy, ascending_codes
 from concord.metrics_core.data.list_batches import (
     Count,
     ListBatch,
@@ -208,8 +207,8 @@ class TruthChecker(BatchChecker):
         n_rows = np.bincount(as_numpy(grade.indices), minlength=n_grades)
         grades = as_numpy(grade.dictionary).tolist()
         counts.grades.update(dict(zip(grades, n_rows.tolist(), strict=True)))
-        descending = n_grades - 1 - _ascending_codes(grade)
-        key = (batch.list_of * n_grades + descending) * n_items + _ascending_codes(batch.items)
+        descending = n_grades - 1 - ascending_codes(grade)
+        key = (batch.list_of * n_grades + descending) * n_items + ascending_codes(batch.items)
         columns = {"grade": grade.dictionary.take(grade.indices)}
         if "time" in self.source.columns:
             columns["time"] = self._times(batch)
@@ -306,11 +305,3 @@ def _is_ascending(users: pa.Array, last: pa.Scalar | None) -> bool:
     if last is not None and not pc.greater(users[0], last).as_py():
         return False
     return bool(pc.all(pc.greater(users[1:], users[:-1]), min_count=0).as_py())
-
-
-def _ascending_codes(values: pa.DictionaryArray) -> NDArray[np.int64]:
-    """Return the codes (from 0) of encoded values, in the order of the values; shape (rows,)."""
-    by_value = as_numpy(pc.array_sort_indices(values.dictionary))
-    codes = np.empty(len(by_value), dtype=np.int64)
-    codes[by_value] = np.arange(len(by_value))
-    return codes[as_numpy(values.indices)]

@@ -1,6 +1,6 @@
 """Executors hand out the blocks of a model's lists: from sorted tables, or while lists are read.
 
-Every block goes through `evaluate_block`; blocks are evaluated on all cores.
+Every block goes through `evaluate_block`. On one machine, all cores evaluate blocks.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -223,11 +223,13 @@ class ReadingExecutor:
         own_ids, users = [_own_ids(pa.Table.from_batches([], schema))], []
         items = pc.unique(pa.chunked_array([], schema.field("item").type))
         blocks = self._cut(schema, rows)
-        for lists, result, own in map_in_order(self._evaluate, blocks, cores=_cores_for(self.task)):
+        for lists, result, own_rows in map_in_order(
+            self._evaluate, blocks, cores=_cores_for(self.task)
+        ):
             self.results.append(result)
             users.append(lists.users)
             items = pc.unique(pa.chunked_array([items, lists.items.dictionary]))
-            own_ids.append(own)
+            own_ids.append(own_rows)
         columns = (
             pl.DataFrame({"user": pa.chunked_array(users, schema.field("user").type)}),
             pl.DataFrame({"item": items}),

@@ -25,10 +25,12 @@ def raise_failures(failures: Iterable[Failure]) -> None:
     ScoringError
         If the conventions refuse users.
     """
-    every = list(failures)
-    if problems := [each for failure in every if isinstance(failure, tuple) for each in failure]:
+    all_failures = list(failures)
+    if problems := [
+        each for failure in all_failures if isinstance(failure, tuple) for each in failure
+    ]:
         raise InputError(merge_problems(problems))
-    if refusals := [each for each in every if isinstance(each, Refusal)]:
+    if refusals := [each for each in all_failures if isinstance(each, Refusal)]:
         raise ScoringError(merge_refusals(refusals))
 
 

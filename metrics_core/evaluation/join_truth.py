@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from concord.metrics_core.conventions.conventions import Ranking
-from concord.metrics_core.data.arrow import as_arrow, as_numpy, codes, positions
+from concord.metrics_core.data.arrow import as_arrow, as_numpy, ascending_codes, codes, positions
 from concord.metrics_core.data.list_batches import ListBatch
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.evaluation.block import Block
@@ -32,8 +32,8 @@ class MatchedRows:
     ----------
     users : Array
         Ids of the users, ascending.
-    lists, truth : ListBatch
-        The rows.
+    lists : ListBatch
+        The recommendations.
     list_user, truth_user : (n_rows,) arrays of int
         Number of the user of each row; -1 for a user who is left out.
     hit, hit_truth : (n_hits,) arrays of int
@@ -43,7 +43,6 @@ class MatchedRows:
 
     users: pa.Array
     lists: ListBatch
-    truth: ListBatch
     list_user: Ints
     truth_user: Ints
     hit: Ints
@@ -76,7 +75,7 @@ def match_rows(block: Block, ranking: int, *, only_known: bool) -> MatchedRows:
     rows, match = rows[match >= 0], match[match >= 0]
     order = _order(list_user[rows], lists.numbers("rank")[rows])
     hit, hit_truth = rows[order], judged[match[order]]
-    return MatchedRows(users, lists, truth, list_user, truth_user, hit, hit_truth)
+    return MatchedRows(users, lists, list_user, truth_user, hit, hit_truth)
 
 
 def join_truth(
@@ -118,7 +117,7 @@ def join_truth(
         subtopics and a label reads them.
     """
     matched = match_rows(block, number, only_known=only_known)
-    lists, truth, n_users = matched.lists, matched.truth, len(matched.users)
+    lists, truth, n_users = matched.lists, block.truth, len(matched.users)
     numbers: dict[str, Numbers] = {}
     if item_columns is not None:
         items = pl.Series(truth.column("item").cast(pa.string()))
@@ -159,7 +158,7 @@ def join_truth(
         truth_position=None if place is None else place[rows],
         columns=columns,
         weights=_weights(*columns[PROPENSITY], clip=propensity["clip"]) if propensity else None,
-        subtopics=_subtopics(matched, rows, subtopics_for) if subtopics_for else None,
+        subtopics=_subtopics(matched, truth, rows, subtopics_for) if subtopics_for else None,
     )
 
 
@@ -180,10 +179,7 @@ def _order(*keys: Numbers) -> Ints | slice:
 
 def _text_order(items: pa.Array) -> Ints:
     """Return the position of each item in the order of the ids as text."""
-    encoded = items.cast(pa.string()).dictionary_encode()
-    position = np.empty(len(encoded.dictionary), dtype=np.int64)
-    position[as_numpy(pc.array_sort_indices(encoded.dictionary))] = np.arange(len(position))
-    return position[as_numpy(encoded.indices)]
+    return ascending_codes(items.cast(pa.string()).dictionary_encode())
 
 
 def numbers_of_items(
@@ -229,9 +225,10 @@ def _equal_ranks(lists: ListBatch, ranking: Ranking, hit: Ints) -> Ints | None:
     return equal if np.any(equal[:, 0] < equal[:, 1]) else None
 
 
-def _subtopics(matched: MatchedRows, rows: Ints, label: str) -> tuple[SubtopicRows, SubtopicRows]:
+def _subtopics(
+    matched: MatchedRows, truth: ListBatch, rows: Ints, label: str
+) -> tuple[SubtopicRows, SubtopicRows]:
     """Return the subtopics of the hits and of the rows of the ground truth."""
-    truth = matched.truth
     if "subtopics" not in truth.table.column_names:
         msg = (
             f"{label}: needs the subtopics of the ground truth; name their column in the columns "

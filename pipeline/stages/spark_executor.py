@@ -21,7 +21,7 @@ from concord.metrics_core.evaluation.executors import (
 )
 from concord.metrics_core.evaluation.failures import Failure
 from concord.metrics_core.evaluation.model_result import EvaluationData
-from concord.metrics_core.evaluation.spark.facts import with_items
+from concord.metrics_core.evaluation.spark.facts import exposures_with
 from concord.metrics_core.evaluation.spark.transport import as_json, from_json
 from concord.metrics_core.metrics.ranked_lists import Items
 
@@ -60,7 +60,7 @@ def _sent(result: Result) -> pa.RecordBatch:
     """Return the result of a range: why its users are not scored, or counts and users' values."""
     if not isinstance(result, Part):
         return pa.record_batch({"result": [as_json(result)], "users": pa.nulls(1, pa.binary())})
-    counts = result.counts, result.lists, with_items(result.exposures, None)
+    counts = result.counts, result.lists, exposures_with(result.exposures, None)
     values = pa.BufferOutputStream()
     with pa.ipc.new_stream(values, result.values.to_arrow().schema) as stream:
         stream.write_table(result.values.to_arrow())
@@ -74,7 +74,7 @@ def _received(text: str, users: bytes | None, items: Items | None) -> Result:
         return failure
     counts, lists, exposures = result
     values = pl.DataFrame(pa.ipc.open_stream(users).read_all())
-    return Part(values, with_items(exposures, items), counts, lists)
+    return Part(values, exposures_with(exposures, items), counts, lists)
 
 
 def _session() -> "SparkSession":

@@ -33,7 +33,7 @@ from concord.metrics_core.evaluation.evaluate_block import (
     select_evaluated,
 )
 from concord.metrics_core.evaluation.executors import evaluate_or_refuse
-from concord.metrics_core.evaluation.spark.facts import Facts, row_mark, with_items
+from concord.metrics_core.evaluation.spark.facts import Facts, exposures_with, row_mark
 from concord.metrics_core.evaluation.spark.transport import as_json
 from concord.metrics_core.evaluation.summary import compute_totals
 from concord.metrics_core.metrics.judged import Ints
@@ -240,7 +240,7 @@ class _Bucket:
         task, facts = self.plan.task, self.facts
         facts.counts |= part.counts
         facts.counts["n_evaluated"] = len(select_evaluated(part.values, task))
-        facts.lists, facts.exposures = part.lists, with_items(part.exposures, None)
+        facts.lists, facts.exposures = part.lists, exposures_with(part.exposures, None)
         for name, (label, conventions) in task.columns.items():
             defined = part.values.filter(pl.col(name).is_not_null())
             parts = [defined[p].to_numpy() for p in part_names(name) if p in defined.columns]

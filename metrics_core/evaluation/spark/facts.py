@@ -113,7 +113,7 @@ def _sum(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> dict[Any, Any]:
     return {**a, **b, **{key: a[key] + b[key] for key in a.keys() & b.keys()}}
 
 
-def with_items(exposures: Mapping[str, Exposure], items: Any) -> dict[str, Exposure]:
+def exposures_with(exposures: Mapping[str, Exposure], items: Any) -> dict[str, Exposure]:
     """Return the exposures with these items; None while they are sent, as the driver has them."""
     return {label: replace(each, items=items) for label, each in exposures.items()}
 
