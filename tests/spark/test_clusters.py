@@ -1,4 +1,4 @@
-"""Real processes: Spark Connect, and a standalone cluster that loses a worker half-way."""
+"""Real processes: Spark Connect, and clusters that lose a worker or an executor half-way."""
 
 import json
 import os
@@ -12,10 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import concord as cc
+from concord.metrics_core.evaluation.executors import execute_by_ranges
 from tests.project import ROOT
+from tests.spark import engine_on_a_cluster
 from tests.spark.on_a_cluster import METRICS
 from tests.spark.tables import Tables, tables
 
@@ -146,6 +149,34 @@ def test_a_worker_is_killed_half_way(folder: Path) -> None:
     assert code == 0, message.read_text(errors="replace")[-3000:]
     assert re.search("Lost executor|Lost worker|Worker .*lost", message.read_text(errors="replace"))
     _assert_as_on_one_machine(folder, tables())
+
+
+def test_an_executor_of_the_engine_is_killed_half_way(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    actual = tables()
+    ranks = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("user")
+    ranked = actual.recs.sort("user", "score", "item").with_columns(rank=ranks)
+    ranked.write_parquet(tmp_path / "lists.parquet", row_group_size=25)
+    actual.truth.sort("user", "item").write_parquet(tmp_path / "truth.parquet")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tests/spark/engine_on_a_cluster.py"), str(tmp_path), *LIGHT],
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "killed" in done.stdout
+    assert re.search("Lost executor|ExecutorLostFailure|killed by", done.stderr), done.stderr[
+        -3000:
+    ]
+    parts = execute_by_ranges(
+        *engine_on_a_cluster.inputs(tmp_path), engine_on_a_cluster.task(), 10**6
+    )
+    expected = pl.concat([part.values for part in parts])
+    assert pl.read_parquet(tmp_path / "found.parquet").equals(expected, null_equal=True)
 
 
 def _busy_executor(log: Path) -> int:
