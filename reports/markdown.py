@@ -6,7 +6,7 @@ from functools import partial
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Segmentation
 from concord.metrics_core.results.gate import Decision
-from concord.metrics_core.results.text_format import join_names
+from concord.metrics_core.results.text_format import group_values, join_names
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import numbers, panel, quality, replicates, segments, summary
 from concord.reports.text.answer import answer_numbers
@@ -98,9 +98,7 @@ def checks_part(comparison: Comparison, max_rows: int) -> str:
 
 def _leaderboard(comparison: Comparison, label: str, max_rows: int) -> str:
     board = leaderboard(comparison, label, max_rows, details=True)
-    users: dict[str, list[str]] = {}
-    for score in comparison.scores_of(label):
-        users.setdefault(users_text(score), []).append(score.model)
+    users = group_values((users_text(each), each.model) for each in comparison.scores_of(label))
     means = [f"{text} ({join_names(models)})" for text, models in users.items()]
     notes = [
         f"means are over {', '.join(users if len(users) == 1 else means)}",

@@ -17,6 +17,7 @@ from concord.metrics_core.results.gate import (
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.results.text_format import (
     all_or_names,
+    group_values,
     is_or_are,
     join_names,
     verb,
@@ -256,9 +257,7 @@ def _other_findings(
 
 def _models_by_metric(checks: Sequence[tuple[str, str]]) -> str:
     """Return `als and ease on nDCG@10; als on Coverage@10; 4 more`."""
-    models: dict[str, list[str]] = {}
-    for model, metric in checks:
-        models.setdefault(metric, []).append(model)
+    models = group_values((metric, model) for model, metric in checks)
     parts = [f"{join_names(names)} on {metric}" for metric, names in models.items()]
     more = sum(len(names) for names in list(models.values())[_MAX_GUARDRAILS:])
     return "; ".join([*parts[:_MAX_GUARDRAILS], *([f"{more} more"] if more else [])])
