@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from urllib.parse import quote
 
 from concord.metrics_core.results.comparison import Comparison
@@ -76,8 +75,7 @@ def marker(folder: str) -> str:
 
 def render_comment(comment: Comment) -> str:
     """Return the comment in Markdown; rows and sections that do not fit are omitted."""
-    sections = {name: partial(section, comment) for name, section in _SECTIONS.items()}
-    return render_sections(comment.comparison, sections)
+    return render_sections(comment.comparison, _SECTIONS, comment)
 
 
 def _decision(comment: Comment, max_rows: int) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Segmentation
@@ -36,14 +37,16 @@ _ICONS = {"pass": "✅", "worse": "❌", "suspicious": "🔎"}
 
 def render_markdown(comparison: Comparison) -> str:
     """Return a comparison in Markdown; tables are cut so that it fits in a comment."""
-    sections = {name: partial(section, comparison) for name, section in _SECTIONS.items()}
-    return render_sections(comparison, sections)
+    return render_sections(comparison, _SECTIONS, comparison)
 
 
-def render_sections(comparison: Comparison, sections: Mapping[str, Callable[[int], str]]) -> str:
-    """Return the sections with the comparison's words for user, item and request."""
+def render_sections(
+    comparison: Comparison, sections: Mapping[str, Callable[[Any, int], str]], content: Any
+) -> str:
+    """Return the sections of a content, with the comparison's words for user, item and request."""
     words = display_words(comparison)
-    return fit_comment(sections, lambda text: words.show(text, "markdown", escape_markdown))
+    of_content = {name: partial(section, content) for name, section in sections.items()}
+    return fit_comment(of_content, lambda text: words.show(text, "markdown", escape_markdown))
 
 
 def answer_part(comparison: Comparison, decision: Decision | None, changes: str = "") -> str:
