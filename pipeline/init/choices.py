@@ -123,23 +123,6 @@ TABLE_HELP = {
     "items": "item [, categories | vector] [, title]: the catalogue",
     "users": "user and any columns: for segments",
 }
-SEGMENTS = (  # name, entry, comment
-    (
-        "activity",
-        {"by": "activity", "edges": [0, 20, 50]},
-        "interactions in train: 0, 1-20, 21-50, over 50",
-    ),
-    (
-        "relevant items",
-        {"by": "truth_item", "shares": [0.5, 0.8]},
-        "recall of popular and of rare items",
-    ),
-    (
-        "recommended items",
-        {"by": "recommended_item", "shares": [0.5, 0.8]},
-        "popularity of recommended items",
-    ),
-)
 
 
 def choose(
@@ -180,7 +163,7 @@ def choose(
         "baseline": baseline_of(models),
         "primary": [f"nDCG@{k}"],
         "min_effect": MIN_EFFECT,
-        "segments": SEGMENTS if "train" in background else (),
+        "segments": "train" in background,
         "threshold": threshold,
         "highest": highest,
         "title": title,
