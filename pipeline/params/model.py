@@ -401,12 +401,9 @@ class Comparison(Section):
     max_missing_lists: SkipValidation[Annotated[float, Field(ge=0, le=1)]] = (
         StatisticsOptions.max_missing_lists
     )
-    cases: list[ModelName] | None = None
-
-    @field_validator("cases", mode="before")
-    @classmethod
-    def _null_as_empty(cls, cases: Any) -> Any:
-        return [] if cases is None else cases
+    cases: Annotated[
+        list[ModelName] | None, BeforeValidator(lambda cases: [] if cases is None else cases)
+    ] = None
 
     @field_validator("replicates", mode="before")
     @classmethod
@@ -520,7 +517,7 @@ class Params(Section):
     evaluation: Evaluation
     comparison: Comparison
     segments: dict[str, Segments]
-    gate: Gate | None = None
+    gate: Annotated[Gate | None, BeforeValidator(lambda gate: None if gate == {} else gate)] = None
     checks: dict[str, dict[str, Any]] = {}
     acknowledge: dict[str, Acknowledge] = {}
     conventions: Annotated[dict[str, Any], _refuse(_misplaced_exclude)]
@@ -536,11 +533,6 @@ class Params(Section):
     def content(self) -> Mapping[str, Any]:
         """Content of the file as it was read; empty if the parameters are from elsewhere."""
         return self._content
-
-    @field_validator("gate", mode="before")
-    @classmethod
-    def _empty_as_none(cls, gate: Any) -> Any:
-        return None if gate == {} else gate
 
     @property
     def own_metrics(self) -> Path | None:

@@ -309,17 +309,16 @@ def _check_counts(models: Sequence[ModelDecision]) -> str:
     return f"{' and '.join(parts)} of {format_count(len(models), 'model')}"
 
 
-def reasons(guardrail: Guardrail) -> Iterator[str]:
-    """Yield the reason of a guardrail's outcome."""
+def reason(guardrail: Guardrail) -> str:
+    """Return the reason of a guardrail's outcome."""
     if guardrail.departure is not None:
-        yield f"it had {guardrail.departure} at {guardrail.revision}"
-    elif guardrail.revision is not None:
-        yield f"it was not evaluated at {guardrail.revision}"
-    else:
-        yield _reason(guardrail)
+        return f"it had {guardrail.departure} at {guardrail.revision}"
+    if guardrail.revision is not None:
+        return f"it was not evaluated at {guardrail.revision}"
+    return _measured_reason(guardrail)
 
 
-def _reason(guardrail: Guardrail) -> str:
+def _measured_reason(guardrail: Guardrail) -> str:
     outcome, margin = guardrail.outcome, guardrail.margin
     if guardrail.order_decides:
         return ORDER_DECIDES

@@ -30,11 +30,6 @@ _MANY_CANDIDATES = 5  # with more, some were probably left out
 _N_CAUTIONS = 2  # outside of the fold; warnings are never in it
 
 
-def headlines(comparison: Comparison) -> tuple[str]:
-    """Return the decision as the only sentence."""
-    return (headline(comparison),)
-
-
 def headline(comparison: Comparison) -> str:
     """Return the decision, in all views the same: the outcome of the gate, then the answer."""
     decision = comparison.gate
@@ -166,17 +161,17 @@ def difference_interval(comparison: Comparison, label: str) -> str:
     return interval_name(widest, comparison.confidence)
 
 
-def covers(comparison: Comparison) -> tuple[str]:
+def covers(comparison: Comparison) -> str:
     """Return what the intervals cover, and what they do not."""
     condition = "these fixed lists" if comparison.has_lists else "these models as they are"
     text = f"The intervals cover other users like these, given {condition}"
     if comparison.replicates is None:
         source = "" if comparison.has_lists else " Another tool computed the metrics."
         time = "another split or another time"
-        return (f"{text}; they do not cover retraining, {time}.{source}",)
+        return f"{text}; they do not cover retraining, {time}.{source}"
     return (
         f"{text}. Intervals over replicates cover new training runs, too; none covers another "
-        "split or another time.",
+        "split or another time."
     )
 
 
