@@ -14,6 +14,7 @@ from concord.metrics_core.comparison.defaults import (
     choose_cutoffs,
     choose_metrics,
     choose_threshold,
+    highest_grade,
     main_cutoff,
 )
 from concord.metrics_core.comparison.defaults import longest_list as longest_in_table
@@ -23,13 +24,10 @@ from concord.metrics_core.data.column_names import is_search_name
 from concord.metrics_core.data.formats import UNNAMED, format_by_name
 from concord.metrics_core.data.input_table import (
     LIST_COLUMNS,
-    TRUTH_COLUMNS,
     InputTable,
     resolve_columns,
 )
-from concord.metrics_core.data.read_source import read_source
-from concord.metrics_core.data.relations import only_row
-from concord.metrics_core.errors import InputError, params_keys
+from concord.metrics_core.errors import params_keys
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.discovery import Choice, Discovery
@@ -37,7 +35,6 @@ from concord.pipeline.init.model_names import baseline_of
 from concord.pipeline.init.rows import has_duplicates, has_times, longest_list, value_range
 from concord.pipeline.init.tables import Table
 from concord.pipeline.params.repository import FILL_IN, repository
-from concord.pipeline.running.connections import isolated_connection
 
 
 def with_user_column(truth: Table, models: Mapping[str, Table]) -> Table:
@@ -223,24 +220,11 @@ def _cutoffs(models: Mapping[str, Table], unit: Sequence[str], *, is_search: boo
 def _threshold_and_max_grade(truth: Table) -> tuple[int, int]:
     """Return the result of `choose_threshold`."""
     name = truth.columns.get("grade", "")
-    grades = _grades(truth, name) if name else None
-    return choose_threshold(name, grades[1] if grades else None)
-
-
-def _grades(truth: Table, name: str) -> tuple[float, float] | None:
-    """Return the lowest and the highest grade; None if the rows are not read."""
-    if truth.file.format not in UNNAMED:
-        return value_range(truth.file, name)
-    columns = resolve_columns(TRUTH_COLUMNS, {})
-    table = InputTable(str(truth.path), truth.file.format, *columns, params_keys("data.truth"))
-    with isolated_connection() as connection:
-        try:
-            read_source(connection, table)
-        except InputError:  # `compare` and `concord validate` report it
-            return None
-        finite = "SELECT min(grade), max(grade) FROM source WHERE isfinite(grade)"
-        lowest, highest = only_row(connection, finite)
-        return None if lowest is None else (lowest, highest)
+    if truth.file.format in UNNAMED:
+        highest = highest_grade(replace(as_input(truth), optional=("grade",))) if name else None
+    else:
+        _, highest = (name and value_range(truth.file, name)) or (None, None)
+    return choose_threshold(name, highest)
 
 
 def _is_rank_base_0(models: Mapping[str, Table]) -> bool:
