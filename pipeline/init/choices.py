@@ -29,7 +29,7 @@ from concord.metrics_core.data.input_table import (
 )
 from concord.metrics_core.errors import params_keys
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
-from concord.metrics_core.results.text_format import join_names
+from concord.metrics_core.results.text_format import group_values, join_names
 from concord.pipeline.init.discovery import Choice, Discovery
 from concord.pipeline.init.model_names import baseline_of
 from concord.pipeline.init.rows import has_duplicates, has_times, longest_list, value_range
@@ -243,11 +243,8 @@ def _is_repeated(truth: Table, unit: Sequence[str]) -> bool:
 
 def _replicates(models: Iterable[str]) -> dict[str, list[str]]:
     """Return als -> als-1, als-2, …, if there are enough for an interval over replicates."""
-    groups: dict[str, list[str]] = {}
-    for name in models:
-        stem, _, number = name.rpartition("-")
-        if stem and number.isdecimal():
-            groups.setdefault(stem, []).append(name)
+    numbered = filter(None, (re.fullmatch("(.+)-[0-9]+", name) for name in models))
+    groups = group_values((match[1], match[0]) for match in numbered)
     return {stem: names for stem, names in groups.items() if len(names) >= MIN_INTERVAL_REPLICATES}
 
 

@@ -354,8 +354,5 @@ def _without_interval(measured: MeasuredDifference) -> str:
         return "this metric has no interval"
     if measured.n_nonzero >= MIN_DIFFERING_USERS:
         return "there is no interval"
-    return f"{_differing(measured)}, too few for an interval"
-
-
-def _differing(measured: MeasuredDifference) -> str:
-    return f"only {format_count(measured.n_nonzero, 'user')} of {measured.n_users:,} differ"
+    differ = f"only {format_count(measured.n_nonzero, 'user')} of {measured.n_users:,} differ"
+    return f"{differ}, too few for an interval"

@@ -7,7 +7,7 @@ from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.gate import Decision
-from concord.metrics_core.results.text_format import join_names
+from concord.metrics_core.results.text_format import group_values, join_names
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import numbers, replicates
 from concord.reports.text.answer import answer, left_out
@@ -277,11 +277,8 @@ def costs(comparison: Comparison) -> list[tuple[str, str]]:
     """Return (models, cost) for models other than the baseline that lead on a primary metric."""
     leaders = [model for label in comparison.primary for model in comparison.leaders(label)]
     models = [model for model in dict.fromkeys(leaders) if model != comparison.baseline]
-    models_by_cost: dict[str, list[str]] = {}
-    for model in models[:_MAX_LEADERS]:
-        if cost := _cost(comparison, model):
-            models_by_cost.setdefault(cost, []).append(model)
-    return [(" and ".join(models), cost) for cost, models in models_by_cost.items()]
+    by_cost = group_values((_cost(comparison, model), model) for model in models[:_MAX_LEADERS])
+    return [(" and ".join(models), cost) for cost, models in by_cost.items() if cost]
 
 
 def _cost(comparison: Comparison, model: str) -> str:
