@@ -286,11 +286,6 @@ def winner_difference(study: Study, answer: Answer) -> Pair | None:
     return None
 
 
-def level_text(pair: Pair) -> str:
-    """Return the level of an interval: `95 %`, or `98.33 %`."""
-    return f"{100 * pair.level:.4g}{numbers.PERCENT}"
-
-
 def effect_text(study: Study, label: str) -> str:
     """Return the minimum relevant difference, such as `0.00173`."""
     return f"{study.min_effect[label]:.3g}"
