@@ -49,7 +49,9 @@ def _lines(derivation: Derivation, known_lines: Sequence[str] = ()) -> Iterator[
 
 def _list_lines(derivation: Derivation) -> list[str]:
     ranks = map(_rank_line, derivation.listed[:MAX_RANKS])
-    return [_head(derivation), *ranks, *_more_ranks(derivation)]
+    more = len(derivation.listed) - MAX_RANKS
+    omitted = [f"  … {more} more ranks"] if more > 0 else []
+    return [_head(derivation), *ranks, *omitted]
 
 
 def _head(derivation: Derivation) -> str:
@@ -73,11 +75,6 @@ def _judgement(row: ListedItem) -> str:
     if row.grade is not None and row.grade < 0:
         return "pooled, not judged"
     return "hit" if row.relevant else "not relevant"
-
-
-def _more_ranks(derivation: Derivation) -> list[str]:
-    more = len(derivation.listed) - MAX_RANKS
-    return [f"  … {more} more ranks"] if more > 0 else []
 
 
 def _item(row: ListedItem) -> str:
