@@ -220,10 +220,11 @@ def _cutoffs(models: Mapping[str, Table], unit: Sequence[str], *, is_search: boo
 def _threshold_and_max_grade(truth: Table) -> tuple[int, int]:
     """Return the result of `choose_threshold`."""
     name = truth.columns.get("grade", "")
-    if truth.file.format in UNNAMED:
-        highest = highest_grade(replace(as_input(truth), optional=("grade",))) if name else None
-    else:
-        _, highest = (name and value_range(truth.file, name)) or (None, None)
+    highest = None
+    if name and truth.file.format in UNNAMED:
+        highest = highest_grade(replace(as_input(truth), optional=("grade",)))
+    elif name and (bounds := value_range(truth.file, name)):
+        highest = bounds[1]
     return choose_threshold(name, highest)
 
 

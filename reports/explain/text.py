@@ -65,20 +65,17 @@ def _head(derivation: Derivation) -> str:
 
 
 def _rank_line(row: ListedItem) -> str:
+    item = "(a later copy)" if row.item is None else row.item
     grade = "" if row.grade is None else f", grade {row.grade:g}"
     hit = "" if row.grade is None else f": {_judgement(row)}"
     term = f"  [{row.term}]" if row.term and row.term != "hit" else ""
-    return f"  rank {row.rank}: {_item(row)}{grade}{hit}{term}"
+    return f"  rank {row.rank}: {item}{grade}{hit}{term}"
 
 
 def _judgement(row: ListedItem) -> str:
     if row.grade is not None and row.grade < 0:
         return "pooled, not judged"
     return "hit" if row.relevant else "not relevant"
-
-
-def _item(row: ListedItem) -> str:
-    return "(a later copy)" if row.item is None else str(row.item)
 
 
 def _value(value: float | None, missing: str = "left out") -> str:

@@ -231,12 +231,14 @@ def segment_sentences(
     """Return the sentences on reversed differences in segments, then on losses in segments."""
     baseline = comparison.baseline
     overall = {(pair.label, pair.a): pair for pair in comparison.pairs if pair.vs_baseline}
-    by_state = group_values(
-        ("reversed" if cell.is_reversed else cell.verdict, ((cell.label, cell.model), cell.segment))
-        for cell in compared_cells(comparison, segmentation, cells)
-    )
-    reversed_segments = group_values(by_state.get("reversed", ()))
-    worse = {verdict: group_values(by_state.get(verdict, ())) for verdict in _WORSE}
+    reversed_segments: dict[tuple[str, str], list[str]] = {}
+    worse: dict[str, dict[tuple[str, str], list[str]]] = {verdict: {} for verdict in _WORSE}
+    for cell in compared_cells(comparison, segmentation, cells):
+        key = (cell.label, cell.model)
+        if cell.is_reversed:
+            reversed_segments.setdefault(key, []).append(cell.segment)
+        elif cell.verdict in _WORSE:
+            worse[cell.verdict].setdefault(key, []).append(cell.segment)
     sentences = []
     above = {key: (overall[key].difference or 0) > 0 for key in reversed_segments}
     for (label, groups, is_above), models in _group_models(
