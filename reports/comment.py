@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from urllib.parse import quote
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.history import Change, RevisionChanges
-from concord.metrics_core.results.text_format import PERCENT
+from concord.metrics_core.results.text_format import PERCENT, group_values
 from concord.reports.markdown import (
     UNDECIDED_ICON,
     answer_part,
@@ -76,8 +75,7 @@ def marker(folder: str) -> str:
 
 def render_comment(comment: Comment) -> str:
     """Return the comment in Markdown; rows and sections that do not fit are omitted."""
-    sections = {name: partial(section, comment) for name, section in _SECTIONS.items()}
-    return render_sections(comment.comparison, sections)
+    return render_sections(comment.comparison, _SECTIONS, comment)
 
 
 def _decision(comment: Comment, max_rows: int) -> str:
@@ -108,11 +106,11 @@ def _first_changes(comparison: Comparison, since: RevisionChanges) -> str:
     if not models:
         return ""
     changed = {each.model for each in since.changes if each.verdict != "identical"}
-    names: dict[str, list[str]] = {}
-    for each in _worst_first(since.changes):
-        if each.primary and each.verdict != "identical":
-            word = phrase(each.verdict, numbers.min_effect_text(comparison, each.label))
-            names.setdefault(word, []).append(f"{each.model} on {each.label}")
+    names = group_values(
+        (_verdict(comparison, each), f"{each.model} on {each.label}")
+        for each in _worst_first(since.changes)
+        if each.primary and each.verdict != "identical"
+    )
     parts = [f"{word}: {numbers.join_first(rows, _MAX_NAMES)}" for word, rows in names.items()]
     count = f"{len(changed)} of {len(models)} models changed" if changed else "no model changed"
     details = "; ".join(parts)
@@ -187,11 +185,15 @@ def _change_table(comparison: Comparison, changes: Sequence[Change], max_rows: i
 def _numbers(comparison: Comparison, change: Change) -> tuple[str, ...]:
     digits = numbers.label_decimals(comparison, change.label)
     return (
-        phrase(change.verdict, numbers.min_effect_text(comparison, change.label)),
+        _verdict(comparison, change),
         f"{numbers.number(change.then, digits)} → {numbers.number(change.now, digits)}",
         numbers.difference_with_interval(change, digits),
         f"{change.n_nonzero:,} of {change.n_users:,}",
     )
+
+
+def _verdict(comparison: Comparison, change: Change) -> str:
+    return phrase(change.verdict, numbers.min_effect_text(comparison, change.label))
 
 
 def _segments(comment: Comment, max_rows: int) -> str:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Segmentation
 from concord.metrics_core.results.gate import Decision
-from concord.metrics_core.results.text_format import join_names
+from concord.metrics_core.results.text_format import group_values, join_names
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import numbers, panel, quality, replicates, segments, summary
 from concord.reports.text.answer import answer_numbers
@@ -36,14 +37,16 @@ _ICONS = {"pass": "✅", "worse": "❌", "suspicious": "🔎"}
 
 def render_markdown(comparison: Comparison) -> str:
     """Return a comparison in Markdown; tables are cut so that it fits in a comment."""
-    sections = {name: partial(section, comparison) for name, section in _SECTIONS.items()}
-    return render_sections(comparison, sections)
+    return render_sections(comparison, _SECTIONS, comparison)
 
 
-def render_sections(comparison: Comparison, sections: Mapping[str, Callable[[int], str]]) -> str:
-    """Return the sections with the comparison's words for user, item and request."""
+def render_sections(
+    comparison: Comparison, sections: Mapping[str, Callable[[Any, int], str]], content: Any
+) -> str:
+    """Return the sections of a content, with the comparison's words for user, item and request."""
     words = display_words(comparison)
-    return fit_comment(sections, lambda text: words.show(text, "markdown", escape_markdown))
+    of_content = {name: partial(section, content) for name, section in sections.items()}
+    return fit_comment(of_content, lambda text: words.show(text, "markdown", escape_markdown))
 
 
 def answer_part(comparison: Comparison, decision: Decision | None, changes: str = "") -> str:
@@ -98,9 +101,7 @@ def checks_part(comparison: Comparison, max_rows: int) -> str:
 
 def _leaderboard(comparison: Comparison, label: str, max_rows: int) -> str:
     board = leaderboard(comparison, label, max_rows, details=True)
-    users: dict[str, list[str]] = {}
-    for score in comparison.scores_of(label):
-        users.setdefault(users_text(score), []).append(score.model)
+    users = group_values((users_text(each), each.model) for each in comparison.scores_of(label))
     means = [f"{text} ({join_names(models)})" for text, models in users.items()]
     notes = [
         f"means are over {', '.join(users if len(users) == 1 else means)}",

@@ -91,7 +91,7 @@ def render_history(history: History) -> str:
 def render_notebook(comparison: Comparison) -> str:
     """Return a comparison as HTML for a notebook cell; without its styles, in light svg."""
     template = _environment().get_template("notebook.html.j2")
-    style = Markup(svg.card_stylesheet(".concord"))
+    style = Markup(svg.stylesheet(".concord"))
     html = template.render(comparison=comparison, style=style)
     return _show_in_html(html, display_words(comparison))
 

@@ -114,7 +114,7 @@ def choose(
         unit = [*unit] or ["user", *shared_unit(tables, judgements)]
     unit = unit if len(unit) > 1 else []
     lengths = [longest_list(table.with_unit(unit)) for table in tables]
-    highest, names = _read_value(judgements, "SELECT max(grade) FROM source")
+    highest, names = _read_value(judgements, _HIGHEST)
     is_search = judgements.format in UNNAMED or is_search_name("user", names["user"])
     ks = choose_cutoffs(lengths, is_search=is_search)
     threshold, scale = choose_threshold(names["grade"], highest)
@@ -131,6 +131,7 @@ def choose(
     )
 
 
+_HIGHEST = "SELECT max(grade) FROM source WHERE isfinite(grade)"
 _LONGEST = "SELECT max(n) FROM (SELECT count(*) AS n FROM source GROUP BY user)"
 
 
@@ -138,6 +139,12 @@ def longest_list(table: InputTable) -> int | None:
     """Return the length of the longest list; None if the table cannot be read."""
     length: int | None = _read_value(table, _LONGEST)[0]
     return length
+
+
+def highest_grade(table: InputTable) -> float | None:
+    """Return the highest finite grade; None if the table has none or cannot be read."""
+    highest: float | None = _read_value(table, _HIGHEST)[0]
+    return highest
 
 
 def _table(

@@ -176,7 +176,7 @@ class Guardrail(MeasuredDifference):
     @cached_property
     def why(self) -> str:
         """The reason for the outcome, in words."""
-        return " ".join(render_sentences("guardrail", self))
+        return render_sentences("guardrail", self)[0]
 
 
 @dataclass(frozen=True)

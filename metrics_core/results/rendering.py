@@ -27,21 +27,23 @@ def render(result: Any, form: Literal["text", "html", "markdown"]) -> str:
 
 
 _SENTENCES = {
-    "headline": ("concord.reports.text.summary", "headlines"),
+    "headline": ("concord.reports.text.summary", "headline"),
     "verdicts": ("concord.reports.text.verdicts", "verdict_sentences"),
     "warning": ("concord.reports.text.warnings", "warning_texts"),
     "methods": ("concord.reports.text.methods", "methods"),
     "covers": ("concord.reports.text.summary", "covers"),
     "replicates": ("concord.reports.text.replicates", "replicate_answers"),
     "decision": ("concord.reports.text.gate", "describe"),
-    "guardrail": ("concord.reports.text.gate", "reasons"),
+    "guardrail": ("concord.reports.text.gate", "reason"),
 }
 
 
 def render_sentences(kind: str, result: Any) -> tuple[str, ...]:
-    """Return the sentences about a result, or about a part of one, each on one line."""
+    """Return the sentence or sentences about a result, or a part of one, each on one line."""
     module, function = _SENTENCES[kind]
     sentences = getattr(import_module(module), function)(result)
+    if isinstance(sentences, str):
+        sentences = [sentences]
     if getattr(result, "words", None):
         words = import_module("concord.reports.text.display_words")
         sentences = map(words.display_words(result).show, sentences)

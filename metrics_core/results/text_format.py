@@ -1,11 +1,14 @@
 """Format numbers, shares and lists of names as text."""
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from concord.metrics_core.results.comparison_parts import Difference, Score
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 MINUS = "\N{MINUS SIGN}"
 PERCENT = "\N{NO-BREAK SPACE}%"
@@ -85,6 +88,14 @@ def join_names(names: Sequence[str], last: str = "and") -> str:
     if len(names) > MAX_NAMES:
         entries.append(f"{len(names) - MAX_NAMES} more")
     return entries[0] if len(entries) == 1 else f"{', '.join(entries[:-1])} {last} {entries[-1]}"
+
+
+def group_values(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Return key -> its values, both in the order of the pairs."""
+    groups: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def all_or_names(names: Sequence[str], n_models: int) -> str:

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from concord.pipeline.commands.parser import COMMAND_LINE, FilePath, add_force
+from concord.pipeline.commands.parser import COMMAND_LINE, FilePath, add_columns, add_force
 
 if TYPE_CHECKING:
     from concord.metrics_core.results.evaluation import Evaluation
@@ -20,14 +20,7 @@ def add_tables(parser: argparse.ArgumentParser) -> None:
     add("--truth", metavar="FILE", required=True, help="ground truth: what users really chose")
     add("--train", metavar="FILE", help="what the models learned from")
     add("--items", metavar="FILE", help="the catalogue")
-    add(
-        "--column",
-        action="append",
-        default=[],
-        metavar="COLUMN=NAME",
-        help="name of a column in all tables, such as item=articles, or in one, such as "
-        "truth.grade=stars; may repeat",
-    )
+    add_columns(parser, "truth.grade=stars")
     add("--preset", metavar="NAME", help="conventions of a text or library, without a change")
 
 

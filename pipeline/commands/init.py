@@ -2,7 +2,7 @@
 
 import argparse
 
-from concord.pipeline.commands.parser import COMMAND_LINE
+from concord.pipeline.commands.parser import COMMAND_LINE, add_columns
 
 INCOMPLETE = 3  # exit code if values of params.yaml are to be filled in
 HELP = "write an evaluation into your repository"
@@ -24,14 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=PATH",
         help="recommendations of a model, instead of the detected ones; may repeat",
     )
-    parser.add_argument(
-        "--column",
-        action="append",
-        default=[],
-        metavar="COLUMN=NAME",
-        help="name of a column in all tables, such as item=articles, or in one, such as "
-        "als.item=articles; may repeat",
-    )
+    add_columns(parser, "als.item=articles")
     parser.add_argument("--dry-run", action="store_true", help="show the files, write nothing")
     parser.add_argument(
         "--no-dvc", action="store_true", help="write no dvc.yaml, for `concord run`"

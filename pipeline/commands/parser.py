@@ -17,6 +17,18 @@ def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help=help_text)
 
 
+def add_columns(parser: argparse.ArgumentParser, example: str) -> None:
+    """Add the option `--column`."""
+    names = f"such as item=articles, or in one, such as {example}; may repeat"
+    parser.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="COLUMN=NAME",
+        help=f"name of a column in all tables, {names}",
+    )
+
+
 def parse_effect(text: str) -> float | str:
     """Return `0.005` as a number, and `2%` as text."""
     try:

@@ -17,7 +17,7 @@ from concord.metrics_core.metrics.label import is_pooled, parse
 from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason
 from concord.metrics_core.results.comparison_parts import or_nan
 from concord.metrics_core.results.history import Change, Setting
-from concord.metrics_core.results.text_format import all_or_names
+from concord.metrics_core.results.text_format import all_or_names, group_values
 from concord.metrics_core.stats.paired_test import paired_tests
 from concord.pipeline.dvc.revision import RevisionResults, load_revision
 from concord.pipeline.dvc.training import training_changes_since
@@ -162,10 +162,10 @@ def _first_difference(ids: Mapping[str | None, str], others: Mapping[str | None,
 
 def version_warnings(models: Mapping[str, ModelResult], previous: RevisionResults) -> Iterator[str]:
     """Yield a warning for models that another version of Concord evaluated at the revision."""
-    names_by_versions: dict[tuple[str, str], list[str]] = {}
-    for model, previous_result in previous.evaluations.items():
-        versions = (_version(previous_result), _version(models[model]))
-        names_by_versions.setdefault(versions, []).append(model)
+    names_by_versions = group_values(
+        ((_version(previous_result), _version(models[model])), model)
+        for model, previous_result in previous.evaluations.items()
+    )
     for (previous_version, version), names in names_by_versions.items():
         if previous_version != version:
             who = all_or_names(names, len(previous.evaluations))

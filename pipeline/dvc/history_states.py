@@ -11,7 +11,7 @@ from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.history import WORKING_TREE, Reuse
 from concord.metrics_core.results.stored import read_comparison
-from concord.metrics_core.results.text_format import percent
+from concord.metrics_core.results.text_format import group_values, percent
 from concord.metrics_core.stats.adjustment import chance_of_false_winner, reuse_severity
 from concord.pipeline.dvc.cache import FindFile, hash_in_folder
 from concord.pipeline.dvc.git import (
@@ -166,11 +166,11 @@ def _read_comparison(find: FindFile, folder_hash: str) -> tuple[Comparison | Non
 
 def _with_primary(states: Sequence[State]) -> list[State]:
     """Return the states; those without a comparison get the primary.json of their commit."""
-    commits_by_path: dict[str, list[str]] = {}
-    for state in states:
-        if state.content_id and state.comparison is None and state.commit.name:
-            path = f"{state.lock.folder('report', 'report')}/{_PRIMARY}"
-            commits_by_path.setdefault(path, []).append(state.commit.name)
+    commits_by_path = group_values(
+        (f"{state.lock.folder('report', 'report')}/{_PRIMARY}", state.commit.name)
+        for state in states
+        if state.content_id and state.comparison is None and state.commit.name
+    )
     primary = {
         commit: _parse_primary(file.text or "")
         for path, names in commits_by_path.items()

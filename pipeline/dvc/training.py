@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.results.history import Setting
+from concord.metrics_core.results.text_format import group_values
 from concord.pipeline.dvc.git import find_commit, git, read_files, run_git
 from concord.pipeline.dvc.lock import LOCK, DvcLock, Stage, as_mapping, parse_yaml
 from concord.pipeline.dvc.revision import Entries, RevisionResults, renamed_lists
@@ -47,9 +48,7 @@ def setting_changes(previous: Settings, current: Settings) -> Iterator[SettingCh
 
 def group_by_change(changes: Iterable[tuple[str, SettingChange]]) -> tuple[Setting, ...]:
     """Return the changes of models, each once with its models."""
-    models: dict[SettingChange, list[str]] = {}
-    for model, change in changes:
-        models.setdefault(change, []).append(model)
+    models = group_values((change, model) for model, change in changes)
     return tuple(Setting(*change, tuple(names)) for change, names in models.items())
 
 
@@ -105,12 +104,12 @@ class RepositoryStages:
     @cached_property
     def _by_output(self) -> Mapping[str, list[_LocatedStage]]:
         """Path of an output, or of a folder around outputs -> the stages that write them."""
-        stages: dict[str, list[_LocatedStage]] = {}
-        for located in self._stages:
-            for output in located.stage.outs:
-                for path in _with_parents(located.path(output)):
-                    stages.setdefault(path, []).append(located)
-        return stages
+        return group_values(
+            (path, located)
+            for located in self._stages
+            for output in located.stage.outs
+            for path in _with_parents(located.path(output))
+        )
 
     @cached_property
     def _outputs(self) -> set[str]:

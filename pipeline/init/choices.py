@@ -14,6 +14,7 @@ from concord.metrics_core.comparison.defaults import (
     choose_cutoffs,
     choose_metrics,
     choose_threshold,
+    highest_grade,
     main_cutoff,
 )
 from concord.metrics_core.comparison.defaults import longest_list as longest_in_table
@@ -23,21 +24,17 @@ from concord.metrics_core.data.column_names import is_search_name
 from concord.metrics_core.data.formats import UNNAMED, format_by_name
 from concord.metrics_core.data.input_table import (
     LIST_COLUMNS,
-    TRUTH_COLUMNS,
     InputTable,
     resolve_columns,
 )
-from concord.metrics_core.data.read_source import read_source
-from concord.metrics_core.data.relations import only_row
-from concord.metrics_core.errors import InputError, params_keys
+from concord.metrics_core.errors import params_keys
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
-from concord.metrics_core.results.text_format import join_names
+from concord.metrics_core.results.text_format import group_values, join_names
 from concord.pipeline.init.discovery import Choice, Discovery
 from concord.pipeline.init.model_names import baseline_of
 from concord.pipeline.init.rows import has_duplicates, has_times, longest_list, value_range
 from concord.pipeline.init.tables import Table
 from concord.pipeline.params.repository import FILL_IN, repository
-from concord.pipeline.running.connections import isolated_connection
 
 
 def with_user_column(truth: Table, models: Mapping[str, Table]) -> Table:
@@ -123,23 +120,6 @@ TABLE_HELP = {
     "items": "item [, categories | vector] [, title]: the catalogue",
     "users": "user and any columns: for segments",
 }
-SEGMENTS = (  # name, entry, comment
-    (
-        "activity",
-        {"by": "activity", "edges": [0, 20, 50]},
-        "interactions in train: 0, 1-20, 21-50, over 50",
-    ),
-    (
-        "relevant items",
-        {"by": "truth_item", "shares": [0.5, 0.8]},
-        "recall of popular and of rare items",
-    ),
-    (
-        "recommended items",
-        {"by": "recommended_item", "shares": [0.5, 0.8]},
-        "popularity of recommended items",
-    ),
-)
 
 
 def choose(
@@ -180,7 +160,7 @@ def choose(
         "baseline": baseline_of(models),
         "primary": [f"nDCG@{k}"],
         "min_effect": MIN_EFFECT,
-        "segments": SEGMENTS if "train" in background else (),
+        "segments": "train" in background,
         "threshold": threshold,
         "highest": highest,
         "title": title,
@@ -240,24 +220,12 @@ def _cutoffs(models: Mapping[str, Table], unit: Sequence[str], *, is_search: boo
 def _threshold_and_max_grade(truth: Table) -> tuple[int, int]:
     """Return the result of `choose_threshold`."""
     name = truth.columns.get("grade", "")
-    grades = _grades(truth, name) if name else None
-    return choose_threshold(name, grades[1] if grades else None)
-
-
-def _grades(truth: Table, name: str) -> tuple[float, float] | None:
-    """Return the lowest and the highest grade; None if the rows are not read."""
-    if truth.file.format not in UNNAMED:
-        return value_range(truth.file, name)
-    columns = resolve_columns(TRUTH_COLUMNS, {})
-    table = InputTable(str(truth.path), truth.file.format, *columns, params_keys("data.truth"))
-    with isolated_connection() as connection:
-        try:
-            read_source(connection, table)
-        except InputError:  # `compare` and `concord validate` report it
-            return None
-        finite = "SELECT min(grade), max(grade) FROM source WHERE isfinite(grade)"
-        lowest, highest = only_row(connection, finite)
-        return None if lowest is None else (lowest, highest)
+    highest = None
+    if name and truth.file.format in UNNAMED:
+        highest = highest_grade(replace(as_input(truth), optional=("grade",)))
+    elif name and (bounds := value_range(truth.file, name)):
+        highest = bounds[1]
+    return choose_threshold(name, highest)
 
 
 def _is_rank_base_0(models: Mapping[str, Table]) -> bool:
@@ -276,11 +244,8 @@ def _is_repeated(truth: Table, unit: Sequence[str]) -> bool:
 
 def _replicates(models: Iterable[str]) -> dict[str, list[str]]:
     """Return als -> als-1, als-2, …, if there are enough for an interval over replicates."""
-    groups: dict[str, list[str]] = {}
-    for name in models:
-        stem, _, number = name.rpartition("-")
-        if stem and number.isdecimal():
-            groups.setdefault(stem, []).append(name)
+    numbered = filter(None, (re.fullmatch("(.+)-[0-9]+", name) for name in models))
+    groups = group_values((match[1], match[0]) for match in numbered)
     return {stem: names for stem, names in groups.items() if len(names) >= MIN_INTERVAL_REPLICATES}
 
 

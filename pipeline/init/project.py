@@ -122,7 +122,7 @@ def prepare_evaluation(folder: str, discovery: Discovery, given: Content) -> Cal
     """
     dvc = has_dvc(Path.cwd())
     root, project = _free_folder(folder, "--init", force=False, dvc=dvc)
-    same = {"seed": ComparisonOptions.seed, "segments": ()}
+    same = {"seed": ComparisonOptions.seed, "segments": False}
     content, _ = choose(discovery, project, project.name, {**same, **given})
     whole = [label for label in map(parse, given.get("metrics", ())) if label.k is None]
     whole = [each for each in whole if each not in expand([str(each)], content["ks"])]

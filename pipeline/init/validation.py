@@ -56,7 +56,6 @@ from concord.pipeline.stages.load import load, load_background, load_truth
 from concord.reports.text.display_words import DisplayWords
 
 Load = Callable[[DuckDBPyConnection], str]
-_REWRITE_FIX = "run `concord init --upgrade`, which writes dvc.yaml again"
 
 
 def validate() -> None:
@@ -183,7 +182,8 @@ def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
             sides = {"lacks": expected - actual, "names": actual - expected}
             parts = [f"{verb} {', '.join(sorted(deps))}" for verb, deps in sides.items() if deps]
             problem = f"{' and '.join(parts)}, unlike {section} of {PARAMS}"
-            yield Problem(f"{path}: stages.{stage}.{key}", problem, _REWRITE_FIX)
+            fix = "run `concord init --upgrade`, which writes dvc.yaml again"
+            yield Problem(f"{path}: stages.{stage}.{key}", problem, fix)
 
 
 def _items(content: Any, stage: str, key: str) -> list[str]:

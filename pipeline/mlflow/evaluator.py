@@ -269,7 +269,12 @@ class ConcordEvaluator(ModelEvaluator):
             LOG.warning("warning: %s %s", warning.sentence, warning.fix)
         page = _report(recs, truth, config) if config.report else None
         points = [point for point in _points(result) if math.isfinite(point.value)]
-        _log(client, run_id, result, points)
+        tags = {
+            "concord.kind": "evaluation",
+            "concord.conventions": result.conventions.fingerprint,
+            "concord.preset": result.conventions.preset,
+        }
+        log_batch(client, run_id, points, int(time.time() * 1000), tags)
         artifacts = _log_artifacts(client, run_id, result, page, per_user=config.per_user)
         scalars = {point.key: point.value for point in points if point.step == 0}
         return EvaluationResult(scalars, artifacts, run_id)  # type: ignore[no-untyped-call]
@@ -280,15 +285,6 @@ def _points(result: Evaluation) -> Iterator[Point]:
     means = {parse(text): summary.mean for text, summary in result.summaries.items()}
     summaries = {text: vars(summary) for text, summary in result.summaries.items()}
     return metric_points(means, summaries, summaries)
-
-
-def _log(client: MlflowClient, run_id: str, result: Evaluation, points: list[Point]) -> None:
-    tags = {
-        "concord.kind": "evaluation",
-        "concord.conventions": result.conventions.fingerprint,
-        "concord.preset": result.conventions.preset,
-    }
-    log_batch(client, run_id, points, int(time.time() * 1000), tags)
 
 
 def _log_artifacts(

@@ -40,14 +40,9 @@ def stem_at_k(label: Label) -> str:
 
 
 def _stem(label: Label) -> str:
-    return label.name.lower() + "".join(
-        f".{name}-{_decimal(value)}" for name, value in label.arguments
+    return label.name.lower() + "".join(  # decimals without an exponent: MLflow refuses `+`
+        f".{name}-{np.format_float_positional(value, trim='-')}" for name, value in label.arguments
     )
-
-
-def _decimal(value: float) -> str:
-    """Return the shortest decimal of the number without an exponent: MLflow refuses `+`."""
-    return np.format_float_positional(value, trim="-")
 
 
 Json = dict[str, Any]

@@ -36,7 +36,7 @@ from concord.metrics_core.evaluation.score import label_problem
 from concord.metrics_core.metrics.custom_metric import split_file_label
 from concord.metrics_core.metrics.label import Label, expand, parse, similar_label
 from concord.metrics_core.metrics.scope import idle_overrides
-from concord.metrics_core.results.text_format import join_names
+from concord.metrics_core.results.text_format import group_values, join_names
 from concord.pipeline.params.model import Evaluation, Params
 from concord.pipeline.params.values import value_params_problems
 
@@ -158,10 +158,10 @@ def _yaml(value: Any) -> str:
 
 def _uncomputable_problems(params: Params) -> Iterator[Problem]:
     """Yield metrics that have no value under the conventions for any data."""
-    labels: dict[str, list[str]] = {}
-    for label in params.list_labels:
-        reason = label_problem(label, params.parsed_conventions)
-        labels.setdefault(reason, []).append(str(label))
+    labels = group_values(
+        (label_problem(label, params.parsed_conventions), str(label))
+        for label in params.list_labels
+    )
     for reason, names in labels.items():
         if reason:
             fix = (

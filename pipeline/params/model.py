@@ -1,13 +1,14 @@
 """Schema of params.yaml, and the configuration of a comparison that it describes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -111,6 +112,26 @@ def _check_filter_value(value: Any) -> Any:
 Where = dict[str, Annotated[Value, BeforeValidator(_check_filter_value)]]
 
 
+def _refuse(problems: Callable[[Any], Iterable[tuple[str, str]]]) -> AfterValidator:
+    """Return a validator that refuses a value with problems, which it names with their fixes."""
+
+    def check(value: Any) -> Any:
+        for problem, fix in problems(value):
+            msg = f"{problem}: {fix}"
+            raise ValueError(msg)
+        return value
+
+    return AfterValidator(check)
+
+
+def _null_columns(
+    columns: Mapping[str, str | None], optional: Sequence[str], words: str
+) -> Iterator[tuple[str, str]]:
+    for column, name in columns.items():
+        if name is None and column not in optional:
+            yield f"{column}: null", f"only {words} may be missing; name the column"
+
+
 class TruthFile(Section):
     """File of the ground truth.
 
@@ -124,21 +145,16 @@ class TruthFile(Section):
     path: str
     format: Format | None = None
     where: Where = {}
-    columns: dict[
-        Literal["user", "item", "grade", "time", "propensity", "predicted", "subtopic"], str | None
+    columns: Annotated[
+        dict[
+            Literal["user", "item", "grade", "time", "propensity", "predicted", "subtopic"],
+            str | None,
+        ],
+        _refuse(partial(_null_columns, optional=("grade",), words="the grade")),
     ] = {}
     sample: Literal["random"] | None = None
     folds: Annotated[dict[ModelName, str], BeforeValidator(_keys_as_text)] = {}
     additional: list[str] = []
-
-    @field_validator("columns")
-    @classmethod
-    def _refuse_null(cls, columns: dict[str, str | None]) -> dict[str, str | None]:
-        for column, name in columns.items():
-            if name is None and column != "grade":
-                msg = f"{column}: null: only the grade may be missing; name the column"
-                raise ValueError(msg)
-        return columns
 
 
 _TEXT, _FILE, _PATTERN, _BY_NUMBER = "<text>", "<file>", "<pattern>", "<by number>"
@@ -182,21 +198,15 @@ class ListsFile(Section):
     path: str
     format: Format | None = None
     where: Where = {}
-    columns: dict[Literal["user", "item", "rank", "score"], str | None] = {}
+    columns: Annotated[
+        dict[Literal["user", "item", "rank", "score"], str | None],
+        _refuse(partial(_null_columns, optional=("rank", "score"), words="rank and score")),
+    ] = {}
     order: Order | None = None
     values: ListValues | None = None
     fold: Annotated[str | None, BeforeValidator(_number_as_text)] = None
     was: ModelName | None = None
     training_run_id: RunId | None = None
-
-    @field_validator("columns")
-    @classmethod
-    def _refuse_null(cls, columns: dict[str, str | None]) -> dict[str, str | None]:
-        for column in ("user", "item"):
-            if columns.get(column, column) is None:
-                msg = f"{column}: null: only rank and score may be missing; name the column"
-                raise ValueError(msg)
-        return columns
 
 
 class ValuesFile(Section):
@@ -264,6 +274,17 @@ class BackgroundFile(Section):
     columns: dict[str, str] = {}
 
 
+def _misplaced_where(background: Mapping[str, BackgroundFile]) -> Iterator[tuple[str, str]]:
+    for name, file in background.items():
+        if file.where and name != "train":
+            yield f"leave out {name}.where", "only lists, ground truth and train may have it"
+
+
+def _misplaced_exclude(conventions: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if "exclude" in conventions:
+        yield "exclude", "write it in the section data, on which the stages that load depend"
+
+
 class ByActivity(Section):
     """Groups of users by their number of interactions in train; `edges` are upper bounds."""
 
@@ -306,8 +327,8 @@ class Data(Section):
     """
 
     columns: dict[Literal["user", "item"], str] = {}
-    unit: list[str] = []
-    words: dict[str, str] = {}
+    unit: Annotated[list[str], _refuse(lambda unit: unit_problems(unit) if unit else ())] = []
+    words: Annotated[dict[str, str], _refuse(word_problems)] = {}
     exclude: Literal["same_id"] | BackgroundFile | None = None
     truth: TruthFile
 
@@ -321,22 +342,6 @@ class Data(Section):
             return exclude
         msg = "write same_id, or {path: FILE} for pairs of user and item"
         raise ValueError(msg)
-
-    @field_validator("unit")
-    @classmethod
-    def _refuse_invalid(cls, unit: list[str]) -> list[str]:
-        for problem, fix in unit_problems(unit) if unit else ():
-            msg = f"{problem}: {fix}"
-            raise ValueError(msg)
-        return unit
-
-    @field_validator("words")
-    @classmethod
-    def _refuse_words(cls, words: dict[str, str]) -> dict[str, str]:
-        for problem, fix in word_problems(words):
-            msg = f"{problem}: {fix}"
-            raise ValueError(msg)
-        return words
 
 
 class Input(Section):
@@ -396,12 +401,9 @@ class Comparison(Section):
     max_missing_lists: SkipValidation[Annotated[float, Field(ge=0, le=1)]] = (
         StatisticsOptions.max_missing_lists
     )
-    cases: list[ModelName] | None = None
-
-    @field_validator("cases", mode="before")
-    @classmethod
-    def _null_as_empty(cls, cases: Any) -> Any:
-        return [] if cases is None else cases
+    cases: Annotated[
+        list[ModelName] | None, BeforeValidator(lambda cases: [] if cases is None else cases)
+    ] = None
 
     @field_validator("replicates", mode="before")
     @classmethod
@@ -505,17 +507,20 @@ class Params(Section):
 
     concord: str | None = None
     data: Data
-    background: dict[Literal["train", "items", "users", "metrics"], BackgroundFile]
+    background: Annotated[
+        dict[Literal["train", "items", "users", "metrics"], BackgroundFile],
+        _refuse(_misplaced_where),
+    ]
     models: dict[str, ModelFile] = Field(min_length=1)
     metrics: dict[str, ValueMetric] = {}
     input: Input
     evaluation: Evaluation
     comparison: Comparison
     segments: dict[str, Segments]
-    gate: Gate | None = None
+    gate: Annotated[Gate | None, BeforeValidator(lambda gate: None if gate == {} else gate)] = None
     checks: dict[str, dict[str, Any]] = {}
     acknowledge: dict[str, Acknowledge] = {}
-    conventions: dict[str, Any]
+    conventions: Annotated[dict[str, Any], _refuse(_misplaced_exclude)]
     report: Report
     mlflow: MLflow
     results: Results
@@ -528,28 +533,6 @@ class Params(Section):
     def content(self) -> Mapping[str, Any]:
         """Content of the file as it was read; empty if the parameters are from elsewhere."""
         return self._content
-
-    @field_validator("background")
-    @classmethod
-    def _refuse_where(cls, background: dict[str, BackgroundFile]) -> dict[str, BackgroundFile]:
-        for name, file in background.items():
-            if file.where and name != "train":
-                msg = f"leave out {name}.where: only lists, ground truth and train may have it"
-                raise ValueError(msg)
-        return background
-
-    @field_validator("gate", mode="before")
-    @classmethod
-    def _empty_as_none(cls, gate: Any) -> Any:
-        return None if gate == {} else gate
-
-    @field_validator("conventions")
-    @classmethod
-    def _refuse_exclude(cls, conventions: dict[str, Any]) -> dict[str, Any]:
-        if "exclude" in conventions:
-            msg = "exclude: write it in the section data, on which the stages that load depend"
-            raise ValueError(msg)
-        return conventions
 
     @property
     def own_metrics(self) -> Path | None:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 
 from concord.metrics_core.analyses.cases.result import Cases, ExampleUser, JudgedItem, RankedItem
-from concord.metrics_core.results.text_format import join_names
+from concord.metrics_core.results.text_format import group_values, join_names
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, Heading, TextTable
 
@@ -133,10 +133,7 @@ def notes(cases: Cases) -> list[str]:
 
 def thresholds(cases: Cases) -> str:
     """Return the smallest relevant grade by metric: `grade 4 or higher for R@20`."""
-    labels: dict[float, list[str]] = {}
-    for label, threshold in cases.thresholds.items():
-        if threshold is not None:
-            labels.setdefault(threshold, []).append(label)
+    labels = group_values((x, label) for label, x in cases.thresholds.items() if x is not None)
     return "; ".join(
         f"grade {numbers.exact(threshold)} or higher for {join_names(names)}"
         for threshold, names in labels.items()

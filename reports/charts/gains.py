@@ -86,7 +86,8 @@ def gain_chart(comparison: Comparison, label: str, *, narrow: bool) -> Markup:
     reach = max((share for row in rows for share in (row.worse, row.better)), default=0.0) or 1.0
     bars = Linear(-reach, reach, *((0, 160) if narrow else (52, 298)))
     spread = _spread_scale(rows, 190 if narrow else 370, width)
-    _draw_bar_heads(chart, bars)
+    chart.text(bars(0) - 6, -14, "worse", 12, "worse", anchor="end")
+    chart.text(bars(0) + 6, -14, "better", 12, "better")
     if spread:
         if not comparison.metric(label).higher_is_better:
             spread = Linear(spread.high, spread.low, spread.start, spread.end)
@@ -125,11 +126,6 @@ def _spread_scale(rows: Sequence[Gain], start: float, end: float) -> Linear | No
     """Return the scale of the percentiles; None if no model ever differs."""
     ends = [row.percentiles[p] for row in rows if row.percentiles for p in (5, 95)]
     return padded_scale([0.0, *ends], start, end) if ends else None
-
-
-def _draw_bar_heads(chart: Chart, bars: Linear) -> None:
-    chart.text(bars(0) - 6, -14, "worse", 12, "worse", anchor="end")
-    chart.text(bars(0) + 6, -14, "better", 12, "better")
 
 
 def _draw_bars(chart: Chart, bars: Linear, y: float, row: Gain, *, with_shares: bool) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from concord.metrics_core.results.history import History, Revision, Standing
+from concord.metrics_core.results.text_format import group_values
 from concord.reports.charts.plots import (
     Linear,
     draw_axis,
@@ -218,10 +219,7 @@ def _draw_changes(chart: Chart, x: Linear, history: History, notes: dict[int, _N
 
 def _draw_lines(chart: Chart, x: Linear, y: Linear, points: Sequence[_Point]) -> None:
     """Draw the lines of models between breaks, those of named models on top."""
-    lines: dict[tuple[bool, str, int], list[_Point]] = {}
-    for point in points:
-        key = point.colour is not None, point.standing.model, point.part
-        lines.setdefault(key, []).append(point)
+    lines = group_values(((p.colour is not None, p.standing.model, p.part), p) for p in points)
     for (_, model, _), line in sorted(lines.items(), key=lambda each: each[0][0]):
         with chart.group(model):
             ends = [(x(point.position), y(point.mean)) for point in line]

@@ -67,17 +67,15 @@ def tick_digits(ticks: Sequence[float]) -> int:
     return max(0, -math.floor(math.log10(step) + 1e-9))
 
 
-def number_ticks(scale: Linear, about: int) -> list[Tick]:
-    """Return ticks of plain numbers."""
-    return _ticks(scale, about, number)
-
-
 def signed_ticks(scale: Linear, about: int) -> list[Tick]:
     """Return ticks of differences."""
-    return _ticks(scale, about, lambda tick, digits: signed(tick, digits) if tick else "0")
+    return number_ticks(scale, about, lambda tick, digits: signed(tick, digits) if tick else "0")
 
 
-def _ticks(scale: Linear, about: int, text: Callable[[float, int], str]) -> list[Tick]:
+def number_ticks(
+    scale: Linear, about: int, text: Callable[[float, int], str] = number
+) -> list[Tick]:
+    """Return ticks of numbers; `text` returns that of a number with these digits."""
     low, high = sorted((scale.low, scale.high))
     ticks = nice_ticks(low, high, about)
     digits = tick_digits(ticks)

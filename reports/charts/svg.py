@@ -37,28 +37,23 @@ COLOURS: Mapping[str, tuple[str, str]] = {
 SERIES = [name for name in COLOURS if name.startswith("series-")]
 
 
-def stylesheet() -> str:
-    """Return the variables of both schemes and the rules that make charts follow them."""
-    dark = f"@media screen and (prefers-color-scheme: dark) {{ {_variables(':root', 1)} }}"
-    return "\n".join([_variables(":root", 0), dark, *_chart_rules("")])
+def stylesheet(card: str = "") -> str:
+    """Return the variables of both schemes and the rules that make charts follow them.
 
-
-def card_stylesheet(card: str) -> str:
-    """Return the same for a card in a notebook, whose theme comes before that of the system."""
-    dark = f"@media screen and (prefers-color-scheme: dark) {{ {_variables(card, 1)} }}"
+    `card` selects a card in a notebook, whose theme comes before that of the system.
+    """
+    root = card or ":root"
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ {_variables(root, 1)} }}"
     themes = [
         _variables(f'[data-jp-theme-light="{is_light}"] {card}', scheme)
         for scheme, is_light in enumerate(("true", "false"))
     ]
-    return "\n".join([_variables(card, 0), dark, *themes, *_chart_rules(f"{card} ")])
-
-
-def _chart_rules(scope: str) -> list[str]:
-    return [
-        f'{scope}.chart [{paint}="{light}"] {{ {paint}: var(--{name}); }}'
+    rules = [
+        f'{card} .chart [{paint}="{light}"] {{ {paint}: var(--{name}); }}'.lstrip()
         for name, (light, _) in COLOURS.items()
         for paint in ("fill", "stroke")
     ]
+    return "\n".join([_variables(root, 0), dark, *(themes if card else ()), *rules])
 
 
 def _variables(selector: str, scheme: int) -> str:

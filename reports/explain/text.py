@@ -49,7 +49,9 @@ def _lines(derivation: Derivation, known_lines: Sequence[str] = ()) -> Iterator[
 
 def _list_lines(derivation: Derivation) -> list[str]:
     ranks = map(_rank_line, derivation.listed[:MAX_RANKS])
-    return [_head(derivation), *ranks, *_more_ranks(derivation)]
+    more = len(derivation.listed) - MAX_RANKS
+    omitted = [f"  … {more} more ranks"] if more > 0 else []
+    return [_head(derivation), *ranks, *omitted]
 
 
 def _head(derivation: Derivation) -> str:
@@ -63,25 +65,17 @@ def _head(derivation: Derivation) -> str:
 
 
 def _rank_line(row: ListedItem) -> str:
+    item = "(a later copy)" if row.item is None else row.item
     grade = "" if row.grade is None else f", grade {row.grade:g}"
     hit = "" if row.grade is None else f": {_judgement(row)}"
     term = f"  [{row.term}]" if row.term and row.term != "hit" else ""
-    return f"  rank {row.rank}: {_item(row)}{grade}{hit}{term}"
+    return f"  rank {row.rank}: {item}{grade}{hit}{term}"
 
 
 def _judgement(row: ListedItem) -> str:
     if row.grade is not None and row.grade < 0:
         return "pooled, not judged"
     return "hit" if row.relevant else "not relevant"
-
-
-def _more_ranks(derivation: Derivation) -> list[str]:
-    more = len(derivation.listed) - MAX_RANKS
-    return [f"  … {more} more ranks"] if more > 0 else []
-
-
-def _item(row: ListedItem) -> str:
-    return "(a later copy)" if row.item is None else str(row.item)
 
 
 def _value(value: float | None, missing: str = "left out") -> str:

@@ -10,7 +10,7 @@ from concord.metrics_core.analyses.plan.result import (
     PlannedSuccess,
 )
 from concord.metrics_core.errors import format_count
-from concord.metrics_core.results.text_format import exact, join_names, percent
+from concord.metrics_core.results.text_format import exact, group_values, join_names, percent
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import MISSING, count
 
@@ -30,10 +30,7 @@ _GUARDRAIL_HEADER = (
 
 def describe(plan: Plan) -> Iterator[Block]:
     """Yield the table of each label, their legend, and the gate."""
-    groups: dict[str | None, list[PlannedDifference]] = {}
-    for each in plan.differences:
-        groups.setdefault(each.label, []).append(each)
-    for differences in groups.values():
+    for differences in group_values((each.label, each) for each in plan.differences).values():
         if title := _title(differences):
             yield Heading(title)
         columns = [(name, cells) for name, cells in _columns(differences) if any(cells)]

@@ -13,7 +13,7 @@ from concord.metrics_core.analyses.study.result import (
     Study,
     Way,
 )
-from concord.metrics_core.results.text_format import is_or_are, join_names
+from concord.metrics_core.results.text_format import group_values, is_or_are, join_names
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.verdict_styles import phrase
@@ -150,10 +150,11 @@ def _agreement(answer: Answer) -> str:
 
 def winner_sentence(study: Study, answer: Answer) -> str:
     """Return how many ways agree on the winner, and those that do not: `…; by wins: als.`"""
-    others: dict[tuple[str, ...], list[str]] = {}
-    for way, winners in study.winners(answer.label).items():
-        if winners != answer.winners or len(winners) > 1:
-            others.setdefault(winners, []).append(WAY_NAMES[way])
+    others = group_values(
+        (winners, WAY_NAMES[way])
+        for way, winners in study.winners(answer.label).items()
+        if winners != answer.winners or len(winners) > 1
+    )
     details = [
         f"by {join_names(ways)}: {join_names(models)}{' tie' if len(models) > 1 else ''}"
         for models, ways in others.items()
@@ -283,11 +284,6 @@ def winner_difference(study: Study, answer: Answer) -> Pair | None:
         if pair.vs_baseline and answer.winners == (pair.a,) and pair.difference is not None:
             return pair
     return None
-
-
-def level_text(pair: Pair) -> str:
-    """Return the level of an interval: `95 %`, or `98.33 %`."""
-    return f"{100 * pair.level:.4g}{numbers.PERCENT}"
 
 
 def effect_text(study: Study, label: str) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.metrics_core.results.text_format import is_or_are, join_names
+from concord.metrics_core.results.text_format import group_values, is_or_are, join_names
 from concord.reports.text import numbers
 from concord.reports.text.tables import beats
 from concord.reports.text.verdict_styles import ORDER_DECIDES, perhaps_less
@@ -196,10 +196,10 @@ def _without_lists(comparison: Comparison) -> list[str]:
 
 def _without_mean(comparison: Comparison, models: Iterable[str]) -> Iterator[str]:
     """Yield `als and ease have no mean of R@10`."""
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for model in models:
-        labels = tuple(x for x in comparison.primary if not _has_mean(comparison, model, x))
-        groups.setdefault(labels, []).append(model)
+    groups = group_values(
+        (tuple(x for x in comparison.primary if not _has_mean(comparison, model, x)), model)
+        for model in models
+    )
     for labels, group in groups.items():
         if labels:
             verb = "has" if len(group) == 1 else "have"

@@ -3,7 +3,7 @@
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.behaviour import BehaviourCheck, Overlap
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.text_format import percent, verb
+from concord.metrics_core.results.text_format import group_values, percent, verb
 from concord.reports.text import numbers
 
 _MAX_MODELS = 4  # in one sentence
@@ -39,10 +39,7 @@ def _top(k: int | None) -> str:
 
 def check_sentences(comparison: Comparison) -> list[str]:
     """Return the failures of checks with examples, and then the models that pass each check."""
-    passed: dict[str, list[BehaviourCheck]] = {}
-    for each in comparison.checks:
-        if each.passed:
-            passed.setdefault(each.name, []).append(each)
+    passed = group_values((each.name, each) for each in comparison.checks if each.passed)
     return [
         *(f"{failure(each)}{_examples(each)}." for each in comparison.checks if not each.passed),
         *(

@@ -17,6 +17,7 @@ from concord.metrics_core.results.gate import (
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.results.text_format import (
     all_or_names,
+    group_values,
     is_or_are,
     join_names,
     verb,
@@ -256,9 +257,7 @@ def _other_findings(
 
 def _models_by_metric(checks: Sequence[tuple[str, str]]) -> str:
     """Return `als and ease on nDCG@10; als on Coverage@10; 4 more`."""
-    models: dict[str, list[str]] = {}
-    for model, metric in checks:
-        models.setdefault(metric, []).append(model)
+    models = group_values((metric, model) for model, metric in checks)
     parts = [f"{join_names(names)} on {metric}" for metric, names in models.items()]
     more = sum(len(names) for names in list(models.values())[_MAX_GUARDRAILS:])
     return "; ".join([*parts[:_MAX_GUARDRAILS], *([f"{more} more"] if more else [])])
@@ -310,17 +309,16 @@ def _check_counts(models: Sequence[ModelDecision]) -> str:
     return f"{' and '.join(parts)} of {format_count(len(models), 'model')}"
 
 
-def reasons(guardrail: Guardrail) -> Iterator[str]:
-    """Yield the reason of a guardrail's outcome."""
+def reason(guardrail: Guardrail) -> str:
+    """Return the reason of a guardrail's outcome."""
     if guardrail.departure is not None:
-        yield f"it had {guardrail.departure} at {guardrail.revision}"
-    elif guardrail.revision is not None:
-        yield f"it was not evaluated at {guardrail.revision}"
-    else:
-        yield _reason(guardrail)
+        return f"it had {guardrail.departure} at {guardrail.revision}"
+    if guardrail.revision is not None:
+        return f"it was not evaluated at {guardrail.revision}"
+    return _measured_reason(guardrail)
 
 
-def _reason(guardrail: Guardrail) -> str:
+def _measured_reason(guardrail: Guardrail) -> str:
     outcome, margin = guardrail.outcome, guardrail.margin
     if guardrail.order_decides:
         return ORDER_DECIDES
@@ -356,8 +354,5 @@ def _without_interval(measured: MeasuredDifference) -> str:
         return "this metric has no interval"
     if measured.n_nonzero >= MIN_DIFFERING_USERS:
         return "there is no interval"
-    return f"{_differing(measured)}, too few for an interval"
-
-
-def _differing(measured: MeasuredDifference) -> str:
-    return f"only {format_count(measured.n_nonzero, 'user')} of {measured.n_users:,} differ"
+    differ = f"only {format_count(measured.n_nonzero, 'user')} of {measured.n_users:,} differ"
+    return f"{differ}, too few for an interval"

@@ -13,7 +13,7 @@ from concord.metrics_core.results.history import (
     Setting,
     Standing,
 )
-from concord.metrics_core.results.text_format import exact, join_names
+from concord.metrics_core.results.text_format import exact, group_values, join_names
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.verdict_styles import VERDICTS, phrase
@@ -134,10 +134,10 @@ def changed_inputs(revision: Revision) -> str:
 
 def training_texts(settings: Sequence[Setting]) -> Iterator[str]:
     """Yield `als: train.als.alpha 10 → 2, train.als.factors 64 → 32` for models alike."""
-    by_models: dict[tuple[str, ...], list[str]] = {}
-    for each in settings:
-        then, now = _shorten(each.then, each.now)
-        by_models.setdefault(each.models, []).append(f"{each.name} {then} → {now}")
+    by_models = group_values(
+        (each.models, f"{each.name} {' → '.join(_shorten(each.then, each.now))}")
+        for each in settings
+    )
     for models, changes in by_models.items():
         yield f"{join_names(models)}: {', '.join(changes)}"
 

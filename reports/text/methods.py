@@ -14,9 +14,9 @@ _ADVICE = re.compile(r" If more than .*? to their number\.")  # what the reader 
 _PROGRAMS = {"concord-eval": "Concord", "numpy": "NumPy", "scipy": "SciPy"}
 
 
-def methods(comparison: Comparison) -> tuple[str]:
+def methods(comparison: Comparison) -> str:
     """Return metrics, users, tests, intervals, margins, versions and conventions as one text."""
-    return (" ".join(_sentences(comparison)),)
+    return " ".join(_sentences(comparison))
 
 
 def _sentences(comparison: Comparison) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import DataWarning
+from concord.metrics_core.results.text_format import group_values
 from concord.reports.text.numbers import count, join_first, share
 from concord.reports.text.warnings import acknowledgement_text
 
@@ -62,9 +63,7 @@ def findings(comparison: Comparison) -> list[Finding]:
         for each in comparison.warnings
         if each.is_acknowledged
     ]
-    tables: dict[str, list[str]] = {}
-    for name, note in _notes(comparison):
-        tables.setdefault(f"{note.removesuffix('.')}.", []).append(name)
+    tables = group_values((f"{note.removesuffix('.')}.", name) for name, note in _notes(comparison))
     notes = [Finding(join_first(names, _MAX_NAMES), note) for note, names in tables.items()]
     return [*warnings, *notes, *acknowledged]
 

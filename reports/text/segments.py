@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Segmentation, SegmentCell
-from concord.metrics_core.results.text_format import is_or_are, join_names
+from concord.metrics_core.results.text_format import group_values, is_or_are, join_names
 from concord.reports.text import numbers
 from concord.reports.text.groups import absent_models, compared_cells, group_name, group_phrase
 from concord.reports.text.tables import MANY_MODELS
@@ -263,8 +263,7 @@ def _group_models(
     above: Mapping[tuple[str, str], bool],
 ) -> dict[tuple[str, str, bool], list[str]]:
     """Return the models with the same label, segments and side."""
-    models: dict[tuple[str, str, bool], list[str]] = {}
-    for (label, model), names in segments.items():
-        groups = group_phrase(segmentation, names)
-        models.setdefault((label, groups, above.get((label, model), False)), []).append(model)
-    return models
+    return group_values(
+        ((label, group_phrase(segmentation, names), above.get((label, model), False)), model)
+        for (label, model), names in segments.items()
+    )

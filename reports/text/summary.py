@@ -7,7 +7,7 @@ from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.gate import Decision
-from concord.metrics_core.results.text_format import join_names
+from concord.metrics_core.results.text_format import group_values, join_names
 from concord.reports.text import gate_cells as gate
 from concord.reports.text import numbers, replicates
 from concord.reports.text.answer import answer, left_out
@@ -28,11 +28,6 @@ from concord.reports.text.verdicts import limits
 _MAX_NAMES = 4
 _MANY_CANDIDATES = 5  # with more, some were probably left out
 _N_CAUTIONS = 2  # outside of the fold; warnings are never in it
-
-
-def headlines(comparison: Comparison) -> tuple[str]:
-    """Return the decision as the only sentence."""
-    return (headline(comparison),)
 
 
 def headline(comparison: Comparison) -> str:
@@ -166,17 +161,17 @@ def difference_interval(comparison: Comparison, label: str) -> str:
     return interval_name(widest, comparison.confidence)
 
 
-def covers(comparison: Comparison) -> tuple[str]:
+def covers(comparison: Comparison) -> str:
     """Return what the intervals cover, and what they do not."""
     condition = "these fixed lists" if comparison.has_lists else "these models as they are"
     text = f"The intervals cover other users like these, given {condition}"
     if comparison.replicates is None:
         source = "" if comparison.has_lists else " Another tool computed the metrics."
         time = "another split or another time"
-        return (f"{text}; they do not cover retraining, {time}.{source}",)
+        return f"{text}; they do not cover retraining, {time}.{source}"
     return (
         f"{text}. Intervals over replicates cover new training runs, too; none covers another "
-        "split or another time.",
+        "split or another time."
     )
 
 
@@ -282,11 +277,8 @@ def costs(comparison: Comparison) -> list[tuple[str, str]]:
     """Return (models, cost) for models other than the baseline that lead on a primary metric."""
     leaders = [model for label in comparison.primary for model in comparison.leaders(label)]
     models = [model for model in dict.fromkeys(leaders) if model != comparison.baseline]
-    models_by_cost: dict[str, list[str]] = {}
-    for model in models[:_MAX_LEADERS]:
-        if cost := _cost(comparison, model):
-            models_by_cost.setdefault(cost, []).append(model)
-    return [(" and ".join(models), cost) for cost, models in models_by_cost.items()]
+    by_cost = group_values((_cost(comparison, model), model) for model in models[:_MAX_LEADERS])
+    return [(" and ".join(models), cost) for cost, models in by_cost.items() if cost]
 
 
 def _cost(comparison: Comparison, model: str) -> str:

@@ -44,9 +44,13 @@ def exceeded_text(warning: DataWarning) -> str:
 
 def _texts(warning: DataWarning) -> Texts:
     details = warning.details
-    if warning.code in _TEXTS:
+    if texts := _TEXTS.get(warning.code):
         try:
-            return _TEXTS[warning.code]({**details, "models": warning.models})
+            if callable(texts):
+                return texts({**details, "models": warning.models})
+            sentence, fix = texts
+            values = {**details, "names": join_names(warning.models)}
+            return sentence.format_map(values), fix.format_map(values)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             pass  # somebody edited the file
     if not details:
@@ -54,15 +58,6 @@ def _texts(warning: DataWarning) -> Texts:
     return (
         f"{warning.code}: {join_names([f'{name} {value}' for name, value in details.items()])}",
         "",
-    )
-
-
-def _all_relevant(details: Details) -> Texts:
-    return (
-        f"Every grade of the ground truth, from {details['lowest']:g} to {details['highest']:g}, "
-        f"reaches `relevance_threshold: {details['threshold']:g}`: every rated item counts as "
-        "relevant.",
-        "raise the threshold, if low grades mean that the user did not like the item",
     )
 
 
@@ -93,14 +88,6 @@ def _low_threshold(details: Details) -> Texts:
         f"The grades of the ground truth, from {details['lowest']:g} to {details['highest']:g}, "
         f"look like ratings; with `relevance_threshold: {setting}` {share} counts as relevant.",
         f"set {details['setting']}, or another lowest rating of an item that the user liked",
-    )
-
-
-def _none_relevant(details: Details) -> Texts:
-    return (
-        f"{details['setting']} is {details['threshold']:g}, and the highest grade of the ground "
-        f"truth is {details['highest']:g}: no user has a relevant item.",
-        f"lower it, or name the column of the grades: {details['column_setting']}",
     )
 
 
@@ -138,15 +125,6 @@ def _perfect_for_some(details: Details) -> Texts:
     )
 
 
-def _near_ceiling(details: Details) -> Texts:
-    mean, others, ceiling = (f"{details[name]:.2g}" for name in ("mean", "others", "ceiling"))
-    return (
-        f"{join_names(details['models'])} has {details['label']} {mean}, where {ceiling} is the "
-        f"best possible and the next model has {others}: it may have seen the ground truth.",
-        "look for the relevant items of some users in its training data",
-    )
-
-
 def _no_better_than_chance(details: Details) -> Texts:
     hits = format_count(details["hits"], "relevant item")
     return (
@@ -154,15 +132,6 @@ def _no_better_than_chance(details: Details) -> Texts:
         f"{details['expected']:,.0f}: its ids may be shuffled, or the model does not work.",
         "look at the list of a user you know; check the table that maps the model's ids, and that "
         "train and ground truth are not swapped",
-    )
-
-
-def _below_popular(details: Details) -> Texts:
-    mean, popular = (f"{details[name]:.3g}" for name in ("mean", "popular"))
-    return (
-        f"No model beats the most popular items on {details['label']}: {popular}, and the best "
-        f"model has {mean}.",
-        "tune the models; the most popular items need none",
     )
 
 
@@ -272,35 +241,12 @@ def _table(column: Details) -> str:
     return f"the ground truth{fold}"
 
 
-def _same_file(details: Details) -> Texts:
-    return (
-        f"{join_names(details['models'])} are the same file, byte for byte.",
-        "name the file of each model, or remove the copies",
-    )
-
-
-def _padding_item(details: Details) -> Texts:
-    return (
-        f"Lists of {join_names(details['models'])} hold the item {details['item']}, and the ground "
-        "truth has no such id. If it fills short lists, it counts as an item that nobody wants.",
-        "leave its rows out where the lists are made",
-    )
-
-
 def _several_lists(details: Details) -> Texts:
     columns = join_names([*map(repr, details["columns"])])
     return (
         f"{columns} may separate several lists of a user ({details['model']}), which are read as "
         "one list.",
         details["setting"],
-    )
-
-
-def _several_splits(details: Details) -> Texts:
-    return (
-        f"The ground truth has rows of several splits, which {details['column']!r} names, and all "
-        "of them count.",
-        f"read one: {details['setting']}",
     )
 
 
@@ -377,16 +323,6 @@ def _sampled_candidates(details: Details) -> Texts:
         "candidates can rank models differently from metrics on all items.",
         "rank all items of the catalogue, or declare the sampling: conventions.candidates corrects "
         "the metrics that can be corrected",
-    )
-
-
-def _sampled_unfit(details: Details) -> Texts:
-    return (
-        f"No ranking of {details['catalogue']:,} items gives the sampled ranks of "
-        f"{join_names(details['models'])} if {details['negatives']:,} negatives are drawn "
-        f"uniformly: their corrected values of {details['label']} are meaningless.",
-        "check whether negatives were drawn by popularity, and whether conventions.candidates "
-        "describes the sampling",
     )
 
 
@@ -658,9 +594,17 @@ def _outlying_training(details: Details) -> Texts:
     )
 
 
-_TEXTS: Mapping[str, Callable[[Details], Texts]] = {
-    "all_relevant": _all_relevant,
-    "below_popular": _below_popular,
+_TEXTS: Mapping[str, Texts | Callable[[Details], Texts]] = {
+    "all_relevant": (
+        "Every grade of the ground truth, from {lowest:g} to {highest:g}, reaches "
+        "`relevance_threshold: {threshold:g}`: every rated item counts as relevant.",
+        "raise the threshold, if low grades mean that the user did not like the item",
+    ),
+    "below_popular": (
+        "No model beats the most popular items on {label}: {popular:.3g}, and the best model has "
+        "{mean:.3g}.",
+        "tune the models; the most popular items need none",
+    ),
     "constant_scores": _constant_scores,
     "dcg_disagrees": _dcg_disagrees,
     "direction_unclear": _direction_unclear,
@@ -675,26 +619,50 @@ _TEXTS: Mapping[str, Callable[[Details], Texts]] = {
     "holds_truth": _holds_truth,
     "ids_rewritten": _ids_rewritten,
     "low_threshold": _low_threshold,
-    "near_ceiling": _near_ceiling,
+    "near_ceiling": (
+        "{names} has {label} {mean:.2g}, where {ceiling:.2g} is the best possible and the next "
+        "model has {others:.2g}: it may have seen the ground truth.",
+        "look for the relevant items of some users in its training data",
+    ),
     "no_better_than_chance": _no_better_than_chance,
     "no_common_item": _no_common_item,
-    "nobody_relevant": _none_relevant,
+    "nobody_relevant": (
+        "{setting} is {threshold:g}, and the highest grade of the ground truth is {highest:g}: no "
+        "user has a relevant item.",
+        "lower it, or name the column of the grades: {column_setting}",
+    ),
     "not_in_catalogue": _not_in_catalogue,
     "one_list": _one_list,
     "order_not_identifiable": _order_not_identifiable,
     "outlying_training": _outlying_training,
     "own_id_listed": _own_id_listed,
-    "padding_item": _padding_item,
+    "padding_item": (
+        "Lists of {names} hold the item {item}, and the ground truth has no such id. If it fills "
+        "short lists, it counts as an item that nobody wants.",
+        "leave its rows out where the lists are made",
+    ),
     "perfect_for_some": _perfect_for_some,
     "propensity": _propensity,
-    "same_file": _same_file,
+    "same_file": (
+        "{names} are the same file, byte for byte.",
+        "name the file of each model, or remove the copies",
+    ),
     "same_lists": _same_lists,
     "sample_not_random": _sample_not_random,
     "sampled_candidates": _sampled_candidates,
     "sampled_corrected": _sampled_corrected,
-    "sampled_unfit": _sampled_unfit,
+    "sampled_unfit": (
+        "No ranking of {catalogue:,} items gives the sampled ranks of {names} if {negatives:,} "
+        "negatives are drawn uniformly: their corrected values of {label} are meaningless.",
+        "check whether negatives were drawn by popularity, and whether conventions.candidates "
+        "describes the sampling",
+    ),
     "several_lists": _several_lists,
-    "several_splits": _several_splits,
+    "several_splits": (
+        "The ground truth has rows of several splits, which {column!r} names, and all of them "
+        "count.",
+        "read one: {setting}",
+    ),
     "short_lists": _short_lists,
     "spelled_otherwise": _spelled_otherwise,
     "split_not_by_time": _split_not_by_time,

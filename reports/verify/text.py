@@ -40,9 +40,8 @@ def _given_by(value: PublishedMean) -> str:
     if not value.definitions:
         return "nothing"
     best = value.definitions[0]
-    cut = _CUT * best.is_cut
     names = [_names(best.presets), *with_null(_limited(best.presets_with_null))]
-    return ("; ".join(filter(None, names)) or _changes(best.changes)) + cut
+    return ("; ".join(filter(None, names)) or _changes(best.changes)) + _CUT * best.is_cut
 
 
 def _explanation(result: Verification) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import concord as cc
 from concord.metrics_core.errors import InputError
-from concord.pipeline.init.choices import SEGMENTS, TABLE_HELP
+from concord.pipeline.init.choices import TABLE_HELP
 from concord.pipeline.init.edit import upgraded_texts
 from concord.pipeline.init.project import init, upgrade
 from concord.pipeline.init.render import (
@@ -279,7 +279,7 @@ CONTENT: dict[str, Any] = {
     "baseline": "pop",
     "primary": ["nDCG@10"],
     "min_effect": "2%",
-    "segments": SEGMENTS,
+    "segments": True,
     "threshold": 4,
     "highest": 5,
     "title": "a: shop",
