@@ -17,7 +17,7 @@ from concord.metrics_core.comparison.replicate_config import (
     parse_truths,
     split_replicates,
 )
-from concord.metrics_core.data.arguments import ROLES, open_table, split_truth
+from concord.metrics_core.data.arguments import open_table, split_truth
 from concord.metrics_core.data.hashes import hash_frame
 from concord.metrics_core.data.model import lists_of
 from concord.metrics_core.data.tables import read_frame
@@ -108,13 +108,15 @@ class RememberedInputs:
         """Return the arguments of an analysis; filtered tables as opened ones."""
         call, options = self.call, self.call.options
         lists, replicates = split_replicates(call.models)
-        roles = {**dict.fromkeys(lists, "recs"), **{role: role for role in ROLES if role != "recs"}}
-        names, where = table_settings(call.columns, options.where, roles, replicates)
+        names, where = table_settings(
+            call.columns, options.where, lists, call.side_data, replicates
+        )
 
         def filtered(name: str, data: Any) -> Any:
             if data is None or not where.get(name):
                 return data
-            return replace(open_table(name, data, names, role=roles[name]), where=where[name])
+            role = "recs" if name in lists else name
+            return replace(open_table(name, data, names, role=role), where=where[name])
 
         read = {name: filtered(name, lists_of(each)) for name, each in lists.items()}
         models = {

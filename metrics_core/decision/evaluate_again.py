@@ -6,9 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from concord.metrics_core.comparison.call import evaluate_tables
+from concord.metrics_core.comparison.arguments import ListArguments
+from concord.metrics_core.comparison.call import evaluate_arguments
 from concord.metrics_core.comparison.described_inputs import DescribedInput
 from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.options import Options
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.relations import in_memory
@@ -78,15 +80,11 @@ def evaluate_again(
     )
     side_data = {each.role: table for each, table in tables if each.role in SIDE_TABLES}
     readings = {each.role: each.reading for each, _ in tables}
-    return evaluate_tables(
-        config,
-        lists,
-        truths,
-        side_data,
-        columns=None,
-        input=readings["lists"]["reading"]["input"],
-        words=readings["truth"].get("words"),
+    options = Options(
+        input=readings["lists"]["reading"]["input"], words=readings["truth"].get("words")
     )
+    arguments = ListArguments(lists=lists, truths=truths, tables=side_data, options=options)
+    return evaluate_arguments(config, arguments)
 
 
 def _read_values(decision: StoredDecision, table: InputTable) -> ModelResult:
