@@ -115,7 +115,7 @@ def compare(
         min_effect=min_effect,
         conventions=conventions,
         columns=columns,
-        options=with_fields(options, fields),
+        options=with_fields(options, fields, compare),
         train=train,
         items=items,
         users=users,
