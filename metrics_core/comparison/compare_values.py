@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-import polars as pl
-
 from concord.metrics_core.comparison.compute import build_value_comparison
 from concord.metrics_core.comparison.config import (
     ComparisonConfig,
@@ -15,7 +13,6 @@ from concord.metrics_core.comparison.config import (
     is_list_of_text,
     model_problems,
 )
-from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.option_fields import OptionFields
 from concord.metrics_core.comparison.options import Options, with_fields
@@ -24,6 +21,7 @@ from concord.metrics_core.comparison.user_values import (
     ValueTables,
     label_values,
     load_values,
+    value_inputs,
 )
 from concord.metrics_core.comparison.warnings.acknowledge import (
     VALUE_CODES,
@@ -31,12 +29,6 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 )
 from concord.metrics_core.conventions.display_words import changed_words, word_problems
 from concord.metrics_core.errors import InputError, Problem, SettingNames, raise_problems
-from concord.metrics_core.evaluation.model_result import (
-    ModelResult,
-    no_lists_data,
-    summarise_values,
-    with_missing_users,
-)
 from concord.metrics_core.metrics.label import VALUE_CONVENTIONS
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Acknowledgement
@@ -142,19 +134,9 @@ def compare_values(
         replicates={},
         settings=SettingNames(("arguments", "values"), metrics=("values",)),
     ).validated(list(values), problems=problems)
-    models = with_missing_users(
-        {model: _model_result(table, config) for model, table in tables.tables.items()}
-    )
-    inputs = ComparisonInput(config, models, no_lists_data())
+    inputs = value_inputs(config, tables.tables)
     comparison = build_value_comparison(inputs, higher_is_better or {})
     return with_inputs(replace(comparison, words=changed_words(words)), RememberedValues(inputs))
-
-
-def _model_result(table: pl.DataFrame, config: ComparisonConfig) -> ModelResult:
-    """Return the result of a model without lists."""
-    summary = summarise_values(table, config.labels, confidence=config.confidence)
-    empty = pl.DataFrame()
-    return ModelResult(values=table, panel=empty, lists=empty, summary=summary, quality={})
 
 
 def _list_option_problems(options: Options) -> Iterator[Problem]:

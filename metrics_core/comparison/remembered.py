@@ -53,15 +53,12 @@ class RememberedInputs:
         if model not in lists:
             fix = f"name one of {join_names([*lists])}"
             raise refuse("model", f"{model!r} has no lists of its own", fix)
-        owner, number = next(
-            (
-                (owner, number)
-                for owner, names in replicates.items()
-                for number, name in names.items()
-                if name == model
-            ),
-            (model, NO_FOLD),
-        )
+        replicate_of = {
+            name: (owner, number)
+            for owner, names in replicates.items()
+            for number, name in names.items()
+        }
+        owner, number = replicate_of.get(model, (model, NO_FOLD))
         truths = parse_truths(arguments["truth"])
         columns = {**(self.call.columns or {})}
         own = {"recs": columns.pop(owner)} if owner in columns else {}
