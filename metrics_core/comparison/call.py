@@ -31,8 +31,6 @@ from concord.metrics_core.errors import raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.evaluation.reference import compute_references
 
-NO_VALUES: Mapping[str, pl.DataFrame] = {}
-
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonCall:
@@ -146,7 +144,7 @@ class ComparisonCall:
 def evaluate_arguments(
     config: ComparisonConfig,
     arguments: ListArguments,
-    values: Mapping[str, pl.DataFrame] = NO_VALUES,
+    values: Mapping[str, pl.DataFrame],
 ) -> ComparisonInput:
     """Return evaluated lists with their references and data; `values` are those next to lists."""
     of_lists = config.of_lists

@@ -79,7 +79,7 @@ def evaluate_again(
         input=readings["lists"]["reading"]["input"], words=readings["truth"].get("words")
     )
     arguments = ListArguments(lists=lists, truths=truths, tables=side_data, options=options)
-    return evaluate_arguments(config, arguments)
+    return evaluate_arguments(config, arguments, values={})
 
 
 def _read_values(config: ComparisonConfig, table: InputTable) -> pl.DataFrame:

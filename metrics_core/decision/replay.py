@@ -106,11 +106,11 @@ def replay(path: str | Path, inputs: str | Path | None = None) -> Replay:
             _compare_values(decision, dict(decision_entries(recomputed, again)), tolerance),
         )
     written_with = decision.index["versions"]
-    is_same_concord = written_with[CONCORD] == versions[CONCORD]
     summary = f"{decision.comparison.summary}\n"
     answer = _compare(ANSWER, decision.entries[ANSWER].decode(), summary, tolerance)
     all_parts = [answer, *parts, *checked]
-    if not is_same_concord:  # another version may write other words, and know other conventions
+    # Another version may write other words, and know other conventions.
+    if written_with[CONCORD] != versions[CONCORD]:
         all_parts = [
             replace(each, outcome="not_checked", difference=None) if each.name in _WORDS else each
             for each in all_parts

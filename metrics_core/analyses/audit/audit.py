@@ -157,11 +157,8 @@ def audit(
 def refuse_unit(conventions: Conventions) -> None:
     """Raise an InputError if the unit of evaluation is a session."""
     if conventions.unit_mean is not None:
-        raise refuse(
-            ("conventions", "unit_mean"),
-            "the unit is a session, but an audit compares users of ground truth and train",
-            "audit lists of users, without a unit",
-        )
+        problem = "the unit is a session, but an audit compares users of ground truth and train"
+        raise refuse(("conventions", "unit_mean"), problem, "audit lists of users, without a unit")
 
 
 def audit_evaluations(inputs: ComparisonInput, *, times_fix: str) -> Audit:

@@ -22,6 +22,7 @@ from concord.metrics_core.comparison.options import Options
 from concord.metrics_core.comparison.replicate_config import ReplicateNames
 from concord.metrics_core.comparison.segment_groups import UserGroups, group_users
 from concord.metrics_core.comparison.segmentation import ByPopularity
+from concord.metrics_core.comparison.top_lists import P
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
@@ -31,7 +32,6 @@ from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.stats.floating_point import exact_mean
 
 WORST = 20
-P = 0.9  # persistence of rank-biased overlap: the top 10 has 86 % of the weight
 
 
 class NoSharedValuesError(InputError):
