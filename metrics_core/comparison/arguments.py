@@ -179,11 +179,14 @@ def parse_list_arguments(
             parsed.parse(
                 refuse_unread_columns, columns, parsed.labels, parsed.conventions, default=None
             )
+    checks, acknowledge = (
+        {} if each is None else each for each in (options.checks, options.acknowledge)
+    )
     parsed.rules = ComparisonOptions(
         **options.statistics,
         segments=parsed.parse(parse_segments, options.segments or {}, default={}),
-        checks=parsed.parse(parse_checks, options.checks or {}, default={}),
-        acknowledge=parsed.parse(parse_acknowledgements, options.acknowledge or {}, default={}),
+        checks=parsed.parse(parse_checks, checks, default={}),
+        acknowledge=parsed.parse(parse_acknowledgements, acknowledge, default={}),
         gate=None if options.gate is None else parsed.parse(parse_gate, options.gate, default=None),
     )
     parsed.parse(refuse_words, options.words, default=None)
