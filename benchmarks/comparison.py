@@ -76,7 +76,7 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
     )
     data = EvaluationData(truth=no_file, connect=read_only_connection)
     tests = compare_pairs(ComparisonInput(config, models, data))
-    return len(decide_differences(config, tests, reference=config.baseline, n_models=len(models)))
+    return len(decide_differences(config, tests, len(models)))
 
 
 def _scipy(paths: dict[str, Path], labels: list[Any]) -> int:

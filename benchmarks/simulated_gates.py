@@ -14,7 +14,11 @@ from concord.metrics_core.metrics.ranked_lists import Items
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.gate import MeasuredDifference, Outcome
 from concord.metrics_core.stats.paired_test import UserValues, paired_test
-from concord.metrics_core.stats.randomization_test import RecommendedItems, jackknife_errors
+from concord.metrics_core.stats.randomization_test import (
+    ListPair,
+    RecommendedItems,
+    jackknife_errors,
+)
 
 CONFIDENCE = 0.95
 OUTCOMES: tuple[Outcome, ...] = ("pass", "worse", "undecided")
@@ -161,7 +165,7 @@ def _coverages(n: int, run: int, steepness: tuple[float, float]) -> MeasuredDiff
     everything = np.ones(ITEMS, dtype=np.int64)
     items = Items(1, 1, everything, everything > 0, None)
     measures = {"Coverage@10": partial(coverage, coverage_items="catalogue")}
-    errors = jackknife_errors(one, other, measures, items=items, k=DEPTH)
+    errors = jackknife_errors(ListPair(one, other, measures, items, k=DEPTH))
     means = tuple(len(np.unique(each.item)) / ITEMS for each in (one, other))
     return _case(means, errors["Coverage@10"].interval(CONFIDENCE), n, n)
 

@@ -50,7 +50,7 @@ from concord.metrics_core.stats.adjustment import benjamini_hochberg, holm
 from concord.metrics_core.stats.bootstrap import percentile_interval, weighted_means
 from concord.metrics_core.stats.paired_difference import PairedTest
 from concord.metrics_core.stats.paired_test import paired_tests
-from concord.metrics_core.stats.randomization_test import RecommendedItems, swap_tests
+from concord.metrics_core.stats.randomization_test import ListPair, RecommendedItems, swap_tests
 from concord.metrics_core.stats.simultaneous import discovery_alpha
 from concord.metrics_core.stats.verdict import verdict
 
@@ -337,15 +337,8 @@ def _swaps() -> list[str]:
     rejected = dict.fromkeys(measures, 0)
     for run in range(runs):
         rng = generator(200, run)
-        tests = swap_tests(
-            _drawn_lists(rng),
-            _drawn_lists(rng),
-            measures,
-            items=items,
-            k=10,
-            resamples=199,
-            seed=run,
-        )
+        pair = ListPair(_drawn_lists(rng), _drawn_lists(rng), measures, items, k=10)
+        tests = swap_tests(pair, resamples=199, seed=run)
         for name, test in tests.items():
             rejected[name] += test.p <= ALPHA
     return [

@@ -55,7 +55,7 @@ class AlignedValues:
     def clusters(self) -> Clusters | None:
         """The users of requests; None if values are per user, or no user has two requests."""
         clusters = None if self.unit_mean is None else Clusters.from_ids(self.users, self.unit_mean)
-        return None if clusters is None or clusters.is_trivial else clusters
+        return None if clusters is None or not clusters.has_repeated_users else clusters
 
     def clusters_for(self, label: Label, conventions: Conventions) -> Clusters | None:
         """Return the clusters and weights of a label's values; None if all users count once.

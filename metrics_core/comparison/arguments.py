@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from concord.metrics_core.comparison.behaviour_rules import Check, parse_checks
+from concord.metrics_core.comparison.behaviour_rules import parse_checks
 from concord.metrics_core.comparison.config import (
     NO_ALIASES,
     ComparisonConfig,
@@ -12,19 +12,18 @@ from concord.metrics_core.comparison.config import (
     model_problems,
 )
 from concord.metrics_core.comparison.gate import parse_gate
+from concord.metrics_core.comparison.min_effect import Effects
+from concord.metrics_core.comparison.options import Options
 from concord.metrics_core.comparison.replicate_config import (
     ReplicateNames,
     parse_truths,
     split_replicates,
 )
-from concord.metrics_core.comparison.segmentation import Segmentation, parse_segments
-from concord.metrics_core.comparison.warnings.acknowledge import (
-    Acknowledgements,
-    parse_acknowledgements,
-)
+from concord.metrics_core.comparison.segmentation import parse_segments
+from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.display_words import refuse_words
-from concord.metrics_core.conventions.presets import ConventionsLike, preset
+from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
 from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.evaluation.evaluate import (
@@ -36,9 +35,9 @@ from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label, in_report_order, with_own_metrics
-from concord.metrics_core.results.gate import Gate
 
 T = TypeVar("T")
+_DEFAULTS = Options()
 
 
 @dataclass
@@ -61,6 +60,12 @@ class ListArguments:
         Fold -> its ground truth; NO_FOLD -> that of all lists.
     tables : dict
         Name -> side data: train, items and users, None if it is not given.
+    columns : dict or None
+        Table or model -> its column names; they hold for all replicates of a model.
+    options : Options
+        As given: how the tables are read.
+    rules : ComparisonOptions
+        Parsed; without baseline, primary labels and minimum relevant differences.
     problems : list of Problem
         What is wrong so far; `ComparisonConfig.validated` raises them with its own.
     """
@@ -72,10 +77,9 @@ class ListArguments:
     replicates: ReplicateNames = field(default_factory=dict)
     truths: Mapping[str, Truth] = field(default_factory=dict)
     tables: Mapping[str, Data | None] = field(default_factory=dict)
-    segments: Mapping[str, Segmentation] = field(default_factory=dict)
-    gate: Gate | None = None
-    checks: Mapping[str, Check] = field(default_factory=dict)
-    acknowledge: Acknowledgements = field(default_factory=dict)
+    columns: ModelColumns | None = None
+    options: Options = field(default_factory=Options)
+    rules: ComparisonOptions = field(default_factory=ComparisonOptions)
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -89,19 +93,30 @@ class ListArguments:
         return {*self.truths} - {NO_FOLD} if self.lists else set()
 
     def config(
-        self, options: ComparisonOptions, arguments: Mapping[str, str] = NO_ALIASES
+        self,
+        baseline: str | None,
+        primary: Sequence[str] | None = None,
+        min_effect: Effects | None = None,
+        arguments: Mapping[str, str] = NO_ALIASES,
     ) -> ComparisonConfig:
         """Return the valid configuration of a comparison; `arguments` as for `validated`.
+
+        By default, the first label is primary.
 
         Raises
         ------
         InputError
             An argument or an option is invalid; all problems at once.
         """
-        primary = self.names[:1] if options.primary is None else options.primary
+        options = replace(
+            self.rules,
+            baseline="" if baseline is None else baseline,
+            primary=self.names[:1] if primary is None else primary,
+            min_effect=0.0 if min_effect is None else min_effect,
+        )
         config = ComparisonConfig.of(
             in_report_order(self.labels),
-            replace(options, primary=primary),
+            options,
             conventions=self.conventions,
             replicates=self.replicates,
         )
@@ -137,19 +152,18 @@ def parse_list_arguments(
     models: Any,
     truth: Any,
     *,
-    metrics: Sequence[str],
-    conventions: ConventionsLike,
+    metrics: Any,
+    conventions: Any,
     tables: Mapping[str, Data | None],
     columns: ModelColumns | None,
-    segments: Mapping[str, Mapping[str, Any]] | None = None,
-    gate: Mapping[str, Any] | None = None,
-    checks: Mapping[str, Any] | None = None,
-    acknowledge: Mapping[str, Any] | None = None,
-    unit: Sequence[str] | None = (),
-    words: Mapping[str, str] | None = None,
+    options: Options = _DEFAULTS,
+    takes_unit: bool = True,
 ) -> ListArguments:
-    """Return the parsed arguments, with what is wrong with them."""
-    parsed = ListArguments(tables=tables)
+    """Return the parsed arguments, with what is wrong with them.
+
+    A function that does not take a unit refuses conventions of one itself.
+    """
+    parsed = ListArguments(tables=tables, columns=columns, options=options)
     parsed.labels = parsed.parse(parse_labels, metrics, default=[])
     parsed_conventions = parsed.parse(parse_conventions, conventions, default=None)
     if parsed_conventions is not None:
@@ -159,20 +173,23 @@ def parse_list_arguments(
         parsed.conventions = parsed.parse(
             with_catalogue_size, parsed.conventions, tables, columns, default=parsed.conventions
         )
-        if unit is not None:
-            parsed.parse(refuse_unit, unit, parsed.conventions, default=None)
+        if takes_unit:
+            parsed.parse(refuse_unit, options.unit, parsed.conventions, default=None)
         if parsed.labels:
             parsed.parse(
                 refuse_unread_columns, columns, parsed.labels, parsed.conventions, default=None
             )
-    parsed.segments = parsed.parse(parse_segments, segments or {}, default={})
-    parsed.checks = parsed.parse(parse_checks, {} if checks is None else checks, default={})
-    parsed.acknowledge = parsed.parse(
-        parse_acknowledgements, {} if acknowledge is None else acknowledge, default={}
+    checks, acknowledge = (
+        {} if each is None else each for each in (options.checks, options.acknowledge)
     )
-    parsed.parse(refuse_words, words, default=None)
-    if gate is not None:
-        parsed.gate = parsed.parse(parse_gate, gate, default=None)
+    parsed.rules = ComparisonOptions(
+        **options.statistics,
+        segments=parsed.parse(parse_segments, options.segments or {}, default={}),
+        checks=parsed.parse(parse_checks, checks, default={}),
+        acknowledge=parsed.parse(parse_acknowledgements, acknowledge, default={}),
+        gate=None if options.gate is None else parsed.parse(parse_gate, options.gate, default=None),
+    )
+    parsed.parse(refuse_words, options.words, default=None)
     invalid = list(model_problems(models))
     parsed.problems += invalid
     if not invalid:

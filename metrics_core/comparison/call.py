@@ -10,11 +10,7 @@ from typing import Any
 import polars as pl
 
 from concord.metrics_core.comparison.arguments import ListArguments, parse_list_arguments
-from concord.metrics_core.comparison.config import (
-    ComparisonConfig,
-    ComparisonOptions,
-    model_problems,
-)
+from concord.metrics_core.comparison.config import ComparisonConfig, model_problems
 from concord.metrics_core.comparison.defaults import MIN_EFFECT, Choices, choose
 from concord.metrics_core.comparison.gate_inputs import gate_models
 from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models, table_settings
@@ -28,38 +24,35 @@ from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.comparison.values_of_models import split_values, with_values
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth
-from concord.metrics_core.data.arguments import ROLES
 from concord.metrics_core.data.filters import split_models
-from concord.metrics_core.data.model import Model, lists_of
+from concord.metrics_core.data.model import lists_of
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.errors import raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.evaluation.reference import compute_references
 
-NO_VALUES: Mapping[str, pl.DataFrame] = {}
-
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonCall:
-    """The arguments of `compare`, complete.
+    """The arguments of `compare`.
 
     Attributes
     ----------
     models : dict
-        Name -> recommendations, or replicates.
+        Name -> recommendations, or replicates; a table of all models until the call is complete.
     options : Options
-        Its field `model` has no effect: `models` is a dict already.
+        Its field `model` has no effect in a complete call.
     chosen : tuple of str
         Arguments that were chosen from the tables.
     """
 
-    models: Mapping[str, Any]
+    models: Any
     truth: Truth
-    metrics: Sequence[str]
-    baseline: str
+    metrics: Sequence[str] | None
+    baseline: str | None
     primary: Sequence[str] | None
-    min_effect: Effects
-    conventions: ConventionsLike
+    min_effect: Effects | None
+    conventions: ConventionsLike | None
     columns: ModelColumns | None
     train: Data | None
     items: Data | None
@@ -72,162 +65,99 @@ class ComparisonCall:
         """Tables other than lists and ground truth, by role."""
         return {"train": self.train, "items": self.items, "users": self.users}
 
+    def completed(self) -> ComparisonCall:
+        """Return the call with a table for each model, and with all that was not given.
+
+        The last model of a dict is the baseline. Without metrics, these and other arguments that
+        were not given are chosen as by `concord init`.
+        """
+        models, where = split_models(self.models, self.options.model, self.options.where)
+        baseline = self.baseline
+        if baseline is None and models is self.models and isinstance(models, Mapping):
+            baseline = next(reversed([*models]), None)
+        call = replace(
+            self,
+            models={**models} if isinstance(models, Mapping) else models,
+            metrics=[*self.metrics] if isinstance(self.metrics, tuple | list) else self.metrics,
+            baseline=baseline,
+            # Copies: the caller may change its dicts and lists, and the result remembers this call.
+            primary=deepcopy(self.primary),
+            min_effect=deepcopy(self.min_effect),
+            conventions=deepcopy(self.conventions),
+            columns=deepcopy(self.columns),
+            options=deepcopy(replace(self.options, where=where)),
+        )
+        call = call._with_choices() if call.metrics is None else call
+        return call if call.conventions is not None else replace(call, conventions="standard")
+
+    def _with_choices(self) -> ComparisonCall:
+        raise_problems(model_problems(self.models))
+        choices, options = self._choose(), self.options
+        chosen: dict[str, Any] = {"metrics": choices.metrics}
+        if self.primary is None:
+            chosen["primary"] = choices.primary
+        if self.min_effect is None:
+            chosen["min_effect"] = MIN_EFFECT
+        if self.conventions is None:
+            chosen["conventions"] = resolve_conventions(choices.conventions)
+            options = replace(options, unit=choices.unit)
+        return replace(self, **chosen, options=options, chosen=tuple(chosen))
+
+    def _choose(self) -> Choices:
+        """Return the choices from the lists and the first ground truth."""
+        lists, replicates = split_replicates(self.models)
+        lists = {name: lists_of(each) for name, each in lists.items()}
+        names, filters = table_settings(
+            self.columns, self.options.where, lists, self.side_data, replicates
+        )
+        first = next(iter(parse_truths(self.truth).values()))
+        finds_unit = self.options.unit or self.conventions is None
+        unit = self.options.unit if finds_unit else ("user",)
+        given = [name for name, table in self.side_data.items() if table is not None]
+        return choose(lists, first, names, filters, unit=unit, side_data=given)
+
     def evaluate(self) -> ComparisonInput:
-        """Return the evaluated models, and the data behind them.
+        """Return the evaluated models of a complete call, and the data behind them.
 
         Raises
         ------
         InputError
             The data or arguments are invalid; all problems at once.
         """
-        parsed, options = self._parse(), self.options
-        values = split_values(parsed, options.higher_is_better, options.bounds, self.columns)
-        config = self._config(parsed)
-        if config.gate is not None and not gate_models(config, self.models):
-            problem = f"there is no model besides the baseline, {self.baseline}, to decide on"
-            raise refuse("gate", problem, "name another model, or leave out `gate`")
-        return evaluate_tables(
-            config,
-            parsed.lists,
-            parsed.truths,
-            self.side_data,
-            values=values,
-            columns=self.columns,
-            input=options.input,
-            unit=options.unit,
-            words=options.words,
-            where=options.where,
-        )
-
-    def _parse(self) -> ListArguments:
-        options = self.options
-        return parse_list_arguments(
+        parsed = parse_list_arguments(
             self.models,
             self.truth,
             metrics=self.metrics,
             conventions=self.conventions,
             tables=self.side_data,
             columns=self.columns,
-            segments=options.segments,
-            gate=options.gate,
-            checks=options.checks,
-            acknowledge=options.acknowledge,
-            unit=options.unit,
-            words=options.words,
+            options=self.options,
         )
-
-    def _config(self, parsed: ListArguments) -> ComparisonConfig:
-        return parsed.config(
-            ComparisonOptions(
-                **self.options.statistics,
-                baseline=self.baseline,
-                primary=self.primary,
-                min_effect=self.min_effect,
-                segments=parsed.segments,
-                gate=parsed.gate,
-                checks=parsed.checks,
-                acknowledge=parsed.acknowledge,
-            )
-        )
+        values = split_values(parsed)
+        config = parsed.config(self.baseline, self.primary, self.min_effect)
+        if config.gate is not None and not gate_models(config, parsed.models):
+            problem = f"there is no model besides the baseline, {self.baseline}, to decide on"
+            raise refuse("gate", problem, "name another model, or leave out `gate`")
+        return evaluate_arguments(config, parsed, values)
 
 
-def evaluate_tables(
+def evaluate_arguments(
     config: ComparisonConfig,
-    lists: Mapping[str, Data],
-    truths: Mapping[str, Truth],
-    side_data: Mapping[str, Data | None],
-    *,
-    values: Mapping[str, pl.DataFrame] = NO_VALUES,
-    input: Mapping[str, Any] | None,
-    **options: Any,
+    arguments: ListArguments,
+    values: Mapping[str, pl.DataFrame],
 ) -> ComparisonInput:
-    """Return evaluated lists with their values, references and data.
-
-    Parameters are those of `evaluate_models`; `values` are those next to lists, by name.
-    """
+    """Return evaluated lists with their references and data; `values` are those next to lists."""
     of_lists = config.of_lists
     panels = build_panels(
         of_lists.labels, config.primary if config.panel else (), config.conventions
     )
-    results, data = evaluate_models(
-        of_lists, lists, truths, side_data, input=input, panels=panels, **options
-    )
+    results, data = evaluate_models(of_lists, arguments, panels=panels)
+    policies = parse_policies(arguments.options.input or {})
     references = compute_references(
         of_lists.labels,
         config.conventions,
         data,
-        lists_unknown_items=parse_policies(input or {}).unknown_items == "keep",
+        lists_unknown_items=policies.unknown_items == "keep",
     )
     models = with_replicates(with_values(results, values, config), config)
     return ComparisonInput(config, models, data, references=references)
-
-
-def complete_call(
-    models: Mapping[str, Data | Model] | Data,
-    truth: Truth,
-    *,
-    metrics: Sequence[str] | None,
-    baseline: str | None,
-    primary: Sequence[str] | None,
-    min_effect: Effects | None,
-    conventions: ConventionsLike | None,
-    columns: ModelColumns | None,
-    options: Options,
-    **tables: Data | None,
-) -> ComparisonCall:
-    """Return the call with a table for each model, and with all that was not given.
-
-    The last model of a dict is the baseline. Without metrics, these and other arguments that were
-    not given are chosen as by `concord init`.
-    """
-    by_name, where = split_models(models, options.model, options.where)
-    if baseline is None and by_name is models and isinstance(models, Mapping):
-        baseline = next(reversed([*models]), None)
-    # Copies: the caller may change its dicts and lists, and the result remembers this call.
-    options, columns = deepcopy(replace(options, where=where)), deepcopy(columns)
-    chosen: tuple[str, ...] = ()
-    if metrics is None:
-        raise_problems(model_problems(by_name))
-        choices = _choose(by_name, truth, columns, options, tables, finds_unit=conventions is None)
-        metrics, chosen = choices.metrics, ("metrics",)
-        if primary is None:
-            primary, chosen = choices.primary, (*chosen, "primary")
-        if min_effect is None:
-            min_effect, chosen = MIN_EFFECT, (*chosen, "min_effect")
-        if conventions is None:
-            conventions = resolve_conventions(choices.conventions)
-            chosen = (*chosen, "conventions")
-            options = replace(options, unit=choices.unit)
-    return ComparisonCall(
-        models={**by_name} if isinstance(by_name, Mapping) else by_name,
-        truth=truth,
-        metrics=[*metrics] if isinstance(metrics, tuple | list) else metrics,
-        baseline="" if baseline is None else baseline,
-        primary=deepcopy(primary),
-        min_effect=0.0 if min_effect is None else deepcopy(min_effect),
-        conventions="standard" if conventions is None else deepcopy(conventions),
-        columns=columns,
-        options=options,
-        chosen=chosen,
-        **tables,
-    )
-
-
-def _choose(
-    models: Mapping[str, Any],
-    truth: Any,
-    columns: ModelColumns | None,
-    options: Options,
-    tables: Mapping[str, Data | None],
-    *,
-    finds_unit: bool,
-) -> Choices:
-    """Return the choices from the lists and the first ground truth."""
-    lists, replicates = split_replicates(models)
-    lists = {name: lists_of(each) for name, each in lists.items()}
-    roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ROLES if name != "recs"}}
-    names, filters = table_settings(columns, options.where, roles, replicates)
-    first = next(iter(parse_truths(truth).values()))
-    unit = options.unit if options.unit or finds_unit else ("user",)
-    given = [name for name, table in tables.items() if table is not None]
-    return choose(lists, first, names, filters, unit=unit, side_data=given)

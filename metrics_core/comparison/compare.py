@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 
-from concord.metrics_core.comparison.call import complete_call
+from concord.metrics_core.comparison.call import ComparisonCall
 from concord.metrics_core.comparison.compute import build_comparison
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.option_fields import OptionFields
@@ -106,19 +106,19 @@ def compare(
     >>> comparison.leaderboard["model"].to_list()
     ['als', 'ease']
     """
-    call = complete_call(
-        models,
-        truth,
+    call = ComparisonCall(
+        models=models,
+        truth=truth,
         metrics=metrics,
         baseline=baseline,
         primary=primary,
         min_effect=min_effect,
         conventions=conventions,
         columns=columns,
-        options=with_fields(options, fields),
+        options=with_fields(options, fields, compare),
         train=train,
         items=items,
         users=users,
-    )
+    ).completed()
     inputs = call.evaluate()
     return remember(build_comparison(inputs), call, inputs)

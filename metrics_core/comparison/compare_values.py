@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-import polars as pl
+from typing import Any, Unpack
 
 from concord.metrics_core.comparison.compute import build_value_comparison
 from concord.metrics_core.comparison.config import (
@@ -15,14 +13,15 @@ from concord.metrics_core.comparison.config import (
     is_list_of_text,
     model_problems,
 )
-from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import Effects
-from concord.metrics_core.comparison.options import MAX_MISSING_LISTS, Family
+from concord.metrics_core.comparison.option_fields import OptionFields
+from concord.metrics_core.comparison.options import Options, with_fields
 from concord.metrics_core.comparison.remembered import RememberedValues, with_inputs
 from concord.metrics_core.comparison.user_values import (
     ValueTables,
     label_values,
     load_values,
+    value_inputs,
 )
 from concord.metrics_core.comparison.warnings.acknowledge import (
     VALUE_CODES,
@@ -30,16 +29,15 @@ from concord.metrics_core.comparison.warnings.acknowledge import (
 )
 from concord.metrics_core.conventions.display_words import changed_words, word_problems
 from concord.metrics_core.errors import InputError, Problem, SettingNames, raise_problems
-from concord.metrics_core.evaluation.model_result import (
-    ModelResult,
-    no_lists_data,
-    summarise_values,
-    with_missing_users,
-)
 from concord.metrics_core.metrics.label import VALUE_CONVENTIONS
-from concord.metrics_core.metrics.metric import Bounds
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Acknowledgement
+
+# Options that have no effect on values.
+_OF_LISTS = (
+    *("panel", "paired_replicates", "segments", "gate", "checks"),
+    *("input", "unit", "model", "where"),
+)
 
 
 def compare_values(
@@ -48,19 +46,9 @@ def compare_values(
     baseline: str | None = None,
     primary: Sequence[str] | None = None,
     min_effect: Effects = 0.0,
-    higher_is_better: Mapping[str, bool] | None = None,
-    bounds: Mapping[str, Bounds] | None = None,
-    title: str = "Comparison",
-    confidence: float = 0.95,
-    family: Family = "baseline",
-    tried: int | None = None,
-    wilcoxon: bool = False,
-    resamples: int = 2000,
-    seed: int = 1,
-    max_missing_lists: float = MAX_MISSING_LISTS,
-    words: Mapping[str, str] | None = None,
     columns: Mapping[str, Any] | None = None,
-    acknowledge: Mapping[str, Mapping[str, Any]] | None = None,
+    options: Options | None = None,
+    **fields: Unpack[OptionFields],
 ) -> Comparison:
     """Compare models by values per user that any tool computed.
 
@@ -87,34 +75,14 @@ def compare_values(
     min_effect : float, str or dict, default=0
         Minimum relevant difference: a number, a share of the baseline's mean such as "2%",
         or one per metric, with `default` for the others.
-    higher_is_better : dict, optional
-        Metric -> False if the lowest value is the best, such as {"RMSE": False}.
-    bounds : dict, optional
-        Metric -> (lowest, highest) possible value, such as {"AP": (0, 1)}.
-        A value outside is refused.
-    title : str
-        Title of the report.
-    confidence : float, default=0.95
-        Confidence level of intervals; jointly for those of a family.
-    family : {"baseline", "all"}
-        Comparisons of primary metrics whose intervals hold together: those with the baseline, or
-        those of all pairs. With "baseline", pairs among the other models are a second family.
-    tried : int, optional
-        Number of models that were tried on these users, if more than are compared here.
-    wilcoxon : bool, default=False
-        True to compute p-values of Wilcoxon's test too; no verdict depends on them.
-    resamples, seed : int
-        Number of bootstrap resamples, and the seed that they start at.
-    max_missing_lists : float
-        Share of the users without a value, above which a model is not compared.
-    words : dict, optional
-        Words that texts show for user and item, such as {"user": "query"}.
     columns : dict, optional
         Names in the frames: {"user": "sample", "AP": "map"}, or by model {"bm25": {"user": "id"}}.
-    acknowledge : dict, optional
-        Code of a warning -> why it is accepted, and up to which extent if it has one:
-        {"user_sets_differ": {"reason": "both timed out on some", "up_to": "5%"}}.
-        It is not serious then, and comes last.
+    options : Options, optional
+        Confidence, families and others, see `concord.Options`. Metrics that `higher_is_better` does
+        not name are better if higher. Options of lists, such as `segments`, are refused.
+    **fields
+        Single fields of `concord.Options`, such as bounds={"AP": (0, 1)}, title, confidence,
+        family, tried, wilcoxon, resamples, seed, max_missing_lists, words and acknowledge.
 
     Returns
     -------
@@ -140,50 +108,41 @@ def compare_values(
     >>> comparison.difference("dense", "bm25", "AP").verdict
     'better'
     """
+    options = with_fields(options, fields, compare_values)
     raise_problems(model_problems(values, "values", "values"))
     tables = load_values(values, columns or {})
-    labels, problems = label_values(tables, higher_is_better, bounds)
+    higher_is_better, words = options.higher_is_better, options.words
+    labels, problems = label_values(tables, higher_is_better, options.bounds)
     problems += _primary_problems(tables, primary)
+    problems += _list_option_problems(options)
     problems += [Problem("words", *each) for each in word_problems(words or {})]
     acknowledgements: dict[str, Acknowledgement] = {}
     try:
-        acknowledgements = parse_acknowledgements(acknowledge or {}, VALUE_CODES)
+        acknowledgements = parse_acknowledgements(options.acknowledge or {}, VALUE_CODES)
     except InputError as error:
         problems += error.problems
-    options = ComparisonOptions(
-        baseline="" if baseline is None else baseline,
-        primary=tables.metrics[:1] if primary is None else primary,
-        min_effect=min_effect,
-        title=title,
-        confidence=confidence,
-        family=family,
-        tried=tried,
-        wilcoxon=wilcoxon,
-        resamples=resamples,
-        seed=seed,
-        max_missing_lists=max_missing_lists,
-        acknowledge=acknowledgements,
-    )
     config = ComparisonConfig.of(
         labels,
-        options,
+        ComparisonOptions(
+            **options.statistics,
+            baseline="" if baseline is None else baseline,
+            primary=tables.metrics[:1] if primary is None else primary,
+            min_effect=min_effect,
+            acknowledge=acknowledgements,
+        ),
         conventions=VALUE_CONVENTIONS,
         replicates={},
         settings=SettingNames(("arguments", "values"), metrics=("values",)),
     ).validated(list(values), problems=problems)
-    models = with_missing_users(
-        {model: _model_result(table, config) for model, table in tables.tables.items()}
-    )
-    inputs = ComparisonInput(config, models, no_lists_data())
+    inputs = value_inputs(config, tables.tables)
     comparison = build_value_comparison(inputs, higher_is_better or {})
     return with_inputs(replace(comparison, words=changed_words(words)), RememberedValues(inputs))
 
 
-def _model_result(table: pl.DataFrame, config: ComparisonConfig) -> ModelResult:
-    """Return the result of a model without lists."""
-    summary = summarise_values(table, config.labels, confidence=config.confidence)
-    empty = pl.DataFrame()
-    return ModelResult(values=table, panel=empty, lists=empty, summary=summary, quality={})
+def _list_option_problems(options: Options) -> Iterator[Problem]:
+    for name in _OF_LISTS:
+        if getattr(options, name) != getattr(Options, name):
+            yield Problem(name, "needs lists, and there are values only", "leave it out")
 
 
 def _primary_problems(tables: ValueTables, primary: Any) -> Iterator[Problem]:

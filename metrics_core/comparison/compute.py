@@ -183,8 +183,8 @@ def _warnings_that_hold(
 
 def compare_user_values(inputs: ComparisonInput) -> Comparison:
     """Return the parts of a comparison that need only values per user."""
-    config, tests, n_models = inputs.config, compare_pairs(inputs), len(inputs.models)
-    pairs = decide_differences(config, tests, reference=config.baseline, n_models=n_models)
+    config, tests = inputs.config, compare_pairs(inputs)
+    pairs = decide_differences(config, tests, len(inputs.models))
     pairs = settle_ties(inputs, tests, pairs)
     return Comparison(
         title=config.title,

@@ -1,9 +1,8 @@
 """Test the differences of pairs of models on every label."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import polars as pl
@@ -19,7 +18,6 @@ from concord.metrics_core.data.tables import create_view, file_paths, read_frame
 from concord.metrics_core.evaluation.item_lists import number_items
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
 from concord.metrics_core.metrics.label import Label, is_pooled
-from concord.metrics_core.metrics.ranked_lists import Items
 from concord.metrics_core.results.comparison_parts import or_nan
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.floating_point import difference, differences
@@ -27,6 +25,7 @@ from concord.metrics_core.stats.paired_difference import PairedTest
 from concord.metrics_core.stats.paired_test import UserValues, paired_tests, wilcoxon
 from concord.metrics_core.stats.randomization_test import (
     JackknifeError,
+    ListPair,
     Measure,
     RecommendedItems,
     SwapTest,
@@ -56,17 +55,9 @@ def compute_swap_tests(inputs: ComparisonInput) -> dict[tuple[str, str], SwapTes
     if inputs.list_results is not None:
         return {**inputs.list_results.swap_tests}
     return {
-        (label, lists.model): test
-        for lists in _read_list_pairs(inputs, config.labels, list(inputs.models))
-        for label, test in swap_tests(
-            lists.recommended,
-            lists.baseline,
-            lists.measures,
-            items=lists.items,
-            k=lists.k,
-            resamples=config.resamples,
-            seed=config.seed,
-        ).items()
+        (label, model): test
+        for model, lists in _read_list_pairs(inputs, config.labels, list(inputs.models))
+        for label, test in swap_tests(lists, resamples=config.resamples, seed=config.seed).items()
     }
 
 
@@ -80,30 +71,16 @@ def compute_swap_errors(
     if inputs.list_results is not None:
         return {**inputs.list_results.swap_errors}
     return {
-        (label, lists.model): error
-        for lists in _read_list_pairs(inputs, labels, models)
-        for label, error in jackknife_errors(
-            lists.recommended, lists.baseline, lists.measures, items=lists.items, k=lists.k
-        ).items()
+        (label, model): error
+        for model, lists in _read_list_pairs(inputs, labels, models)
+        for label, error in jackknife_errors(lists).items()
     }
-
-
-@dataclass(frozen=True)
-class _ListPair:
-    """The lists of a model and the baseline up to a cutoff, and the metrics of these lists."""
-
-    model: str
-    recommended: RecommendedItems
-    baseline: RecommendedItems
-    measures: Mapping[str, Measure]
-    items: Items
-    k: int | None
 
 
 def _read_list_pairs(
     inputs: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
-) -> Iterator[_ListPair]:
-    """Yield the lists of each model and the baseline, per cutoff and ranking.
+) -> Iterator[tuple[str, ListPair]]:
+    """Yield each model with its lists and those of the baseline, per cutoff and ranking.
 
     Only for labels that have one value over all users.
     """
@@ -136,7 +113,7 @@ def _read_list_pairs(
 
             baseline = read(config.baseline)
             for model in others:
-                yield _ListPair(model, read(model), baseline, measures, items, k)
+                yield model, ListPair(read(model), baseline, measures, items, k)
 
 
 @contextmanager

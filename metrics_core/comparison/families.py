@@ -49,29 +49,23 @@ class PairTest:
 
 
 def decide_differences(
-    config: ComparisonConfig, tests: Sequence[PairTest], *, reference: str, n_models: int
+    config: ComparisonConfig, tests: Sequence[PairTest], n_models: int
 ) -> list[Difference]:
     """Return one difference per test, with the interval of its family and what it says.
 
-    Families are the comparisons of primary labels with the reference, those of primary labels
+    Families are the comparisons of primary labels with the baseline, those of primary labels
     among the other models (one family with both if `family` is "all"), and all other labels.
-
-    Parameters
-    ----------
-    reference : str
-        The model that all others are compared with.
-    n_models : int
-        Number of all models with the reference.
+    There are `n_models` with the baseline.
     """
     p = np.array([test.paired.p for test in tests], dtype=np.float64)
     adjusted, alphas = np.full((2, len(tests)), np.nan)
     primary = [str(test.label) in config.primary for test in tests]
-    of_reference = [test.b == reference for test in tests]
+    of_baseline = [test.b == config.baseline for test in tests]
     n_others = math.comb(n_models - 1, 2) * len(config.primary)
     families = [(True, False)] if config.family == "all" else [(True,), (False,)]
     for family in families:
-        rows = [i for i in range(len(tests)) if primary[i] and of_reference[i] in family]
-        n_untested = n_others - sum(not of_reference[i] for i in rows) if False in family else 0
+        rows = [i for i in range(len(tests)) if primary[i] and of_baseline[i] in family]
+        n_untested = n_others - sum(not of_baseline[i] for i in rows) if False in family else 0
         adjusted[rows] = holm(p[rows])
         alphas[rows] = simultaneous_alphas(
             [tests[i] for i in rows],
@@ -82,7 +76,7 @@ def decide_differences(
     adjusted[exploratory] = benjamini_hochberg(p[exploratory])
     alphas[exploratory] = discovery_alpha(p[exploratory], config.alpha)
     return [
-        _difference(config, test, p_adjusted, alpha, reference)
+        _difference(config, test, p_adjusted, alpha)
         for test, p_adjusted, alpha in zip(tests, adjusted.tolist(), alphas.tolist(), strict=True)
     ]
 
@@ -121,7 +115,7 @@ def simultaneous_alphas(
 
 
 def _difference(
-    config: ComparisonConfig, test: PairTest, p_adjusted: float, alpha: float, reference: str
+    config: ComparisonConfig, test: PairTest, p_adjusted: float, alpha: float
 ) -> Difference:
     paired, upwards = test.paired, test.label.metric.higher_is_better
     primary = str(test.label) in config.primary
@@ -132,12 +126,12 @@ def _difference(
         paired, (low, high), alpha=alpha, min_effect=min_effect, higher_is_better=upwards
     )
     is_measured = primary and not math.isnan(low)
-    relative = paired.relative(config.confidence, in_both_directions=test.b != reference)
+    relative = paired.relative(config.confidence, in_both_directions=test.b != config.baseline)
     return Difference(
         label=str(test.label),
         a=test.a,
         b=test.b,
-        vs_baseline=test.b == reference,
+        vs_baseline=test.b == config.baseline,
         primary=primary,
         mean_a=paired.mean_a,
         mean_b=paired.mean_b,

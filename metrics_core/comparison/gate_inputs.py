@@ -82,10 +82,7 @@ def compare_lists_of_gate(inputs: ComparisonInput, gate: Gate) -> list[Differenc
     config = inputs.config
     labels = [x for x in config.labels if str(x) in gate.labels and x.metric.is_aggregate]
     inputs = replace(inputs, config=replace(config, labels=labels))
-    n_models = len(inputs.models)
-    return decide_differences(
-        config, compare_pairs(inputs), reference=config.baseline, n_models=n_models
-    )
+    return decide_differences(config, compare_pairs(inputs), len(inputs.models))
 
 
 def measure_gate_metrics(

@@ -1,19 +1,19 @@
 """Inputs of a comparison: configuration, evaluated models, and the data behind them."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align, no_progress
+from concord.metrics_core.comparison.arguments import ListArguments
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import ReplicateNames, settings_by_list
 from concord.metrics_core.comparison.segmentation import ByPopularity
-from concord.metrics_core.data.argument_types import Data, ModelColumns, Truth, Value, Where
+from concord.metrics_core.data.argument_types import ModelColumns, Value, Where
 from concord.metrics_core.data.arguments import Columns, check_columns
 from concord.metrics_core.data.filters import check_where
 from concord.metrics_core.data.policies import parse_policies
@@ -202,13 +202,15 @@ class ComparisonInput:
 def table_settings(
     columns: ModelColumns | None,
     where: Where | None,
-    roles: Mapping[str, str],
+    lists: Iterable[str],
+    tables: Iterable[str],
     replicates: ReplicateNames,
 ) -> tuple[Columns, dict[str, dict[str, Value]]]:
     """Return the valid column names and filters of each table, those of a model for all its lists.
 
-    `roles` maps the name of a table to what it holds.
+    `tables` names the side data.
     """
+    roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *tables)}}
     names = check_columns(settings_by_list(columns or {}, replicates), roles)
     filters = check_where(where, {**roles, **dict.fromkeys(replicates, "recs")})
     return names, settings_by_list(filters, replicates)
@@ -216,16 +218,9 @@ def table_settings(
 
 def evaluate_models(
     config: ComparisonConfig,
-    lists: Mapping[str, Data],
-    truths: Mapping[str, Truth],
-    side_data: Mapping[str, Data | None],
+    arguments: ListArguments,
     *,
-    columns: ModelColumns | None,
-    input: Mapping[str, Any] | None,
     panels: Mapping[str, Panel] = NO_PANELS,
-    unit: Sequence[str] = (),
-    words: Mapping[str, str] | None = None,
-    where: Where | None = None,
     names: Collection[str] | None = None,
 ) -> tuple[dict[str, ModelResult], EvaluationData]:
     """Evaluate each list on the ground truth of its fold; return the results by name, and the data.
@@ -234,24 +229,10 @@ def evaluate_models(
     ----------
     config : ComparisonConfig
         Metrics, conventions and replicates.
-    lists : dict
-        Name -> recommendations of a model, or of one replicate.
-    truths : dict
-        Fold -> its ground truth; NO_FOLD -> that of all lists.
-    side_data : dict
-        Name of a table other than the truth -> its data; None if it is not given.
-    columns : dict or None
-        Table or model -> its column names; they hold for all replicates of a model.
-    input : dict or None
-        Policy -> how unusual values of tables are handled; by default as errors.
+    arguments : ListArguments
+        Lists, ground truths and side data, and how they are read.
     panels : dict, optional
         Label -> its convention panel; by default none.
-    unit : sequence of str, optional
-        Columns that identify a request; empty if the unit is a user.
-    words : dict, optional
-        Words that texts show for user, item and request.
-    where : dict, optional
-        Filters of the rows of lists and tables, as `compare` takes them.
     names : collection of str, optional
         The lists to evaluate; by default all.
 
@@ -260,11 +241,13 @@ def evaluate_models(
     (dict of str to ModelResult, EvaluationData)
         Result of each evaluated list by its name, and the loaded data.
     """
-    roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *side_data)}}
-    policies = parse_policies(input or {})
-    column_names, filters = table_settings(columns, where, roles, config.replicates)
-    loader = TableLoader(config, policies, column_names, unit, words, where=filters)
-    dataset = load_dataset(loader, truths, side_data)
+    lists, truths, options = arguments.lists, arguments.truths, arguments.options
+    column_names, filters = table_settings(
+        arguments.columns, options.where, lists, arguments.tables, config.replicates
+    )
+    policies = parse_policies(options.input or {})
+    loader = TableLoader(config, policies, column_names, options.unit, options.words, where=filters)
+    dataset = load_dataset(loader, truths, arguments.tables)
     folds = {} if NO_FOLD in truths else config.replicates
     fold_of = {
         name: fold for names_by_fold in folds.values() for fold, name in names_by_fold.items()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from inspect import signature
 from typing import Any, Literal
 
 from concord.metrics_core.conventions.registry import suggest
@@ -33,15 +34,16 @@ class StatisticsOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(StatisticsOptions):
-    """Options of `compare` that most comparisons leave as they are.
+    """Options of `compare` and `compare_values` that most comparisons leave as they are.
 
-    The blocks of params.yaml have the same fields and the same defaults. `compare` takes each field
-    as a keyword argument, too.
+    The blocks of params.yaml have the same fields and the same defaults. Both functions take each
+    field as a keyword argument, too.
 
     Attributes
     ----------
     higher_is_better : dict, optional
         Metric of the values next to lists -> True or False, such as {"latency_ms": False}; of each.
+        Of values alone, only metrics whose lowest value is the best.
     bounds : dict, optional
         Metric of such values -> (lowest, highest) possible value. A value outside is rejected.
     title : str
@@ -132,8 +134,10 @@ class Options(StatisticsOptions):
         return {each.name: getattr(self, each.name) for each in fields(StatisticsOptions)}
 
 
-def with_fields(options: Options | None, given: Mapping[str, Any]) -> Options:
-    """Return the options with the fields that are given as keyword arguments.
+def with_fields(
+    options: Options | None, given: Mapping[str, Any], function: Callable[..., Any]
+) -> Options:
+    """Return the options with the fields that are given to a function as keyword arguments.
 
     Raises
     ------
@@ -141,10 +145,9 @@ def with_fields(options: Options | None, given: Mapping[str, Any]) -> Options:
         A keyword argument is unknown, or `options` are none.
     """
     known = [each.name for each in fields(Options)]
-    arguments = [*known, "models", "truth", "metrics", "baseline", "primary", "min_effect"]
-    arguments += ["conventions", "columns", "train", "items", "users", "options"]
+    arguments = {*known, *signature(function).parameters} - {"fields"}
     problems = [
-        Problem(name, "is not an argument of `compare`", suggest(name, arguments))
+        Problem(name, f"is not an argument of `{function.__name__}`", suggest(name, arguments))
         for name in given
         if name not in known
     ]

@@ -17,7 +17,7 @@ from concord.metrics_core.comparison.replicate_config import (
     parse_truths,
     split_replicates,
 )
-from concord.metrics_core.data.arguments import ROLES, open_table, split_truth
+from concord.metrics_core.data.arguments import open_table, split_truth
 from concord.metrics_core.data.hashes import hash_frame
 from concord.metrics_core.data.model import lists_of
 from concord.metrics_core.data.tables import read_frame
@@ -53,15 +53,12 @@ class RememberedInputs:
         if model not in lists:
             fix = f"name one of {join_names([*lists])}"
             raise refuse("model", f"{model!r} has no lists of its own", fix)
-        owner, number = next(
-            (
-                (owner, number)
-                for owner, names in replicates.items()
-                for number, name in names.items()
-                if name == model
-            ),
-            (model, NO_FOLD),
-        )
+        replicate_of = {
+            name: (owner, number)
+            for owner, names in replicates.items()
+            for number, name in names.items()
+        }
+        owner, number = replicate_of.get(model, (model, NO_FOLD))
         truths = parse_truths(arguments["truth"])
         columns = {**(self.call.columns or {})}
         own = {"recs": columns.pop(owner)} if owner in columns else {}
@@ -108,13 +105,15 @@ class RememberedInputs:
         """Return the arguments of an analysis; filtered tables as opened ones."""
         call, options = self.call, self.call.options
         lists, replicates = split_replicates(call.models)
-        roles = {**dict.fromkeys(lists, "recs"), **{role: role for role in ROLES if role != "recs"}}
-        names, where = table_settings(call.columns, options.where, roles, replicates)
+        names, where = table_settings(
+            call.columns, options.where, lists, call.side_data, replicates
+        )
 
         def filtered(name: str, data: Any) -> Any:
             if data is None or not where.get(name):
                 return data
-            return replace(open_table(name, data, names, role=roles[name]), where=where[name])
+            role = "recs" if name in lists else name
+            return replace(open_table(name, data, names, role=role), where=where[name])
 
         read = {name: filtered(name, lists_of(each)) for name, each in lists.items()}
         models = {

@@ -11,7 +11,6 @@ from concord.metrics_core.comparison.aligned import align
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import model_names
-from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.evaluation.model_result import ModelResult, Models
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.metrics.user_sums import mean_of
@@ -313,9 +312,8 @@ def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, ModelR
     return {
         model: combine_results(
             {name: lists[name] for name in config.replicates[model].values()},
-            labels=config.labels,
-            conventions=config.conventions,
-            confidence=config.confidence,
+            config.labels,
+            config,
         )
         if model in config.replicates
         else lists[model]
@@ -324,14 +322,10 @@ def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, ModelR
 
 
 def combine_results(
-    replicates: Mapping[str, ModelResult],
-    *,
-    labels: Sequence[Label],
-    conventions: Conventions,
-    confidence: float,
+    replicates: Mapping[str, ModelResult], labels: Sequence[Label], config: ComparisonConfig
 ) -> ModelResult:
     """Return the result of a model from those of its replicates."""
-    results = list(replicates.values())
+    results, conventions = list(replicates.values()), config.conventions
     values = align({"": [each.values for each in results]}, unit_mean=conventions.unit_mean)
     metrics: dict[str, Any] = {}
     for label in labels:
@@ -344,7 +338,7 @@ def combine_results(
         column = values.column("", text, label_conventions.undefined)
         clusters = values.clusters_for(label, conventions)
         user_values = UserValues(column, clusters, label.bounds(conventions))
-        low, high = user_values.interval(confidence)
+        low, high = user_values.interval(config.confidence)
         user_mean = user_values.mean
         rounding = label_conventions.round or {}
         if "mean" in rounding and math.isfinite(user_mean):

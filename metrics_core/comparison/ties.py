@@ -44,12 +44,8 @@ def settle_ties(
         return [*pairs]
     again = compare_pairs(replace(averaged, config=replace(config, labels=[*tied])))
     by_names = {(each.label, each.a, each.b): each for each in again}
-    others = decide_differences(
-        config,
-        [by_names.get((each.label, each.a, each.b), each) for each in tests],
-        reference=config.baseline,
-        n_models=len(inputs.models),
-    )
+    other_tests = [by_names.get((each.label, each.a, each.b), each) for each in tests]
+    others = decide_differences(config, other_tests, len(inputs.models))
     return [
         replace(pair, verdict="undecided_by_order")
         if pair.verdict != other.verdict and {pair.a, pair.b} & tied.get(test.label, set())

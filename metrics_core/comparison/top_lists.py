@@ -18,7 +18,7 @@ from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.metrics_core.stats.floating_point import exact_mean
 
 MAX_USERS = 10_000  # whose lists are compared: more change the third digit
-P = 0.9  # persistence of rank-biased overlap
+P = 0.9  # persistence of rank-biased overlap: the top 10 has 86 % of the weight
 _SAME_SHARE = 0.99  # of the users: two models have the same lists
 _ONE_LIST_SHARE, _MIN_USERS = 0.95, 11  # of the users: a model has one list for everybody
 

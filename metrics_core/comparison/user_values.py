@@ -22,6 +22,12 @@ from concord.metrics_core.data.value_files import (
     value_problems,
 )
 from concord.metrics_core.errors import Problem, format_count, raise_problems, refuse
+from concord.metrics_core.evaluation.model_result import (
+    ModelResult,
+    no_lists_data,
+    summarise_values,
+    with_missing_users,
+)
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.evaluation.warnings.data import severity_of_rows
 from concord.metrics_core.metrics.catalogue import METRIC
@@ -89,6 +95,15 @@ def load_values(values: Mapping[str, Any], columns: Mapping[str, Any]) -> ValueT
     tables = {model: sorted_values(frame, metrics) for model, frame in frames.items()}
     users = pl.concat([table[USER] for table in tables.values()]).unique().sort()
     return ValueTables(tables, metrics, users)
+
+
+def value_inputs(config: ComparisonConfig, tables: Mapping[str, pl.DataFrame]) -> ComparisonInput:
+    """Return the inputs of a comparison of models of which only values per user are known."""
+    empty, models = pl.DataFrame(), {}
+    for model, table in tables.items():
+        summary = summarise_values(table, config.labels, confidence=config.confidence)
+        models[model] = ModelResult(table, panel=empty, lists=empty, summary=summary, quality={})
+    return ComparisonInput(config, with_missing_users(models), no_lists_data())
 
 
 def label_values(

@@ -21,14 +21,13 @@ from concord.metrics_core.metrics.value_metric import NAME_OF_LISTS, OF_USERS, i
 from concord.metrics_core.results.comparison_parts import DataWarning
 
 
-def split_values(
-    parsed: ListArguments, higher_is_better: Any, bounds: Any, columns: Any
-) -> Mapping[str, pl.DataFrame]:
+def split_values(parsed: ListArguments) -> Mapping[str, pl.DataFrame]:
     """Return the values of each list of `Model`s, and leave the lists in the arguments.
 
     The metrics are added to `parsed.labels`, and what is wrong to `parsed.problems`.
     """
     models = {name: each for name, each in parsed.lists.items() if isinstance(each, Model)}
+    higher_is_better, bounds = parsed.options.higher_is_better, parsed.options.bounds
     parsed.lists = {**parsed.lists, **{name: each.lists for name, each in models.items()}}
     if not models:
         for name, value in (("higher_is_better", higher_is_better), ("bounds", bounds)):
@@ -39,7 +38,7 @@ def split_values(
     parsed.problems += _model_problems(parsed.lists, models)
     if parsed.conventions.unit_mean is not None:
         parsed.problems.append(Problem("unit", *OF_USERS))
-    user = columns.get(USER) if isinstance(columns, Mapping) else None
+    user = parsed.columns.get(USER) if isinstance(parsed.columns, Mapping) else None
     shared = {USER: user} if isinstance(user, str) else {}
     values = {name: each.values for name, each in models.items()}
     tables = parsed.parse(load_values, values, shared, default=None)

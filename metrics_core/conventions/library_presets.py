@@ -377,7 +377,6 @@ LIBRARY_PRESETS: Mapping[str, Preset] = {
             "ap_denominator": "hits",
             "gain": "linear",
             "user_no_recs": "drop",
-            "user_both_empty": "drop",
             "user_recs_only": "zero",
             "overrides": {"nDCG": {"relevance_threshold": None, "ties": "average"}},
         },

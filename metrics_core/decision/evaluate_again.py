@@ -6,21 +6,19 @@ from typing import Any
 
 import polars as pl
 
-from concord.metrics_core.comparison.call import evaluate_tables
+from concord.metrics_core.comparison.arguments import ListArguments
+from concord.metrics_core.comparison.call import evaluate_arguments
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.described_inputs import DescribedInput
 from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.options import Options
+from concord.metrics_core.comparison.user_values import value_inputs
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.value_files import USER, read_value_file
 from concord.metrics_core.decision.read_decision import StoredDecision
 from concord.metrics_core.errors import argument_names
-from concord.metrics_core.evaluation.model_result import (
-    ModelResult,
-    no_lists_data,
-    summarise_values,
-    with_missing_users,
-)
 from concord.metrics_core.files import SIDE_TABLES
 
 _OF_VALUES: Any = {"required": [USER], "optional": [], "columns": {}, "unit": {}, "order": None}
@@ -70,30 +68,22 @@ def evaluate_again(
     """
     config = decision.config
     if not decision.comparison.has_lists:
-        results = {each.name: _read_values(decision, table) for each, table in tables}
-        return ComparisonInput(config, with_missing_users(results), no_lists_data())
+        return value_inputs(config, {x.name: _read_values(config, table) for x, table in tables})
     lists, truths = (
         {each.name: table for each, table in tables if each.role == role}
         for role in ("lists", "truth")
     )
     side_data = {each.role: table for each, table in tables if each.role in SIDE_TABLES}
     readings = {each.role: each.reading for each, _ in tables}
-    return evaluate_tables(
-        config,
-        lists,
-        truths,
-        side_data,
-        columns=None,
-        input=readings["lists"]["reading"]["input"],
-        words=readings["truth"].get("words"),
+    options = Options(
+        input=readings["lists"]["reading"]["input"], words=readings["truth"].get("words")
     )
+    arguments = ListArguments(lists=lists, truths=truths, tables=side_data, options=options)
+    return evaluate_arguments(config, arguments, values={})
 
 
-def _read_values(decision: StoredDecision, table: InputTable) -> ModelResult:
+def _read_values(config: ComparisonConfig, table: InputTable) -> pl.DataFrame:
     """Return the values of another tool in a file."""
-    config, none = decision.config, pl.DataFrame()
     bounds = {str(label): label.metric.range for label in config.labels}
     with in_memory() as connection:
-        values, _ = read_value_file(connection, table, bounds)
-    summary = summarise_values(values, config.labels, confidence=config.confidence)
-    return ModelResult(values, none, none, summary, {})
+        return read_value_file(connection, table, bounds)[0]

@@ -37,7 +37,6 @@ from concord.metrics_core.decision.read_decision import (
 from concord.metrics_core.decision.result import Outcome, Replay, ReplayedPart
 from concord.metrics_core.decision.write_decision import (
     ANSWER,
-    COMPARISON,
     decision_entries,
     is_mean,
     without_ids,
@@ -94,7 +93,11 @@ def replay(path: str | Path, inputs: str | Path | None = None) -> Replay:
     if again is None:
         parts = chain(
             _compare_parts(decision.comparison, _recompute(decision), _OF_LISTS, tolerance),
-            _taken_as_stored(decision),
+            (
+                ReplayedPart("values", str(label), "not_checked")
+                for label in decision.config.labels
+                if not is_mean(label, decision.config)  # it follows from lists alone
+            ),
         )
     else:
         recomputed = without_ids(_build(decision.comparison, again))
@@ -103,22 +106,16 @@ def replay(path: str | Path, inputs: str | Path | None = None) -> Replay:
             _compare_values(decision, dict(decision_entries(recomputed, again)), tolerance),
         )
     written_with = decision.index["versions"]
-    is_same_concord = written_with[CONCORD] == versions[CONCORD]
-    all_parts = [_check_answer(decision), *parts, *checked]
-    if not is_same_concord:  # another version may write other words, and know other conventions
+    summary = f"{decision.comparison.summary}\n"
+    answer = _compare(ANSWER, decision.entries[ANSWER].decode(), summary, tolerance)
+    all_parts = [answer, *parts, *checked]
+    # Another version may write other words, and know other conventions.
+    if written_with[CONCORD] != versions[CONCORD]:
         all_parts = [
             replace(each, outcome="not_checked", difference=None) if each.name in _WORDS else each
             for each in all_parts
         ]
     return Replay(decision.comparison.headline, tuple(all_parts), written_with, versions)
-
-
-def _check_answer(decision: StoredDecision) -> ReplayedPart:
-    """Return whether the text of the answer is that of the stored comparison."""
-    if decision.entries[ANSWER].decode() == f"{decision.comparison.summary}\n":
-        return ReplayedPart("comparison", ANSWER, "equal")
-    problem = f"{ANSWER} is not the answer of {COMPARISON}"
-    return ReplayedPart("comparison", ANSWER, "different", problem)
 
 
 def _check_inputs(
@@ -185,24 +182,22 @@ def _compare_parts(
             continue
         if name in of_lists:
             yield ReplayedPart("comparison", name, "not_checked")
-        elif difference := first_difference(name, before, after, tolerance):
-            yield ReplayedPart("comparison", name, "different", difference)
         else:
-            is_close = first_difference(name, before, after, 0.0) is not None
-            yield ReplayedPart("comparison", name, "close" if is_close else "equal")
+            yield _compare(name, before, after, tolerance)
+
+
+def _compare(name: str, stored: Any, recomputed: Any, tolerance: float) -> ReplayedPart:
+    """Return the outcome of a part of a comparison."""
+    if difference := first_difference(name, stored, recomputed, tolerance):
+        return ReplayedPart("comparison", name, "different", difference)
+    is_close = first_difference(name, stored, recomputed, 0.0) is not None
+    return ReplayedPart("comparison", name, "close" if is_close else "equal")
 
 
 def _part(comparison: Comparison, name: str) -> Any:
     """Return a part as plain values; of metrics, what numbers and words depend on."""
     part = to_plain(getattr(comparison, name))
     return [{key: each[key] for key in _OF_METRICS} for each in part] if name == "metrics" else part
-
-
-def _taken_as_stored(decision: StoredDecision) -> Iterator[ReplayedPart]:
-    """Yield labels whose means, and tests over all users, follow from lists alone."""
-    for label in decision.config.labels:
-        if not is_mean(label, decision.config):
-            yield ReplayedPart("values", str(label), "not_checked")
 
 
 def first_difference(where: str, stored: Any, recomputed: Any, tolerance: float) -> str | None:

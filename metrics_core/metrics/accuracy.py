@@ -160,33 +160,30 @@ def average_precision(
         harmonic = _harmonic_numbers(int(cutoff.max(initial=0)))
         end = cutoff[lists.hit_user]
         total = lists.total(harmonic[end] - harmonic[np.minimum(lists.hit_rank - 1, end)], k)
-    relevant = lists.n_relevant
-    divisor = {
-        "relevant": relevant,
+    return ratio_or_zero(total, _average_precision_divisor(lists, k, ap_denominator))
+
+
+def _average_precision_divisor(lists: Judged, k: int | None, ap_denominator: str) -> Ints | Floats:
+    """Return (n_users,) what AP divides the sum of precisions by."""
+    return {
+        "relevant": lists.n_relevant,
         "min_k_relevant": lists.reachable(k),
         "hits": lists.count(k),
         "k": lists.cutoff(k),
-        "min_len_relevant": np.minimum(lists.length(k), relevant),
+        "min_len_relevant": np.minimum(lists.length(k), lists.n_relevant),
     }[ap_denominator]
-    return ratio_or_zero(total, divisor)
 
 
 def average_precision_steps(data: DerivationInput) -> Steps:
     """Return the steps of AP."""
-    ranks = data.ranks
-    divisor = {
-        "relevant": data.n_relevant,
-        "min_k_relevant": data.reachable,
-        "hits": len(ranks),
-        "k": data.cutoff,
-        "min_len_relevant": min(data.length, data.n_relevant),
-    }[data.conventions.ap_denominator]
+    ranks, denominator = data.ranks, data.conventions.ap_denominator
+    divisor = _average_precision_divisor(data.lists, data.k, denominator)[0].item()
     if data.conventions.ap_sum_over == "all_ranks":
         terms = {i: f"{sum(r <= i for r in ranks)}/{i}" for i in range(1, data.cutoff + 1)}
     else:
         terms = {rank: f"{number}/{rank}" for number, rank in enumerate(ranks, 1)}
     total = format_sum(list(terms.values()))
-    return Steps(terms, (f"AP = ({total}) / {divisor}  (sum / {data.conventions.ap_denominator})",))
+    return Steps(terms, (f"AP = ({total}) / {divisor}  (sum / {denominator})",))
 
 
 def reciprocal_rank(lists: Judged, k: int | None, *, rr_cutoff: str) -> Floats:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import Refusal, ScoringError
 from concord.metrics_core.metrics.elementary import exp2, ln, log2, powers
 from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user, sum_by_user
@@ -93,23 +94,16 @@ def ideal_dcg(
     return sum_by_user(user, contribution, lists.n_users)
 
 
-def ideal_order(
-    lists: Judged,
-    k: int | None,
-    *,
-    gain: str | Mapping[str, Any],
-    discount: Mapping[str, float],
-    ideal: str,
-    relevance_threshold: float | None,
-) -> tuple[Floats, Floats]:
+def ideal_order(lists: Judged, k: int | None, conventions: Conventions) -> tuple[Floats, Floats]:
     """Return gains and weights of the ideal list of the only user, best first.
 
     The sum of their products is `ideal_dcg`.
     """
-    depth = int(lists.cutoff(k)[0])
+    depth, ideal, discount = int(lists.cutoff(k)[0]), conventions.ideal, conventions.discount
     if ideal == "full_k":
         return np.ones(depth), discounts(discount, depth)[1:]
-    _, rank, row_gains = ideal_gains(lists, k, gain, ideal, relevance_threshold)
+    threshold = conventions.relevance_threshold
+    _, rank, row_gains = ideal_gains(lists, k, conventions.gain, ideal, threshold)
     if ideal == "truth_at_min_k_len":
         depth = int(lists.length(k)[0])
     elif k is None or ideal == "truth":
@@ -125,34 +119,32 @@ def ideal_gains(
     relevance_threshold: float | None,
 ) -> tuple[Ints, Ints, Floats]:
     """Return user, rank and gain of the rows of the ideal lists, before the cutoff."""
-    try:
-        return _best_first(lists, k, gain, ideal, relevance_threshold)
-    except ScoringError as error:  # after the gains of the list itself
-        raise error.nested_in(1) from None
-
-
-def _best_first(
-    lists: Judged,
-    k: int | None,
-    gain: str | Mapping[str, Any],
-    ideal: str,
-    relevance_threshold: float | None,
-) -> tuple[Ints, Ints, Floats]:
     if ideal == "truth_given_order_at_k":
-        return _original_order(lists, gains(lists.truth_grade, gain, relevance_threshold))
+        return _original_order(
+            lists, _ideal_row_gains(lists.truth_grade, gain, relevance_threshold)
+        )
     from_truth = ideal.startswith("truth")
     if from_truth and not isinstance(gain, Mapping) and lists.weights is None:
         # A higher grade never has a lower gain, so the rows are already sorted.
-        row_gains = gains(lists.truth_grade, gain, relevance_threshold)
+        row_gains = _ideal_row_gains(lists.truth_grade, gain, relevance_threshold)
         return lists.truth_user, lists.truth_rank, row_gains
     top = lists.within(k if ideal == "retrieved_at_k" else None)
     user = lists.truth_user if from_truth else lists.hit_user[top]
     grade = lists.truth_grade if from_truth else lists.hit_grade[top]
-    row_gains = gains(grade, gain, relevance_threshold)
+    row_gains = _ideal_row_gains(grade, gain, relevance_threshold)
     if lists.weights is not None:
         row_gains = row_gains * (lists.weights[1] if from_truth else lists.weights[0][top])
     order = np.lexsort((-row_gains, user))
     return user[order], position_in_user(user[order], lists.n_users), row_gains[order]
+
+
+def _ideal_row_gains(
+    grade: Floats, gain: str | Mapping[str, Any], threshold: float | None
+) -> Floats:
+    try:
+        return gains(grade, gain, threshold)
+    except ScoringError as error:  # after the gains of the list itself
+        raise error.nested_in(1) from None
 
 
 def _original_order(lists: Judged, row_gains: Floats) -> tuple[Ints, Ints, Floats]:

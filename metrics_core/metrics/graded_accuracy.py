@@ -120,14 +120,7 @@ def ndcg_steps(data: DerivationInput) -> Steps:
     """Return the steps of nDCG."""
     conventions = data.conventions
     terms, total = _discounted_terms(data, conventions.gain, conventions.discount)
-    ideal_gains, weights = ideal_order(
-        data.lists,
-        data.k,
-        gain=conventions.gain,
-        discount=conventions.discount,
-        ideal=conventions.ideal,
-        relevance_threshold=conventions.relevance_threshold,
-    )
+    ideal_gains, weights = ideal_order(data.lists, data.k, conventions)
     ideal = float(np.sum(ideal_gains * weights))
     pairs = zip(ideal_gains, weights, strict=True)
     ideal_sum = format_sum([f"{format_number(g)} × {format_number(w)}" for g, w in pairs])

@@ -152,8 +152,7 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
         of range, or the metric takes no cutoff.
     """
     if not isinstance(text, str):
-        msg = f"metric {text!r}: must be a text such as 'nDCG@10'"
-        raise ValueError(msg)  # noqa: TRY004 - invalid labels raise ValueError
+        raise _invalid(text, "must be a text such as 'nDCG@10'")
     if len(text) > MAX_LENGTH:
         msg = f"metric {text[:40]!r}…: is longer than {MAX_LENGTH} characters"
         raise ValueError(msg)
@@ -163,15 +162,13 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
         file, text = file_and_label
         names = load_metrics(file)
         if metric_name(text) not in names:
-            msg = f"metric {text!r}: {file} has no such metric; it has {', '.join(names)}"
-            raise ValueError(msg)
+            raise _invalid(text, f"{file} has no such metric; it has {', '.join(names)}")
         return parse(text, allow_missing_cutoff=allow_missing_cutoff)
     match = _match(text)
     if match is None:
         hint = _suggestion(text) or "such as nDCG@10 or RBP(p=0.8)@20"
         separator = "; " if hint.startswith("did") else ", "
-        msg = f"metric {text!r}: write it as name, parameters, cutoff{separator}{hint}"
-        raise ValueError(msg)
+        raise _invalid(text, f"write it as name, parameters, cutoff{separator}{hint}")
     name = match["name"]
     metric = METRIC.get(name) or find_own_metric(name) or find_metric(name)
     if metric is None:
@@ -181,16 +178,17 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
         msg = f"metric {text!r}: {name!r} {problem}{'; ' if hint else ''}{hint}"
         raise UnknownMetricError(msg)
     if match["fraction"]:
-        msg = f"metric {text!r}: cutoffs are whole numbers"
-        raise ValueError(msg)
+        raise _invalid(text, "cutoffs are whole numbers")
     k = None if match["k"] is None else int(match["k"])
     if k is not None and normalise(name) in SET_MEASURES:
-        msg = f"metric {text!r}: {name} reads the whole list; write {metric.name}@{k}"
-        raise ValueError(msg)
+        raise _invalid(text, f"{name} reads the whole list; write {metric.name}@{k}")
     if problem := _cutoff_problem(metric, k, allow_missing_cutoff=allow_missing_cutoff):
-        msg = f"metric {text!r}: {problem}"
-        raise ValueError(msg)
+        raise _invalid(text, problem)
     return Label(metric, k, _parse_arguments(text, metric, match["args"] or ""))
+
+
+def _invalid(text: str, problem: str) -> ValueError:
+    return ValueError(f"metric {text!r}: {problem}")
 
 
 def _match(text: str) -> re.Match[str] | None:
@@ -219,21 +217,15 @@ def _parse_arguments(text: str, metric: Metric, inside: str) -> tuple[tuple[str,
         is_flag = name == JUDGED_ONLY
         number = ("1" if value.lower() == "true" else "") if is_flag else value
         if name not in allowed or name in arguments or not _NUMBER.match(number):
-            msg = (
-                f"metric {text!r}: {part!r} is not a parameter of {metric.name}; "
-                f"it takes {', '.join(sorted(allowed))}"
-            )
-            raise ValueError(msg)
+            problem = f"{part!r} is not a parameter of {metric.name}"
+            raise _invalid(text, f"{problem}; it takes {', '.join(sorted(allowed))}")
         arguments[name] = float(number)
     for name, low, high, example, default in metric.parameters:
         if default is not None:
             arguments.setdefault(name, default)
         if not low < arguments.get(name, low) < high:
-            msg = (
-                f"metric {text!r}: needs {name} between {low:g} and {high:g}, "
-                f"such as {metric.name}({name}={example:g})"
-            )
-            raise ValueError(msg)
+            problem = f"needs {name} between {low:g} and {high:g}"
+            raise _invalid(text, f"{problem}, such as {metric.name}({name}={example:g})")
     return tuple(sorted(arguments.items()))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.results.base import BaseResult
@@ -29,22 +29,6 @@ def analysis(name: str) -> Callable[..., Any]:
     return load_function(f"analyses.{name}.{name}", name)
 
 
-class Inputs(Protocol):
-    """The inputs of a comparison, which its analyses read again."""
-
-    def run(self, name: str, /, **arguments: Any) -> Any:
-        """Return the result of an analysis."""
-
-    def one_model(self, model: str) -> dict[str, Any]:
-        """Return the arguments for the lists of one model."""
-
-    def compare_again(self, **options: Any) -> Any:
-        """Return the comparison with other options."""
-
-    def save(self, comparison: Any, path: Path) -> Path:
-        """Write the decision as one file."""
-
-
 class ComparisonMethods(BaseResult):
     """Analyses of a comparison; all but `plan` read its inputs again.
 
@@ -54,7 +38,8 @@ class ComparisonMethods(BaseResult):
 
     primary: tuple[str, ...]
     metrics: tuple[Metric, ...]
-    _inputs: ClassVar[Inputs | None] = None  # `compare` sets that of its result
+    # `RememberedInputs` or `RememberedValues` of a higher layer, which `compare` sets.
+    _inputs: ClassVar[Any] = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields: a pickle has no inputs."""
@@ -71,8 +56,8 @@ class ComparisonMethods(BaseResult):
             Other arguments of `concord.cases`, such as worst=10; `metrics` are the primary ones.
         """
         options = {"metrics": self._metrics_of_lists(), **options}
-        cases: Cases = self._read_again("cases").run("cases", model=model, versus=versus, **options)
-        return cases
+        inputs = self._read_again("cases")
+        return cast("Cases", inputs.run("cases", model=model, versus=versus, **options))
 
     def explain(
         self, user: Any, metric: str, model: str, **options: Any
@@ -92,8 +77,7 @@ class ComparisonMethods(BaseResult):
         """
         inputs = self._read_again("explain")
         options = {**inputs.one_model(model), "user": user, "metric": metric, **options}
-        derivation: Derivation | ExplanationDiff = inputs.run("explain", **options)
-        return derivation
+        return cast("Derivation | ExplanationDiff", inputs.run("explain", **options))
 
     def reconcile(
         self, value: str | float | Mapping[str, str | float], model: str, metric: str | None = None
@@ -113,13 +97,12 @@ class ComparisonMethods(BaseResult):
         if metric is None and not isinstance(value, Mapping):
             metric = self._metrics_of_lists()[0]
         options = {**inputs.one_model(model), "value": value, "metric": metric}
-        reconciliation: Reconciliation = inputs.run("reconcile", **options)
-        return reconciliation
+        return cast("Reconciliation", inputs.run("reconcile", **options))
 
     def audit(self) -> "Audit":
         """Check the split for leakage, cold users and cold items; needs `train`."""
-        audit: Audit = self._read_again("audit").run("audit", metrics=self._metrics_of_lists())
-        return audit
+        inputs = self._read_again("audit")
+        return cast("Audit", inputs.run("audit", metrics=self._metrics_of_lists()))
 
     def judge(self, **options: Any) -> "Judging":
         """Return the bounds of all means over the judgements still to be made.
@@ -130,8 +113,7 @@ class ComparisonMethods(BaseResult):
             Other arguments of `concord.search.judge`, such as next=20.
         """
         options = {"metrics": self._metrics_of_lists(), **options}
-        judging: Judging = self._read_again("judge").run("judge", **options)
-        return judging
+        return cast("Judging", self._read_again("judge").run("judge", **options))
 
     def plan(self, **options: Any) -> "Plan":
         """Return the minimum detectable effects, and the users that an effect needs.
@@ -141,8 +123,7 @@ class ComparisonMethods(BaseResult):
         **options
             Arguments of `concord.plan`, such as power=0.9.
         """
-        plan: Plan = analysis("plan")(self, **options)
-        return plan
+        return cast("Plan", analysis("plan")(self, **options))
 
     def with_segments(self, segments: Mapping[str, Mapping[str, Any]]) -> Self:
         """Return the comparison with other segments, without its gate.
@@ -152,8 +133,7 @@ class ComparisonMethods(BaseResult):
         segments : dict
             Name -> groups of users or items, as `compare` takes them.
         """
-        again: Self = self._read_again("with_segments").compare_again(segments=segments)
-        return again
+        return cast("Self", self._read_again("with_segments").compare_again(segments=segments))
 
     def save(self, path: str | Path) -> Path:
         """Write the decision as one file, which `concord replay` verifies, and return its path.
@@ -163,14 +143,14 @@ class ComparisonMethods(BaseResult):
         path : str or Path
             The file, such as decision.concord.
         """
-        return self._read_again("save").save(self, Path(path))
+        return cast("Path", self._read_again("save").save(self, Path(path)))
 
     def _metrics_of_lists(self) -> list[str]:
         """Return the primary labels that lists have; all labels of lists if there are none."""
         labels = [each.label for each in self.metrics if each.family != OF_VALUES]
         return [label for label in self.primary if label in labels] or labels
 
-    def _read_again(self, method: str) -> Inputs:
+    def _read_again(self, method: str) -> Any:
         if method != "save" and all(each.family == OF_VALUES for each in self.metrics):
             problem = "needs lists, and this comparison has values of another tool"
             raise refuse(f"comparison.{method}", problem, "compare lists with `concord.compare`")

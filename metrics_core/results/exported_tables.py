@@ -17,7 +17,7 @@ from concord.metrics_core.results.comparison_parts import (
 )
 from concord.metrics_core.results.replicates import ReplicatedDifference
 
-Row = dict[str, Any]
+Row = tuple[Any, ...]  # in the order of the columns in `_TABLES`
 _TEXT, _NUMBER, _COUNT, _FLAG = pl.String, pl.Float64, pl.Int64, pl.Boolean
 _SEGMENTATION = {"segmentation": _TEXT, "kind": _TEXT}
 
@@ -34,7 +34,7 @@ def export_tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
         "best": frame_of(BestShare, comparison.best),
         "inputs": frame_of(InputFile, comparison.provenance.inputs),
         **{
-            name: pl.DataFrame(list(rows(comparison)), schema=schema)
+            name: pl.DataFrame(list(rows(comparison)), schema=schema, orient="row")
             for name, (rows, schema) in _TABLES.items()
         },
         "gaps": _gaps(comparison),
@@ -48,13 +48,13 @@ def _replicates(comparison: Comparison) -> dict[str, pl.DataFrame]:
     if replicates is None:
         return {}
     means = [
-        {"label": each.label, "model": each.model, "replicate": number, "mean": mean}
+        (each.label, each.model, number, mean)
         for each in replicates.scores
         for number, mean in zip(replicates.models[each.model], each.means, strict=True)
     ]
     columns = {**dict.fromkeys(("label", "model", "replicate"), _TEXT), "mean": _NUMBER}
     return {
-        "replicates": pl.DataFrame(means, schema=columns),
+        "replicates": pl.DataFrame(means, schema=columns, orient="row"),
         "replicate_differences": frame_of(ReplicatedDifference, replicates.pairs),
     }
 
@@ -62,25 +62,18 @@ def _replicates(comparison: Comparison) -> dict[str, pl.DataFrame]:
 def _distributions(comparison: Comparison) -> Iterator[Row]:
     for each in comparison.distributions:
         for percentile, difference in enumerate(each.quantiles):
-            yield {
-                "label": each.label,
-                "a": each.a,
-                "b": each.b,
-                "percentile": percentile,
-                "difference": difference,
-            }
+            yield each.label, each.a, each.b, percentile, difference
 
 
 def _tradeoffs(comparison: Comparison) -> Iterator[Row]:
     for each in comparison.tradeoffs:
         for point in each.points:
-            names = {"dominated_by": ", ".join(point.dominated_by)}
-            yield {"x_label": each.x, "y_label": each.y, **vars(point), **names}
+            yield each.x, each.y, point.model, point.x, point.y, ", ".join(point.dominated_by)
 
 
 def _segments(comparison: Comparison) -> Iterator[Row]:
     for each in comparison.segments:
-        yield from ({"segmentation": each.name, "kind": each.kind, **vars(c)} for c in each.cells)
+        yield from ((each.name, each.kind, *vars(cell).values()) for cell in each.cells)
 
 
 def _gaps(comparison: Comparison) -> pl.DataFrame:
@@ -93,29 +86,17 @@ def _gaps(comparison: Comparison) -> pl.DataFrame:
 
 def _warnings(comparison: Comparison) -> Iterator[Row]:
     for each in comparison.warnings:
-        yield {
-            "code": each.code,
-            "severity": each.severity,
-            "models": ", ".join(each.models),
-            "details": _as_text(each.details),
-        }
+        yield each.code, each.severity, ", ".join(each.models), _as_text(each.details)
 
 
 def _panel(comparison: Comparison) -> Iterator[Row]:
     """Yield one row per primary label, definition and model."""
     for entry in comparison.panel:
         for definition in entry.definitions:
+            names = entry.metric, definition.name, definition.changed_text
             for model, value in definition.values.items():
-                yield {
-                    "label": entry.metric,
-                    "definition": definition.name,
-                    "changed": definition.changed_text,
-                    "top_two_hold": definition.top_two_hold,
-                    "model": model,
-                    "value": value,
-                    "rank": definition.ranks[model],
-                    "verdict": definition.verdicts.get(model),
-                }
+                rank, verdict = definition.ranks[model], definition.verdicts.get(model)
+                yield *names, definition.top_two_hold, model, value, rank, verdict
 
 
 def _panel_presets(comparison: Comparison) -> Iterator[Row]:
@@ -124,18 +105,9 @@ def _panel_presets(comparison: Comparison) -> Iterator[Row]:
         for definition in entry.definitions:
             rows = zip(definition.presets, definition.meanings, strict=True)
             for preset, meaning in rows:
-                yield {
-                    "label": entry.metric,
-                    "preset": preset,
-                    "definition": definition.name,
-                    "meaning": meaning,
-                }
+                yield entry.metric, preset, definition.name, meaning, None
         for excluded in entry.excluded:
-            yield {
-                "label": entry.metric,
-                "preset": excluded.preset,
-                "exclusion_reason": excluded.reason,
-            }
+            yield entry.metric, excluded.preset, None, None, excluded.reason
 
 
 def _quality(comparison: Comparison) -> Iterator[Row]:
@@ -143,12 +115,8 @@ def _quality(comparison: Comparison) -> Iterator[Row]:
     for role, content in comparison.quality.items():
         for finding, value in _leaves(content, ""):
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            yield {
-                "role": role,
-                "finding": finding,
-                "number": value if is_number else None,
-                "text": None if is_number or value is None else _as_text(value),
-            }
+            number, text = (value, None) if is_number else (None, value)
+            yield role, finding, number, None if text is None else _as_text(text)
 
 
 def _leaves(content: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -165,15 +133,10 @@ def _leaves(content: Any, path: str) -> Iterator[tuple[str, Any]]:
 def _conventions(comparison: Comparison) -> Iterator[Row]:
     """Yield one row per convention; those that are overridden for one metric name it."""
     for each in comparison.conventions.values:
-        yield {
-            "convention": each.name,
-            "value": _as_text(each.value),
-            "meaning": each.meaning,
-            "changes": ", ".join(each.changes),
-        }
+        yield each.name, None, _as_text(each.value), each.meaning, ", ".join(each.changes)
     for metric, changed in comparison.conventions.overrides.items():
         for name, value in changed.items():
-            yield {"convention": name, "metric": metric, "value": _as_text(value)}
+            yield name, metric, _as_text(value), None, None
 
 
 def _as_text(value: Any) -> str:
@@ -186,12 +149,7 @@ def _curves(comparison: Comparison) -> Iterator[Row]:
     for score in comparison.scores:
         metric = comparison.metric(score.label)
         if metric.k is not None and score.mean is not None:
-            yield {
-                "metric": metric.stem,
-                "k": metric.k,
-                "model": score.model,
-                "value": score.mean,
-            }
+            yield metric.stem, metric.k, score.model, score.mean
 
 
 _Schema = dict[str, type[pl.DataType]]

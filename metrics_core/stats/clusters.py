@@ -199,11 +199,6 @@ class Clusters:
         return replace(clusters, weights=np.nan_to_num(weights))
 
     @property
-    def is_trivial(self) -> bool:
-        """True if each row is a different user and all weights are 1."""
-        return not self.has_repeated_users and self.weights is None
-
-    @property
     def has_repeated_users(self) -> bool:
         """True if a user has several rows."""
         return len(self.user) > self.n_users

@@ -83,44 +83,39 @@ def min_users(n_users: int, n_nonzero: int | None) -> int:
 
 @dataclass(frozen=True)
 class Claim:
-    """Bounds that the intervals of a difference must exclude.
+    """Bounds that the two-sided 1 - alpha interval of a difference must exclude.
 
     Attributes
     ----------
-    above : tuple of (float, float)
-        Pairs (bound, alpha): the lower end of each two-sided 1 - alpha interval is above its
-        bound.
-    below : (float, float) or None
-        Pair (bound, alpha): the upper end is below this bound.
+    bound : float
+        The lower end of the interval is above it.
+    below : float or None
+        The upper end is below it.
     """
 
-    above: tuple[tuple[float, float], ...]
-    below: tuple[float, float] | None = None
-
-    @property
-    def bound(self) -> float:
-        """Highest of the lower bounds, which the true difference must exceed."""
-        return max(bound for bound, _ in self.above)
+    bound: float
+    alpha: float
+    below: float | None = None
 
 
 def difference_claim(alpha: float) -> Claim:
     """Return the claim that a > b, by a two-sided test at alpha."""
-    return Claim(((0.0, alpha),))
+    return Claim(0.0, alpha)
 
 
 def superiority_claim(min_effect: float, alpha: float) -> Claim:
     """Return the claim of the verdict `better`: the interval is above `min_effect`."""
-    return Claim(((min_effect, alpha),))
+    return Claim(min_effect, alpha)
 
 
 def equivalence_claim(min_effect: float, alpha: float) -> Claim:
     """Return the claim of the verdict `equivalent`: the interval is within ± `min_effect`."""
-    return Claim(((-min_effect, alpha),), (min_effect, alpha))
+    return Claim(-min_effect, alpha, below=min_effect)
 
 
 def non_inferiority_claim(margin: float, alpha: float) -> Claim:
     """Return the claim of a guardrail that passes: the interval of the gain is above -margin."""
-    return Claim(((-margin, alpha),))
+    return Claim(-margin, alpha)
 
 
 def claim_power(
@@ -166,9 +161,9 @@ def claim_power(
         return 0.0
     user_part, seed_part = mean_variances(variance, users, seeds)
     if user_part + seed_part == 0:
-        is_below = claim.below is None or effect < claim.below[0]
+        is_below = claim.below is None or effect < claim.below
         return float(effect > claim.bound and is_below)
-    if seed_part == 0 and claim.below is None and len(claim.above) == 1:
+    if seed_part == 0 and claim.below is None:
         return _power_of_one_bound(claim, effect, math.sqrt(user_part), users)
     return _power_of_all_bounds(claim, effect, (user_part, users), (seed_part, seeds or MIN_COUNT))
 
@@ -188,11 +183,10 @@ def _power_of_one_bound(claim: Claim, effect: float, error: float, users: int) -
     """Return P(T > t), T with n - 1 df and noncentrality (effect - bound) / error."""
     from scipy.special import nctdtr, stdtrit
 
-    ((bound, alpha),) = claim.above
-    noncentrality = (effect - bound) / error
+    noncentrality = (effect - claim.bound) / error
     if abs(noncentrality) > 37:  # noqa: PLR2004 - a normal tail beyond it underflows
         return float(noncentrality > 0)
-    return 1 - float(nctdtr(users - 1, noncentrality, stdtrit(users - 1, 1 - alpha / 2)))
+    return 1 - float(nctdtr(users - 1, noncentrality, stdtrit(users - 1, 1 - claim.alpha / 2)))
 
 
 def _power_of_all_bounds(
@@ -212,13 +206,11 @@ def _power_of_all_bounds(
     weights = user_weights[:, None] * seed_weights[None, :]
     counts = user_part[1], seed_part[1]
     error = math.sqrt(user_part[0] + seed_part[0])
-    low = np.maximum.reduce(
-        [bound + _half_width(parts, counts, alpha) for bound, alpha in claim.above]
-    )
+    half_width = _half_width(parts, counts, claim.alpha)
+    low = claim.bound + half_width
     probability = ndtr((effect - low) / error)
     if claim.below is not None:
-        bound, alpha = claim.below
-        high = bound - _half_width(parts, counts, alpha)
+        high = claim.below - half_width
         probability = np.maximum(probability - ndtr((effect - high) / error), 0.0)
     return math.fsum((weights * probability).ravel())
 
@@ -349,7 +341,7 @@ def users_to_decide(
     if variance is None or math.isnan(gain + margin):
         return None
     bound, effect = (-margin, gain) if gain > -margin else (margin, -gain)
-    claim = Claim(((bound, 1 - confidence),))
+    claim = Claim(bound, 1 - confidence)
     return users_needed(claim, effect, variance, power=POWER)
 
 

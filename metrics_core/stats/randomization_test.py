@@ -61,16 +61,34 @@ class SwapTest:
     p: float
 
 
-def swap_tests(
-    a: RecommendedItems,
-    b: RecommendedItems,
-    measures: Mapping[str, Measure],
-    *,
-    items: Items,
-    k: int | None,
-    resamples: int,
-    seed: int,
-) -> dict[str, SwapTest]:
+@dataclass(frozen=True)
+class ListPair:
+    """Recommendations of two models up to a cutoff, and the metrics that compare them.
+
+    Attributes
+    ----------
+    measures : mapping of str to callable
+        Measures of the exposure of the items.
+    items : Items
+        Items of lists, train and catalogue.
+    k : int or None
+        Cutoff; None for whole lists.
+    """
+
+    a: RecommendedItems
+    b: RecommendedItems
+    measures: Mapping[str, Measure]
+    items: Items
+    k: int | None
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, or of cells of item groups, that are counted."""
+        highest = max(self.a.item.max(initial=-1), self.b.item.max(initial=-1))
+        return max(self.items.n_items, int(highest) + 1)
+
+
+def swap_tests(lists: ListPair, *, resamples: int, seed: int) -> dict[str, SwapTest]:
     """Return p = (1 + #(|resampled difference| >= |observed|)) / (1 + resamples) of each measure.
 
     A resample swaps the lists of each user between the models with probability 1/2: all lists of
@@ -80,14 +98,8 @@ def swap_tests(
 
     Parameters
     ----------
-    a, b : RecommendedItems
+    lists : ListPair
         Recommendations of both models.
-    measures : mapping of str to callable
-        Measures of the exposure of the items.
-    items : Items
-        Items of lists, train and catalogue.
-    k : int or None
-        Cutoff; None for whole lists.
     resamples : int
         Number of resamples.
     seed : int
@@ -104,7 +116,8 @@ def swap_tests(
     Smucker, Allan & Carterette (2007), CIKM, 623-632 (in retrieval).
     doi:10.1145/1321440.1321528
     """
-    pair = _SwapCounts.from_lists(a, b, count_items(a, b, items))
+    pair = _SwapCounts.from_lists(lists.a, lists.b, lists.n_items)
+    k, items, measures = lists.k, lists.items, lists.measures
     n_differing = pair.n_differing
     has_test = n_differing >= MIN_DIFFERING_USERS
 
@@ -124,12 +137,6 @@ def swap_tests(
         is_tested = has_test and not math.isnan(value)
         results[name] = SwapTest(value, pair.n_users, n_differing, p if is_tested else math.nan)
     return results
-
-
-def count_items(a: RecommendedItems, b: RecommendedItems, items: Items) -> int:
-    """Return the number of items, or of cells of item groups, that are counted."""
-    highest = max(a.item.max(initial=-1), b.item.max(initial=-1))
-    return max(items.n_items, int(highest) + 1)
 
 
 def _is_extreme(statistic: float, observed: float) -> bool:
@@ -238,14 +245,7 @@ class JackknifeError:
         return self.difference - half, self.difference + half
 
 
-def jackknife_errors(
-    a: RecommendedItems,
-    b: RecommendedItems,
-    measures: Mapping[str, Measure],
-    *,
-    items: Items,
-    k: int | None,
-) -> dict[str, JackknifeError]:
+def jackknife_errors(lists: ListPair) -> dict[str, JackknifeError]:
     """Return a - b of each measure with the error √((G - 1) / G · Σ (d₋g - mean)²).
 
     d₋g is a - b without the users of group g. There are up to 100 groups. All lists of a user, of
@@ -255,19 +255,20 @@ def jackknife_errors(
     ----------
     Efron & Stein (1981), Annals of Statistics 9(3), 586-596.  doi:10.1214/aos/1176345462
     """
-    users = np.unique(np.concatenate([a.owner_of(a.user), b.owner_of(b.user)]))
+    models = (lists.a, lists.b)
+    users = np.unique(np.concatenate([each.owner_of(each.user) for each in models]))
     groups = min(MAX_GROUPS, len(users))
     if groups < MIN_DIFFERING_USERS:
         return {}
-    n_items = count_items(a, b, items)
-    sides = [_GroupCounts(side, users, groups, n_items) for side in (a, b)]
+    sides = [_GroupCounts(each, users, groups, lists.n_items) for each in models]
 
     def statistic(measure: Measure, group: int | None) -> float:
-        value_a, value_b = (measure(Exposure(*side.without(group), k, items)) for side in sides)
+        exposures = (Exposure(*each.without(group), lists.k, lists.items) for each in sides)
+        value_a, value_b = map(measure, exposures)
         return value_a - value_b
 
     errors = {}
-    for name, measure in measures.items():
+    for name, measure in lists.measures.items():
         replicates = np.array([statistic(measure, group) for group in range(groups)])
         error = _jackknife_error(replicates)
         errors[name] = JackknifeError(statistic(measure, None), error, groups)

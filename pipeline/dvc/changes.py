@@ -246,10 +246,8 @@ def changes(
         ),
         key=lambda test: order.index(str(test.label)),
     )
-    n_models = len(previous.evaluations) + 1
-    differences = decide_differences(
-        replace(config, tried=None, family="baseline"), tests, reference=THEN, n_models=n_models
-    )
+    config = replace(config, tried=None, family="baseline", baseline=THEN)
+    differences = decide_differences(config, tests, len(previous.evaluations) + 1)
     return [Change.of(each) for each in differences]
 
 

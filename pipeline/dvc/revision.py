@@ -302,9 +302,7 @@ def combine_replicates(lists: Mapping[str, ModelResult], config: ComparisonConfi
         for label in config.labels
         if all(str(label) in result.summary["metrics"] for result in lists.values())
     ]
-    return combine_results(
-        lists, labels=labels, conventions=config.conventions, confidence=config.confidence
-    )
+    return combine_results(lists, labels, config)
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ from concord.metrics_core.analyses.audit.effects import (
 from concord.metrics_core.analyses.audit.result import Audit, AuditCheck, CheckCount
 from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.compute import collect_conventions
-from concord.metrics_core.comparison.config import ComparisonOptions
 from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models
+from concord.metrics_core.comparison.options import Options
 from concord.metrics_core.comparison.replicates import with_replicates
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
@@ -142,22 +142,14 @@ def audit(
         conventions=conventions,
         tables=tables,
         columns=columns,
-        unit=None,
+        options=Options(title="Audit", confidence=confidence, input=input),
+        takes_unit=False,
     )
+    parsed.rules = replace(parsed.rules, paired_replicates=bool(parsed.folds))
     parsed.parse(refuse_unit, parsed.conventions, default=None)
-    config = parsed.config(
-        ComparisonOptions(
-            baseline=next(iter(parsed.models), ""),
-            primary=parsed.names,
-            title="Audit",
-            confidence=confidence,
-            paired_replicates=bool(parsed.folds),
-        ),
-        arguments={"primary": "metrics"},
-    )
-    results, data = evaluate_models(
-        config, parsed.lists, parsed.truths, tables, columns=columns, input=input
-    )
+    baseline = next(iter(parsed.models), "")
+    config = parsed.config(baseline, parsed.names, arguments={"primary": "metrics"})
+    results, data = evaluate_models(config, parsed)
     inputs = ComparisonInput(config, with_replicates(results, config), data)
     return audit_evaluations(inputs, times_fix=_TIMES_FIX)
 
@@ -165,11 +157,8 @@ def audit(
 def refuse_unit(conventions: Conventions) -> None:
     """Raise an InputError if the unit of evaluation is a session."""
     if conventions.unit_mean is not None:
-        raise refuse(
-            ("conventions", "unit_mean"),
-            "the unit is a session, but an audit compares users of ground truth and train",
-            "audit lists of users, without a unit",
-        )
+        problem = "the unit is a session, but an audit compares users of ground truth and train"
+        raise refuse(("conventions", "unit_mean"), problem, "audit lists of users, without a unit")
 
 
 def audit_evaluations(inputs: ComparisonInput, *, times_fix: str) -> Audit:

@@ -18,9 +18,11 @@ from concord.metrics_core.analyses.cases.tables import SIDES, Tables, open_table
 from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.config import ComparisonConfig, baseline_problems
 from concord.metrics_core.comparison.inputs import ComparisonInput, evaluate_models
+from concord.metrics_core.comparison.options import Options
 from concord.metrics_core.comparison.replicate_config import ReplicateNames
 from concord.metrics_core.comparison.segment_groups import UserGroups, group_users
 from concord.metrics_core.comparison.segmentation import ByPopularity
+from concord.metrics_core.comparison.top_lists import P
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions, Truth
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
@@ -30,7 +32,6 @@ from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.stats.floating_point import exact_mean
 
 WORST = 20
-P = 0.9  # persistence of rank-biased overlap: the top 10 has 86 % of the weight
 
 
 class NoSharedValuesError(InputError):
@@ -126,17 +127,14 @@ def cases(
     >>> result.cases[0].user, result.cases[0].difference
     ('ann', -0.5)
     """
-    tables = {"train": train, "items": items, "users": users}
     parsed = parse_list_arguments(
         models,
         truth,
         metrics=metrics,
         conventions=conventions,
-        tables=tables,
+        tables={"train": train, "items": items, "users": users},
         columns=columns,
-        segments=segments,
-        unit=unit,
-        words=words,
+        options=Options(title=title, segments=segments, input=input, unit=unit, words=words),
     )
     if type(worst) is not int or worst < 1:
         problem = Problem("worst", f"is {worst!r}", "write a whole number above 0")
@@ -152,21 +150,11 @@ def cases(
         baseline=pair[1],
         primary=parsed.names,
         title=title,
-        segments=parsed.segments,
+        segments=parsed.rules.segments,
         replicates=parsed.replicates,
     )
     config = parsed.validated(config, [*parsed.lists], arguments={"primary": "metrics"})
-    results, data = evaluate_models(
-        config,
-        parsed.lists,
-        parsed.truths,
-        tables,
-        columns=columns,
-        input=input,
-        unit=unit,
-        words=words,
-        names=pair,
-    )
+    results, data = evaluate_models(config, parsed, names=pair)
     selection = ExampleSelection(
         (model, versus), worst, segment, None if item is None else str(item)
     )

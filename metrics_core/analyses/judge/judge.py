@@ -15,6 +15,7 @@ from concord.metrics_core.analyses.judge.result import Judging, ScoreBounds
 from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.config import ComparisonConfig, baseline_problems
 from concord.metrics_core.comparison.inputs import evaluate_models
+from concord.metrics_core.comparison.options import Options
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
@@ -102,9 +103,14 @@ def judge(
     >>> result.differences[0].low, result.differences[0].high
     (0.0, 0.5)
     """
-    tables = {"items": items}
     parsed = parse_list_arguments(
-        models, truth, metrics=metrics, conventions=conventions, tables=tables, columns=columns
+        models,
+        truth,
+        metrics=metrics,
+        conventions=conventions,
+        tables={"items": items},
+        columns=columns,
+        options=Options(input=input),
     )
     parsed.problems += _problems(parsed.replicates, next, max_grade)
     config = ComparisonConfig(
@@ -115,9 +121,7 @@ def judge(
         paired_replicates=bool(parsed.folds),
     )
     config = parsed.validated(config, parsed.models, parsed.folds, {"primary": "metrics"})
-    results, data = evaluate_models(
-        config, parsed.lists, parsed.truths, tables, columns=columns, input=input
-    )
+    results, data = evaluate_models(config, parsed)
     return judge_results(config, results, data, baseline=baseline, next=next, max_grade=max_grade)
 
 

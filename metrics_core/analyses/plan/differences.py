@@ -330,8 +330,7 @@ def _unit_mean(values: PerUserValues) -> str | None:
         units = ", ".join(f"{model} has unit_mean {mean}" for model, mean in means.items())
         fix = "evaluate all models with the same unit"
         raise refuse("values", f"have different units: {units}", fix)
-    unit_mean: str | None = next(iter(means.values()))
-    return unit_mean
+    return next(iter(means.values()))
 
 
 def _values_frame(model: str, value: Any) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from concord.metrics_core.analyses.plan.differences import (
@@ -146,22 +147,20 @@ def _plan_comparison(
         computed = [parse(metric.label) for metric in requested if metric.family != OF_VALUES]
         raise_problems(unreachable_problems(effect, computed, "effect"))
     differences = tuple(from_comparison(comparison, labels, effect=effect, power=power))
+    plan = Plan(power, comparison.confidence, differences, words=comparison.words)
     gate = comparison.gate
     if gate is None:
-        return Plan(power, comparison.confidence, differences, words=comparison.words)
+        return plan
     effects = {
         label: min_effect_of(comparison, label) if effect is None else effect
         for label in comparison.labels
     }
-    return Plan(
-        power,
-        comparison.confidence,
-        differences,
-        tuple(plan_guardrails(gate, power)),
-        tuple(plan_success(gate, power, effects)),
+    return replace(
+        plan,
+        guardrails=tuple(plan_guardrails(gate, power)),
+        success=tuple(plan_success(gate, power, effects)),
         reference=gate.reference,
         undecided_passes=gate.undecided_passes,
-        words=comparison.words,
     )
 
 

@@ -29,8 +29,9 @@ from concord.metrics_core.analyses.ppi.labels import (
 from concord.metrics_core.analyses.ppi.random_sample import sample_warnings
 from concord.metrics_core.analyses.ppi.result import PoweredEstimate, PredictionPowered
 from concord.metrics_core.comparison.arguments import parse_list_arguments
-from concord.metrics_core.comparison.config import ComparisonConfig, ComparisonOptions
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.min_effect import Effects
+from concord.metrics_core.comparison.options import Options
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
 from concord.metrics_core.data.arguments import check_columns, open_table
@@ -136,16 +137,15 @@ def ppi(
     refuse_sample(sample, "sample")
     refuse_several(truth, "truth")
     parsed = parse_list_arguments(
-        models, truth, metrics=metrics, conventions=conventions, tables={}, columns=columns
+        models,
+        truth,
+        metrics=metrics,
+        conventions=conventions,
+        tables={},
+        columns=columns,
+        options=Options(confidence=confidence),
     )
-    config = parsed.config(
-        ComparisonOptions(
-            baseline=baseline or "",
-            primary=primary,
-            min_effect=min_effect,
-            confidence=confidence,
-        )
-    )
+    config = parsed.config(baseline, primary, min_effect)
     roles = {**dict.fromkeys(parsed.lists, "recs"), "truth": "truth"}
     names = check_columns(columns or {}, roles)
     loader = TableLoader(config, parse_policies(input or {}), names, is_hashed=False)

@@ -105,12 +105,7 @@ def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:
 
 def differences_of(inputs: ComparisonInput) -> list[Difference]:
     """Return the differences of all pairs of models."""
-    return decide_differences(
-        inputs.config,
-        compare_pairs(inputs),
-        reference=inputs.config.baseline,
-        n_models=len(inputs.models),
-    )
+    return decide_differences(inputs.config, compare_pairs(inputs), len(inputs.models))
 
 
 def cell_of(

@@ -424,6 +424,9 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
         "values['a']: AP of user 'u' is 0.5, and its bounds are 0 to 0.4; 1 value affected"),
     "effect_too_wide": ({"a": _FRAME}, {"bounds": {"AP": (0, 1)}, "min_effect": 2},
         "no two values of AP are further apart than 1"),
+    "option_of_lists": ({"a": _FRAME}, {"options": cc.Options(segments={}, panel=False)},
+        "panel: needs lists, and there are values only"),
+    "unknown_option": ({"a": _FRAME}, {"titel": "A"}, "titel: is not an argument of `compare_valu"),
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from concord.metrics_core.metrics.exposure import Exposure, coverage, gini
 from concord.metrics_core.metrics.ranked_lists import Items
 from concord.metrics_core.stats.randomization_test import (
     MAX_GROUPS,
+    ListPair,
     RecommendedItems,
     jackknife_errors,
 )
@@ -29,7 +30,7 @@ def _items(n: int) -> Items:
 def _intervals(
     a: RecommendedItems, b: RecommendedItems, n_items: int
 ) -> dict[str, tuple[float, float]]:
-    errors = jackknife_errors(a, b, MEASURES, items=_items(n_items), k=2)
+    errors = jackknife_errors(ListPair(a, b, MEASURES, _items(n_items), k=2))
     return {name: error.interval(0.95) for name, error in errors.items()}
 
 

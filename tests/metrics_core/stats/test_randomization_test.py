@@ -10,6 +10,7 @@ import pytest
 from concord.metrics_core.metrics.exposure import Exposure, coverage, gini, personalization
 from concord.metrics_core.metrics.ranked_lists import Items
 from concord.metrics_core.stats.randomization_test import (
+    ListPair,
     Measure,
     RecommendedItems,
     SwapTest,
@@ -40,9 +41,8 @@ def _recommended(lists: Lists) -> RecommendedItems:
 
 
 def _tests(a: Lists, b: Lists, resamples: int = 999, seed: int = 1) -> dict[str, SwapTest]:
-    return swap_tests(
-        _recommended(a), _recommended(b), MEASURES, items=ITEMS, k=3, resamples=resamples, seed=seed
-    )
+    lists = ListPair(_recommended(a), _recommended(b), MEASURES, ITEMS, k=3)
+    return swap_tests(lists, resamples=resamples, seed=seed)
 
 
 def _difference(name: str, a: Lists, b: Lists) -> float:
@@ -88,9 +88,8 @@ def test_differences_that_are_equal_up_to_rounding_are_ties(seed: int) -> None:
         "whole number": _distinct,
     }
 
-    tests = swap_tests(
-        _recommended(a), _recommended(b), measures, items=ITEMS, k=3, resamples=499, seed=seed
-    )
+    lists = ListPair(_recommended(a), _recommended(b), measures, ITEMS, k=3)
+    tests = swap_tests(lists, resamples=499, seed=seed)
 
     assert tests["share"].p == tests["whole number"].p
 
@@ -110,7 +109,8 @@ def test_order_of_rows_changes_nothing() -> None:
     mixed = rng.permutation(len(recommended.user))
     shuffled = RecommendedItems(recommended.user[mixed], recommended.item[mixed])
 
-    tests = swap_tests(shuffled, _recommended(b), MEASURES, items=ITEMS, k=3, resamples=999, seed=1)
+    lists = ListPair(shuffled, _recommended(b), MEASURES, ITEMS, k=3)
+    tests = swap_tests(lists, resamples=999, seed=1)
 
     assert tests == _tests(a, b)
 
@@ -132,9 +132,8 @@ def test_fewer_than_ten_differing_users_are_not_tested() -> None:
 def test_undefined_statistic_has_no_p_value() -> None:
     a, b = _lists(8, 20, 0.5), _lists(9, 20, 0.5)
 
-    tests = swap_tests(
-        _recommended(a), _recommended(b), MEASURES, items=ITEMS, k=None, resamples=99, seed=1
-    )
+    lists = ListPair(_recommended(a), _recommended(b), MEASURES, ITEMS, k=None)
+    tests = swap_tests(lists, resamples=99, seed=1)
 
     assert math.isnan(tests["Personalization"].p)  # needs a cutoff
     assert tests["Coverage"].p > 0
