@@ -72,6 +72,18 @@ class ListBatch:
     def numbers(self, name: str) -> NDArray[Any]:
         return as_numpy(self.column(name))
 
+    def equal_scores(self, score_dtype: str) -> Flags:
+        """Return for each row but the first whether its score is that of the row above.
+
+        Rows of different lists are not equal.
+        """
+        score = self.numbers("score")
+        if score_dtype != "float64":
+            with np.errstate(over="ignore"):  # becomes infinite, as in C
+                score = score.astype(np.float32)
+        above, below = score[:-1], score[1:]
+        return self.continues_list & ((above == below) | (np.isnan(above) & np.isnan(below)))
+
     def with_columns(self, *kept: str, **others: pa.Array) -> "ListBatch":
         """Return the same lists with some of the columns and others."""
         columns = {name: self.column(name) for name in kept} | others

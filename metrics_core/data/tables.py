@@ -87,15 +87,12 @@ def create_view(connection: DuckDBPyConnection, name: str, table: Table) -> None
 def create_id_views(connection: DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
     """Create a view of each table; ids are text in all of them if their types differ.
 
-    The view `lists` has a score, which may be null, and the rows of the first ranking.
+    The view `lists` has the rows of the first ranking.
     """
     schemas = {name: schema_of(table) for name, table in tables.items()}
     columns = _columns_with_shared_id_types(schemas)
     for name, table in tables.items():
         create_view(connection, f"{name}_table", table)
-        selected, condition = columns[name], ""
-        if name == "lists":
-            selected += "" if "score" in schemas[name] else ", NULL::DOUBLE AS score"
-            condition = " WHERE ranking = 0" if "ranking" in schemas[name] else ""
-        query = f"SELECT {selected} FROM {name}_table{condition}"
+        condition = " WHERE ranking = 0" if "ranking" in schemas[name] else ""
+        query = f"SELECT {columns[name]} FROM {name}_table{condition}"
         connection.execute(f"CREATE TEMP VIEW {name} AS {query}")

@@ -18,7 +18,6 @@ from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.diagnostics import (
     LISTED,
     ListCounts,
-    ListIssues,
     PropensityCounts,
     validity,
 )
@@ -86,7 +85,7 @@ class EvaluationAccumulator:
     task : Task
         What is evaluated.
     counts : Counter
-        Counts of users, by name.
+        Counts of users and lists, by name.
     pooled : dict of str to list of DataFrame
         Addends of the pooled mean of each column.
     exposures : dict of str to Exposure
@@ -97,8 +96,6 @@ class EvaluationAccumulator:
         Users who have a list, if the unit is a request.
     weighing : PropensityCounts
         Counts of inverse propensities.
-    issues : ListIssues or None
-        Counts of missing items and ties; None until they are counted.
     """
 
     task: Task
@@ -108,15 +105,11 @@ class EvaluationAccumulator:
     lists: ListCounts = field(default_factory=ListCounts)
     owners: set[str] = field(default_factory=set)
     weighing: PropensityCounts = field(default_factory=PropensityCounts)
-    issues: ListIssues | None = None
 
     def add(self, part: Part) -> None:
         """Add the counts of a block."""
         self.counts.update(part.counts)
         self.lists.add(part.lists)
-        if part.issues is not None:
-            self.issues = self.issues or ListIssues()
-            self.issues.add(part.issues)
         if self.task.conventions.propensity is not None:
             self.weighing.add(part.values)
         if self.task.conventions.unit_mean is not None:
@@ -197,7 +190,6 @@ class EvaluationAccumulator:
         """Return the counts of users and lists, as in the model's summary."""
         counts, ks = self.counts, self.task.cutoffs
         weighing = {"propensity": self.weighing.content} if self.task.conventions.propensity else {}
-        assert self.issues is not None
         return {
             "users": {
                 "evaluated": counts["in_truth"],
@@ -209,7 +201,7 @@ class EvaluationAccumulator:
                 for k in ks
             },
             **weighing,
-            "validity": validity(self.lists, self.issues, counts, ks),
+            "validity": validity(self.lists, counts, ks),
         }
 
     def content(

@@ -102,28 +102,26 @@ class Dataset:
         panels: Mapping[str, Panel] = NO_PANELS,
         confidence: float = CONFIDENCE,
         fold: str = NO_FOLD,
-        keeps_lists: bool = True,
-        finds_ties: bool = True,
+        is_compared: bool = True,
     ) -> ModelResult:
         """Load and evaluate one model's recommendations.
 
         Parameters
         ----------
-        keeps_lists : bool, default=True
-            If False, the result may have only the ids of its lists: sorted lists are then evaluated
-            while they are read.
-        finds_ties : bool, default=True
-            False to leave out values in other orders of equal scores.
+        is_compared : bool, default=True
+            If False, the result has no values in other orders of equal scores, and may have only
+            the ids of its lists: sorted lists are then evaluated while they are read.
         """
         conventions = self.config.conventions
         task = self._task(panels)
         data = self._data(fold, task)
         has_side_data = data.train is not None or data.items is not None
-        keeps_lists |= has_side_data or task.needs_items or conventions.propensity is not None
+        reads_all = has_side_data or task.needs_items or conventions.propensity is not None
+        keeps_lists = is_compared or reads_all
         read = self._read(model, recs) if keeps_lists else self._evaluate(model, recs, task, data)
         table, quality, lists, execute = read
         id_match = self._check_ids(table, lists, data)
-        if finds_ties:
+        if is_compared:
             task = replace(task, has_equal_scores=has_equal_scores(quality, lists))
         store = ValueFrames(task)
         accumulator = evaluate_model(lists, data, task, execute, store)

@@ -217,8 +217,7 @@ def evaluate(
     except InputError as error:
         of_lists = problems_of(loader.recommendations, "recs", recs, InMemorySink().collect)
         raise InputError([*of_lists, *error.problems]) from None
-    keeps_lists = dataset.data.words is not None  # see `own_id_warnings`
-    model = dataset.evaluate("recs", recs, keeps_lists=keeps_lists, finds_ties=False)
+    model = dataset.evaluate("recs", recs, is_compared=False)
     overlap = dataset.data.train_overlap(of_requests=config.of_requests)
     warnings = [
         *none_relevant_warnings(config, dataset.data),

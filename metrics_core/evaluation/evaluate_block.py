@@ -17,7 +17,7 @@ from concord.metrics_core.evaluation.diagnostics import (
     N_HITS,
     RELEVANT,
     ListCounts,
-    ListIssues,
+    count_list_issues,
     list_kinds,
     weight_columns,
 )
@@ -137,54 +137,23 @@ class Part:
     Attributes
     ----------
     values : DataFrame
-        Values of its users; see `score_block`.
+        Values of its users; see `evaluate_block`.
     exposures : Mapping[str, Exposure]
         Exposure of the items, by label of an aggregate metric.
     counts : Mapping[str, int]
-        Counts of its users by name; see `count_users`.
+        Counts of its users and lists by name; see `count_users` and `count_list_issues`.
     lists : ListCounts
         Counts of its lists.
-    issues : ListIssues or None
-        Issues of its lists, if the executor does not keep the lists.
     """
 
     values: pl.DataFrame
     exposures: Mapping[str, Exposure]
     counts: Mapping[str, int]
     lists: ListCounts
-    issues: ListIssues | None = None
 
 
 def evaluate_block(block: Block, task: Task) -> Part:
-    """Return the values of the users of a block; see `score_block`."""
-    return score_block(block, judge_block(block, task), task)
-
-
-def judge_block(block: Block, task: Task) -> dict[int, Judged]:
-    """Return the judged lists by index of the ranking: the first, and those that labels need."""
-    labels = [*task.labels, *(definition.label for definition in task.definitions)]
-    needed = {task.ranking_of(label) for label in labels}
-    with_ties = {task.ranking_of(label) for label in task.tie_labels}
-    readers = (str(label) for label in labels if label.metric.reads_subtopics)
-    subtopics_for = next(readers, "")
-    return {
-        number: join_truth(
-            block,
-            only_known=task.only_known,
-            ranking=ranking,
-            number=number,
-            item_columns=task.item_columns,
-            propensity=task.conventions.propensity,
-            subtopics_for=subtopics_for,
-            finds_equal=ranking in with_ties,
-        )
-        for number, ranking in enumerate(task.conventions.rankings)
-        if not number or ranking in needed
-    }
-
-
-def score_block(block: Block, ranked: Mapping[int, Judged], task: Task) -> Part:
-    """Return the values and exposures of a block.
+    """Return the values and exposures of a block, whose rows are those that the task reads.
 
     `values` has one row per user, sorted by user, with these columns:
 
@@ -198,16 +167,8 @@ def score_block(block: Block, ranked: Mapping[int, Judged], task: Task) -> Part:
     - `#counts…`: see `mean_weight`
     - `#name#0`, `#name#1`: addends of a pooled mean
     - `#average:name`, `#low:name`, `#high:name`: see `score_ties`
-
-    Parameters
-    ----------
-    block : Block
-        Rows of the users, for a task that reads whole lists.
-    ranked : Mapping[int, Judged]
-        Result of `judge_block`.
-    task : Task
-        What is computed.
     """
+    ranked = _judge(block, task)
     columns, exposures, ties = _score_rankings(block, ranked, task)
     judged = ranked[0].relevant(0.0, "all")  # without pooled items that have no judgement
     relevant = judged.relevant(task.conventions.relevance_threshold, "all")
@@ -233,7 +194,33 @@ def score_block(block: Block, ranked: Mapping[int, Judged], task: Task) -> Part:
         *(ties.get(name, same).alias(name) for name in task.tie_columns),
     ]
     values = pl.DataFrame(series)
-    return Part(values, exposures, count_users(values, task), ListCounts(list_kinds(values)))
+    score_dtype = task.conventions.score_dtype
+    issues = count_list_issues(block.lists_of(0), block.truth, score_dtype, task.cutoffs)
+    counts = count_users(values, task) | issues
+    return Part(values, exposures, counts, ListCounts(list_kinds(values)))
+
+
+def _judge(block: Block, task: Task) -> dict[int, Judged]:
+    """Return the judged lists by index of the ranking: the first, and those that labels need."""
+    labels = [*task.labels, *(definition.label for definition in task.definitions)]
+    needed = {task.ranking_of(label) for label in labels}
+    with_ties = {task.ranking_of(label) for label in task.tie_labels}
+    readers = (str(label) for label in labels if label.metric.reads_subtopics)
+    subtopics_for = next(readers, "")
+    return {
+        number: join_truth(
+            block,
+            only_known=task.only_known,
+            ranking=ranking,
+            number=number,
+            item_columns=task.item_columns,
+            propensity=task.conventions.propensity,
+            subtopics_for=subtopics_for,
+            finds_equal=ranking in with_ties,
+        )
+        for number, ranking in enumerate(task.conventions.rankings)
+        if not number or ranking in needed
+    }
 
 
 def _weights(relevant: Judged, conventions: Conventions) -> Iterator[pl.Series]:

@@ -211,13 +211,8 @@ def numbers_of_items(
 
 def _equal_ranks(lists: ListBatch, ranking: Ranking, hit: Ints) -> Ints | None:
     """Return (n_hits, 2) the ranks of each hit's score; None if no hit shares its score."""
-    rank, key = lists.numbers("rank"), lists.numbers("score")
-    if ranking.score_dtype != "float64":
-        with np.errstate(over="ignore"):  # becomes infinite, as in C
-            key = key.astype(np.float32)
-    above, below = key[:-1], key[1:]
-    is_equal = lists.continues_list & ((above == below) | (np.isnan(above) & np.isnan(below)))
-    starts = np.append(True, ~is_equal)
+    rank = lists.numbers("rank")
+    starts = np.append(True, ~lists.equal_scores(ranking.score_dtype))
     group = np.cumsum(starts) - 1
     firsts = np.flatnonzero(starts)
     lasts = np.append(firsts[1:], len(rank)) - 1

@@ -20,11 +20,7 @@ from concord.metrics_core.data.tables import (
     scan,
 )
 from concord.metrics_core.evaluation.accumulator import program_versions, summary_numbers
-from concord.metrics_core.evaluation.diagnostics import (
-    TrainOverlap,
-    count_own_ids,
-    count_train_overlap,
-)
+from concord.metrics_core.evaluation.diagnostics import TrainOverlap, count_train_overlap
 from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.files import NO_FOLD
@@ -138,10 +134,6 @@ class EvaluationData(SideData):
         """Return the number of users by their number of items in the ground truth."""
         counts = read_column(self.truth_of(evaluated), "user").value_counts()["count"]
         return Counter(counts.to_list())
-
-    def users_with_own_id(self, evaluated: ModelResult) -> int:
-        """Return `count_own_ids` of lists and ground truth."""
-        return count_own_ids(scan(evaluated.lists), scan(self.truth_of(evaluated)))
 
     def truths_differ(self) -> bool:
         """True if not all users of a ground truth have the same items."""

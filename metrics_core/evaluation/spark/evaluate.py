@@ -259,7 +259,7 @@ class SparkInputs:
             results, None if self.catalogue is None else self.catalogue.items
         )
         accumulator = EvaluationAccumulator(results.plan.task)
-        accumulator.add(Part(pl.DataFrame(), {}, facts.counts, facts.lists, facts.issues))
+        accumulator.add(Part(pl.DataFrame(), {}, facts.counts, facts.lists))
         lengths = Lengths.from_counts(facts.users_by_length("lists"))
         quality = {
             "users": facts.counts["users_listed"],

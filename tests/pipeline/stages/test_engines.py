@@ -1,6 +1,5 @@
 """Engines and partitions give the same bits as the library on the same files."""
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.data.tables import schema_of
-from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT, ListIssues
+from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT
 from concord.metrics_core.evaluation.evaluate_block import (
     JUDGED_UNITS,
     Part,
@@ -115,14 +114,6 @@ def test_fractions_of_judged_items_add_up_over_partitions() -> None:
 
     assert whole["judged@5"] / JUDGED_UNITS == pytest.approx(2, rel=1e-5)
     assert whole == {n: 6 * count for n, count in count_users(values[:1], task).items()}
-
-
-def test_signs_of_lists_add_up_over_partitions() -> None:
-    issues = ListIssues()
-    for values in (2, 3):
-        issues.add(ListIssues(Counter({1: 1}), Counter({1: values}), None, Counter({5: 1})))
-
-    assert issues == ListIssues(Counter({1: 2}), Counter({1: 5}), None, Counter({5: 2}))
 
 
 PER_USER = [

@@ -1,5 +1,6 @@
 """Counts and warnings on the validity of an evaluation."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -50,15 +51,12 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
     (part,) = execute_in_memory(
         frames["lists"], EvaluationData(truth=frames["truth"], connect=read_only_connection), task
     )
-    with read_only_connection(tables.values()) as connection:
-        create_id_views(connection, tables)
-        issues = scoring.count_list_issues(
-            connection,
-            has_train="train" in tables,
-            score_dtype="float64" if "score" in frames["lists"] else None,
-            ks=ks,
-        )
-        return scoring.validity(part.lists, issues, part.counts, ks)
+    counts = Counter(part.counts)
+    if "train" in tables:
+        with read_only_connection(tables.values()) as connection:
+            create_id_views(connection, tables)
+            counts.update(scoring.count_train_items(connection, ks, of_requests=False))
+    return scoring.validity(part.lists, counts, ks)
 
 
 def _ranked(**lists: str) -> list[tuple[str, str, int]]:
