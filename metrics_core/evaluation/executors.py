@@ -15,8 +15,6 @@ import pyarrow.compute as pc
 from concord.metrics_core.data.list_batches import ListBatch, list_batch
 from concord.metrics_core.data.tables import (
     Table,
-    create_view,
-    file_paths,
     read_frame,
     scan,
     schema_of,
@@ -38,7 +36,6 @@ from concord.metrics_core.evaluation.evaluate_block import (
 from concord.metrics_core.evaluation.failures import Failure, raise_failures
 from concord.metrics_core.evaluation.join_truth import numbers_of_items
 from concord.metrics_core.evaluation.model_result import EvaluationData
-from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.metrics.custom_metric import FAMILY
 
 Executor = Callable[[Table, EvaluationData, Task], Generator[Part]]  # of ranked lists
@@ -85,11 +82,7 @@ def with_items_of(lists: Table, data: EvaluationData, task: Task) -> Task:
     if task.item_columns is not None:
         items = scan(data.truth).select(pl.col("item").cast(pl.String).unique()).collect()["item"]
         numbers_of_items(items, task.item_columns, task.conventions.propensity)
-    if not task.needs_items:
-        return task
-    with data.connect(file_paths([lists])) as connection:
-        create_view(connection, "lists", lists)
-        return with_items(connection, task, data)
+    return data.with_items(task, lists) if task.needs_items else task
 
 
 @dataclass(frozen=True)

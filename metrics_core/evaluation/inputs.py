@@ -45,11 +45,11 @@ from concord.metrics_core.errors import (
 from concord.metrics_core.evaluation.accumulator import summarise_definition
 from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.evaluate_block import Task, evaluate_block
-from concord.metrics_core.evaluation.item_lists import number_items
 from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.evaluation.side_data import (
     Catalogue,
     build_catalogue,
+    number_items,
     refuse_missing,
     with_item_columns,
 )
@@ -101,10 +101,9 @@ class LoadedInputs:
         task = with_item_columns(task, lambda: self.catalogue, lambda: self.train)
         if not task.needs_items:
             return task
-        catalogue = self.catalogue
-        refuse_missing(task, has_train=self.has_train, catalogue=catalogue)
-        known = (None, None) if catalogue is None else (catalogue.features, catalogue.groups)
-        return replace(task, items=number_items(self.connection, *known))
+        refuse_missing(task, has_train=self.has_train, catalogue=self.catalogue)
+        lists = pl.DataFrame(self.connection.sql("SELECT item FROM lists").to_arrow_table())
+        return replace(task, items=number_items([lists], self.train, self.catalogue))
 
     def block(self, task: Task) -> Block:
         """Return all rows that a task reads."""
