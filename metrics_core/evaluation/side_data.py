@@ -99,8 +99,9 @@ def number_items(lists: Iterable[Table], train: Table | None, catalogue: Catalog
         pairs = scan(train).select(pl.col("user").cast(pl.String), item).unique()
     listed = (scan(each).select(no_user.alias("user"), item).unique() for each in lists)
     rows = pl.concat([pairs, *listed]).drop_nulls("item")
-    counts = rows.group_by("item").agg(users=pl.col("user").count()).collect()
-    n_users = pairs.select(pl.col("user").n_unique()).collect().item()
+    users = rows.group_by("item").agg(users=pl.col("user").count())
+    counts = users.collect(engine="streaming")  # with a tenth of the memory
+    n_users = pairs.select(pl.col("user").n_unique()).collect(engine="streaming").item()
     return number_counted_items(counts, n_users, catalogue)
 
 
