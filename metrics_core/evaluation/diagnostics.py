@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.arrow import as_arrow, as_numpy, positions
 from concord.metrics_core.data.list_batches import ListBatch
 from concord.metrics_core.data.relations import only_row, registered_only
 from concord.metrics_core.data.tables import create_view
-from concord.metrics_core.data.units import user_sql
+from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.metrics.judged import Floats, Judged, sum_by_user
 from concord.metrics_core.stats.floating_point import exact_parts
@@ -38,15 +37,6 @@ def users_fingerprint(users: pl.DataFrame) -> int:
         return int(only_row(connection, _FINGERPRINT)[0])
 
 
-_TRAIN_ITEMS = """
-SELECT rank, count(*) FILTER (held), count(*) FILTER (began > ended)
-FROM (SELECT rank, train.user IS NOT NULL AS held, began, ended
-      FROM lists JOIN ends USING (user)
-      LEFT JOIN train ON train.user = {owner} AND train.item = lists.item
-      LEFT JOIN begins ON begins.item = lists.item
-      WHERE rank <= $deepest AND lists.item IS NOT NULL)
-GROUP BY rank
-"""
 # Length of a list; does its user have relevant items; are all of them in the list?
 ListKind = tuple[int, bool, bool]
 
@@ -125,7 +115,12 @@ def count_list_issues(
 
 
 def count_train_items(
-    connection: DuckDBPyConnection, ks: Sequence[int], *, of_requests: bool
+    lists: pl.LazyFrame,
+    truth: pl.LazyFrame,
+    train: pl.LazyFrame,
+    ks: Sequence[int],
+    *,
+    of_requests: bool,
 ) -> dict[str, int]:
     """Return the counts of items in the lists of users in the ground truth, by name.
 
@@ -135,20 +130,46 @@ def count_train_items(
 
     Parameters
     ----------
-    connection : DuckDBPyConnection
-        With the views `lists`, `truth` and `train`.
+    lists, truth, train : LazyFrame
+        The tables; of several rankings the first counts.
     ks : sequence of int
         Cutoffs.
     of_requests : bool
         True if lists and ground truth have requests; train has users.
     """
-    has_times = _create_time_views(connection)
-    query = _TRAIN_ITEMS.format(owner=user_sql("lists.user") if of_requests else "lists.user")
-    ranks = connection.execute(query, {"deepest": max(ks, default=0)}).fetchall()
-    counts = {f"in_train@{k}": sum(held for rank, held, _ in ranks if rank <= k) for k in ks}
-    if has_times:
-        counts |= {f"future@{k}": sum(late for rank, _, late in ranks if rank <= k) for k in ks}
-    return counts
+    lists, truth, train = _with_shared_ids(lists, truth, train)
+    has_times = _have_times(truth, train)
+    last, first = (pl.col("time").max(), pl.col("time").min()) if has_times else (pl.lit(0.0),) * 2
+    if "ranking" in lists.collect_schema():
+        lists = lists.filter(pl.col("ranking") == 0)
+    shown = lists.filter(pl.col("rank") <= max(ks, default=0), pl.col("item").is_not_null())
+    user = pl.col("user")
+    owned = shown.join(truth.group_by("user").agg(ended=last), on="user").select(
+        "rank", "item", "ended", user=users_of_units(user) if of_requests else user
+    )
+    counts = (
+        owned.join(train.select("user", "item", is_held=True), on=["user", "item"], how="left")
+        .join(train.group_by("item").agg(began=first), on="item", how="left")
+        .group_by("rank")
+        .agg(in_train=pl.col("is_held").count(), future=(pl.col("began") > pl.col("ended")).sum())
+        .collect(engine="streaming")
+    )
+    return {
+        f"{name}@{k}": int(counts.filter(pl.col("rank") <= k)[name].sum())
+        for name in ("in_train", *(["future"] if has_times else []))
+        for k in ks
+    }
+
+
+def _with_shared_ids(*tables: pl.LazyFrame) -> list[pl.LazyFrame]:
+    """Return the tables with ids as text, unless all tables have one type."""
+    schemas = [table.collect_schema() for table in tables]
+    mixed = [name for name in ("user", "item") if len({each[name] for each in schemas}) > 1]
+    return [table.with_columns(pl.col(mixed).cast(pl.String)) for table in tables]
+
+
+def _have_times(*tables: pl.LazyFrame) -> bool:
+    return all("time" in table.collect_schema() for table in tables)
 
 
 def count_own_ids(lists: ListBatch, truth: ListBatch) -> int:
@@ -226,46 +247,6 @@ def _count_listed(lists: Mapping[ListKind, int], k: int) -> int:
     return sum(min(length, k) * count for (length, _, _), count in lists.items())
 
 
-def _create_time_views(connection: DuckDBPyConnection) -> bool:
-    """Create the views `begins` (of items) and `ends` (of users); True if there are times."""
-    has_times = all("time" in connection.view(name).columns for name in ("truth", "train"))
-    last, first = ("max(time)", "min(time)") if has_times else ("NULL::DOUBLE", "NULL::DOUBLE")
-    connection.execute(
-        f"CREATE TEMP VIEW ends AS SELECT user, {last} AS ended FROM truth GROUP BY user"
-    )
-    connection.execute(
-        f"CREATE TEMP VIEW begins AS SELECT item, {first} AS began FROM train GROUP BY item"
-    )
-    return has_times
-
-
-_OWNED_TRUTH = "CREATE VIEW owned_truth AS SELECT *, {owner} AS owner FROM truth"
-_IN_TRAIN = """
-SELECT count(*), count(DISTINCT owner) FROM owned_truth AS truth
-SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR)
-               AND CAST(truth.item AS VARCHAR) = CAST(train.item AS VARCHAR)
-"""
-_SHARED = """
-SELECT count(*) FROM (
-    SELECT owner FROM owned_truth AS truth
-    SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR) LIMIT 1)
-"""
-_ITEM_SHARE = """
-SELECT coalesce(avg((item IN (SELECT CAST(item AS VARCHAR) FROM train))::INT), 0)
-FROM (SELECT DISTINCT CAST(item AS VARCHAR) AS item FROM truth)
-"""
-_BEFORE_TRAIN = """
-SELECT count(*) FROM (SELECT owner AS user, min(time) AS began FROM owned_truth GROUP BY ALL)
-JOIN (SELECT CAST(user AS VARCHAR) AS user, max(last) AS ended FROM train GROUP BY ALL) USING (user)
-WHERE began < ended
-"""
-_BORN_AFTER = """
-SELECT count(*), count(DISTINCT owner), count(DISTINCT CAST(item AS VARCHAR))
-FROM owned_truth AS truth
-JOIN (SELECT CAST({column} AS VARCHAR) AS id, min(time) AS born FROM train GROUP BY ALL) AS first
-ON CAST({owned} AS VARCHAR) = first.id WHERE truth.time < born
-"""
-_OWNED = {"item": "truth.item", "user": "truth.owner"}
 # Minimum share of the ground truth's items that train must contain to count as the same catalogue.
 SHARED_ITEMS = 0.5
 
@@ -311,24 +292,40 @@ class TrainOverlap:
         )
 
 
-def count_train_overlap(connection: DuckDBPyConnection, *, of_requests: bool) -> TrainOverlap:
-    """Return the overlap of the views `truth` and `train`."""
-    owner = user_sql("user") if of_requests else "CAST(user AS VARCHAR)"
-    connection.execute(_OWNED_TRUTH.format(owner=owner))
-    rows, users = only_row(connection, _IN_TRAIN)
-    (truth_rows,) = only_row(connection, "SELECT count(*) FROM truth")
-    (train_rows,) = only_row(connection, "SELECT count(*) FROM train")
-    (shared,) = only_row(connection, _SHARED)
-    shares_items = bool(shared) or only_row(connection, _ITEM_SHARE)[0] >= SHARED_ITEMS
-    overlap = TrainOverlap(rows, users, truth_rows, train_rows, bool(shared), shares_items)
-    if not all("time" in connection.view(name).columns for name in ("train", "truth")):
+def count_train_overlap(
+    truth: pl.LazyFrame, train: pl.LazyFrame, *, of_requests: bool
+) -> TrainOverlap:
+    """Return the overlap of ground truth and train."""
+    if of_requests:
+        truth = truth.with_columns(users_of_units(pl.col("user")))
+    truth, train = _with_shared_ids(truth, train)
+    users, items = pl.col("user").n_unique(), pl.col("item").n_unique()
+    pairs = truth.join(train, on=["user", "item"], how="semi")
+    n_rows, n_users = _only_row(pairs, pl.len(), users)
+    truth_rows, n_items = _only_row(truth, pl.len(), items)
+    (train_rows,) = _only_row(train, pl.len())
+    shares_users = bool(_only_row(truth.join(train, on="user", how="semi"), pl.len())[0])
+    (n_shared,) = _only_row(truth.join(train, on="item", how="semi"), items)
+    shares_items = shares_users or n_shared >= SHARED_ITEMS * max(n_items, 1)
+    overlap = TrainOverlap(n_rows, n_users, truth_rows, train_rows, shares_users, shares_items)
+    if not _have_times(truth, train):
         return overlap
-    (before,) = only_row(connection, _BEFORE_TRAIN)
+    began = truth.group_by("user").agg(pl.col("time").min())
+    ended = train.group_by("user").agg(pl.col("last").max())
+    is_before = began.join(ended, on="user").filter(pl.col("time") < pl.col("last"))
     born: dict[str, tuple[int, int, int]] = {}
-    for kind, owned in _OWNED.items():
-        late, n_users, n_items = only_row(connection, _BORN_AFTER.format(column=kind, owned=owned))
-        born[kind] = (late, n_users, n_items)
+    for kind in ("item", "user"):
+        first = train.group_by(kind).agg(born=pl.col("time").min())
+        late = truth.join(first, on=kind).filter(pl.col("time") < pl.col("born"))
+        rows, late_users, late_items = _only_row(late, pl.len(), users, items)
+        born[kind] = (rows, late_users, late_items)
+    (before,) = _only_row(is_before, pl.len())
     return replace(overlap, users_before_train=before, born_after=born)
+
+
+def _only_row(table: pl.LazyFrame, *values: pl.Expr) -> tuple[Any, ...]:
+    named = [value.alias(str(number)) for number, value in enumerate(values)]
+    return table.select(named).collect(engine="streaming").row(0)
 
 
 # Columns of a block's values: of the weights of a user's relevant rows the sum, the sum of

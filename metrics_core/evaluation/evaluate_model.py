@@ -19,6 +19,7 @@ from concord.metrics_core.data.tables import (
     Table,
     create_id_views,
     file_paths,
+    scan,
     schema_of,
 )
 from concord.metrics_core.errors import refuse
@@ -90,18 +91,11 @@ def evaluate_model(
         accumulator.weighing.refuse_few(task.conventions.propensity)
     sink.close()
     if data.train is not None:
-        accumulator.counts.update(_count_train_items(lists, data, data.train, task))
-    return accumulator
-
-
-def _count_train_items(
-    lists: Table, data: EvaluationData, train: Table, task: Task
-) -> dict[str, int]:
-    tables = {"lists": lists, "truth": data.truth, "train": train}
-    with data.connect(file_paths(tables.values())) as connection:
-        create_id_views(connection, tables)
+        tables = map(scan, (lists, data.truth, data.train))
         of_requests = task.conventions.unit_mean is not None
-        return count_train_items(connection, task.cutoffs, of_requests=of_requests)
+        in_train = count_train_items(*tables, task.cutoffs, of_requests=of_requests)
+        accumulator.counts.update(in_train)
+    return accumulator
 
 
 def evaluated_label(label: str, labels: Collection[str]) -> str:

@@ -220,9 +220,10 @@ class _Bucket:
             users_of_item = "item AS id, count(DISTINCT user) AS n FROM train GROUP BY item"
             self._add_ids("train", f"SELECT {users_of_item}")
             (facts.counts["train_users"],) = self._row("SELECT count(DISTINCT user) FROM train")
-            facts.overlap["train"] = count_train_overlap(connection, of_requests=False)
-            ks = self.plan.task.cutoffs
-            facts.counts |= count_train_items(connection, ks, of_requests=False)
+            truth, train = (pl.DataFrame(tables[name]).lazy() for name in ("truth", "train"))
+            facts.overlap["train"] = count_train_overlap(truth, train, of_requests=False)
+            listed, ks = pl.DataFrame(lists).lazy(), self.plan.task.cutoffs
+            facts.counts |= count_train_items(listed, truth, train, ks, of_requests=False)
 
     def _count_values(self, part: Part) -> None:
         """Count users and lists, and sum the values of each label."""

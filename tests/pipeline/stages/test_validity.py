@@ -11,7 +11,6 @@ import yaml
 
 from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.data.tables import create_id_views
 from concord.metrics_core.evaluation import diagnostics as scoring
 from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.executors import execute_in_memory
@@ -53,9 +52,8 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
     )
     counts = Counter(part.counts)
     if "train" in tables:
-        with read_only_connection(tables.values()) as connection:
-            create_id_views(connection, tables)
-            counts.update(scoring.count_train_items(connection, ks, of_requests=False))
+        scanned = (frames[name].lazy() for name in ("lists", "truth", "train"))
+        counts.update(scoring.count_train_items(*scanned, ks, of_requests=False))
     return scoring.validity(part.lists, counts, ks)
 
 
