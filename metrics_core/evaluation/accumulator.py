@@ -21,12 +21,7 @@ from concord.metrics_core.evaluation.diagnostics import (
     PropensityCounts,
     validity,
 )
-from concord.metrics_core.evaluation.evaluate_block import (
-    JUDGED_UNITS,
-    Part,
-    Task,
-    part_names,
-)
+from concord.metrics_core.evaluation.evaluate_block import JUDGED_UNITS, Part, part_names
 from concord.metrics_core.evaluation.panel import Definition, Panel, panel
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT, mean_weight, uses_user_table
 from concord.metrics_core.evaluation.summary import (
@@ -34,6 +29,7 @@ from concord.metrics_core.evaluation.summary import (
     summarise,
     summarise_catalogue,
 )
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.evaluation.ties import KINDS, LOW, tie_column
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.label import Label

@@ -33,13 +33,14 @@ from concord.metrics_core.evaluation.config import (
     grade_problems,
     subtopic_problems,
 )
-from concord.metrics_core.evaluation.evaluate_block import Part, Task, select_evaluated
+from concord.metrics_core.evaluation.evaluate_block import Part, select_evaluated
 from concord.metrics_core.evaluation.evaluate_model import check_ids, evaluate_model
 from concord.metrics_core.evaluation.executors import Executor, ReadingExecutor, execute_by_ranges
 from concord.metrics_core.evaluation.inputs import named_users
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.summary import CONFIDENCE
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.evaluation.ties import has_equal_scores
 from concord.metrics_core.files import NO_FOLD, content_ids
 

@@ -25,9 +25,10 @@ from concord.metrics_core.data.tables import (
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator
 from concord.metrics_core.evaluation.diagnostics import count_train_items
-from concord.metrics_core.evaluation.evaluate_block import Part, Task
+from concord.metrics_core.evaluation.evaluate_block import Part
 from concord.metrics_core.evaluation.executors import Executor
 from concord.metrics_core.evaluation.model_result import EvaluationData
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.label import to_result_spelling
 
 Content = dict[str, Any]
@@ -91,10 +92,10 @@ def evaluate_model(
         accumulator.weighing.refuse_few(task.conventions.propensity)
     sink.close()
     if data.train is not None:
-        tables = map(scan, (lists, data.truth, data.train))
+        listed, truth, train = map(scan, (lists, data.truth, data.train))
         of_requests = task.conventions.unit_mean is not None
-        in_train = count_train_items(*tables, task.cutoffs, of_requests=of_requests)
-        accumulator.counts.update(in_train)
+        counts = count_train_items(listed, truth, train, task.cutoffs, of_requests=of_requests)
+        accumulator.counts.update(counts)
     return accumulator
 
 

@@ -28,14 +28,11 @@ from concord.metrics_core.evaluation.block import (
     sorted_by_user,
 )
 from concord.metrics_core.evaluation.diagnostics import listed_fingerprint
-from concord.metrics_core.evaluation.evaluate_block import (
-    Part,
-    Task,
-    evaluate_block,
-)
+from concord.metrics_core.evaluation.evaluate_block import Part, evaluate_block
 from concord.metrics_core.evaluation.failures import Failure, raise_failures
 from concord.metrics_core.evaluation.join_truth import numbers_of_items
 from concord.metrics_core.evaluation.model_result import EvaluationData
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.custom_metric import FAMILY
 
 Executor = Callable[[Table, EvaluationData, Task], Generator[Part]]  # of ranked lists

@@ -44,7 +44,7 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.evaluation.accumulator import summarise_definition
 from concord.metrics_core.evaluation.block import Block
-from concord.metrics_core.evaluation.evaluate_block import Task, evaluate_block
+from concord.metrics_core.evaluation.evaluate_block import evaluate_block
 from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.evaluation.side_data import (
     Catalogue,
@@ -53,6 +53,7 @@ from concord.metrics_core.evaluation.side_data import (
     refuse_missing,
     with_item_columns,
 )
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.results.summary import Summary
 
 Key = TypeVar("Key")

@@ -11,6 +11,7 @@ from concord.metrics_core.data.arrow import codes, one_array, positions
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.join_truth import match_rows
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.judged import (
     Ints,
     differs_from_previous,
@@ -20,13 +21,7 @@ from concord.metrics_core.metrics.ranked_lists import Items, RankedLists
 
 
 def read_ranked_lists(
-    block: Block,
-    items: Items,
-    *,
-    number: int,
-    threshold: float | None,
-    only_known: bool = False,
-    of_requests: bool = False,
+    block: Block, task: Task, number: int, threshold: float | None
 ) -> RankedLists:
     """Return the whole lists of a block.
 
@@ -34,18 +29,17 @@ def read_ranked_lists(
     ----------
     block : Block
         Lists, ground truth and train.
-    items : Items
-        All items.
+    task : Task
+        Which users are evaluated, and all items.
     number : int
         Index of the ranking, if the lists have several.
     threshold : float or None
         Relevance threshold.
-    only_known : bool
-        As in `join_truth`.
-    of_requests : bool
-        True if the unit is a request; train has users.
     """
-    matched = match_rows(block, number, only_known=only_known)
+    if (items := task.items) is None:
+        msg = "metrics beyond accuracy need `train` or `items`"
+        raise ValueError(msg)
+    matched = match_rows(block, number, only_known=task.only_known)
     n_users, lists, truth = len(matched.users), matched.lists, block.truth
     code = codes(lists.items)
     rows = np.flatnonzero((matched.list_user >= 0) & (code >= 0))
@@ -55,6 +49,7 @@ def read_ranked_lists(
     row_relevant[matched.hit] = is_relevant[matched.hit_truth]
     history: tuple[Ints, ...] = (_NO_ROWS, _NO_ROWS)
     if block.train is not None:
+        of_requests = task.conventions.unit_mean is not None
         history = _history(matched.users, block.train, items, of_requests=of_requests)
     relevant: dict[str, Ints] = {}
     if items.group is not None:

@@ -16,8 +16,7 @@ from concord.metrics_core.data.load_tables import LOADERS
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.tables import Table, read_frame, scan
 from concord.metrics_core.errors import InputError, refuse
-from concord.metrics_core.evaluation.evaluate_block import Task
-from concord.metrics_core.evaluation.join_truth import PROPENSITY
+from concord.metrics_core.evaluation.task import PROPENSITY, Task
 from concord.metrics_core.files import count_items
 from concord.metrics_core.metrics.elementary import exp2, log2
 from concord.metrics_core.metrics.judged import Floats

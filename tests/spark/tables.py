@@ -13,8 +13,8 @@ from concord.metrics_core.evaluation.evaluate import (
     parse_conventions,
     parse_labels,
 )
-from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.spark.evaluate import evaluate_frames
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.results.evaluation import Evaluation
 
 if TYPE_CHECKING:

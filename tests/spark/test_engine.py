@@ -10,9 +10,10 @@ import concord as cc
 from concord.metrics_core.conventions.option_types import PropensityOptions
 from concord.metrics_core.evaluation.accumulator import build_panels, build_task
 from concord.metrics_core.evaluation.evaluate import parse_labels
-from concord.metrics_core.evaluation.evaluate_block import Part, Task
+from concord.metrics_core.evaluation.evaluate_block import Part
 from concord.metrics_core.evaluation.executors import execute_by_ranges
 from concord.metrics_core.evaluation.model_result import EvaluationData
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics import custom_metric
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.pipeline.running.connections import read_only_connection

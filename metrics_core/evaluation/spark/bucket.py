@@ -22,16 +22,12 @@ from concord.metrics_core.data.tables import share_id_types
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.diagnostics import count_train_items, count_train_overlap
-from concord.metrics_core.evaluation.evaluate_block import (
-    Part,
-    Task,
-    part_names,
-    select_evaluated,
-)
+from concord.metrics_core.evaluation.evaluate_block import Part, part_names, select_evaluated
 from concord.metrics_core.evaluation.executors import evaluate_or_refuse
 from concord.metrics_core.evaluation.spark.facts import Facts, exposures_with, row_mark
 from concord.metrics_core.evaluation.spark.transport import as_json
 from concord.metrics_core.evaluation.summary import compute_totals
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.judged import Ints
 
 FACTS, IDS = "facts", "ids"  # columns beside the values

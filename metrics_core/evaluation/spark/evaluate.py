@@ -26,7 +26,7 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator
 from concord.metrics_core.evaluation.config import EvaluationConfig, err_grade_problems
-from concord.metrics_core.evaluation.evaluate_block import Part, Task
+from concord.metrics_core.evaluation.evaluate_block import Part
 from concord.metrics_core.evaluation.failures import merge_problems, raise_failures
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.side_data import (
@@ -54,6 +54,7 @@ from concord.metrics_core.evaluation.spark.frames import (
     spark_table,
 )
 from concord.metrics_core.evaluation.spark.values import SparkData, SparkValues
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.evaluation.warnings.data import Lengths, none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
 from concord.metrics_core.evaluation.warnings.sanity import list_sanity_warnings

@@ -8,9 +8,10 @@ from concord.metrics_core.conventions.library_presets import SEARCH_PRESETS
 from concord.metrics_core.conventions.presets import defines, preset
 from concord.metrics_core.evaluation.accumulator import summarise_definition
 from concord.metrics_core.evaluation.block import Block
-from concord.metrics_core.evaluation.evaluate_block import Task, evaluate_block
+from concord.metrics_core.evaluation.evaluate_block import evaluate_block
 from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import changed_conventions, panel
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.label import parse
 from tests.metrics_core.analyses.reconcile.test_reconcile import LISTS, TRUTH
 

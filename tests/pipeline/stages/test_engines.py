@@ -14,7 +14,6 @@ from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT
 from concord.metrics_core.evaluation.evaluate_block import (
     JUDGED_UNITS,
     Part,
-    Task,
     count_users,
     judged_at,
 )
@@ -22,6 +21,7 @@ from concord.metrics_core.evaluation.executors import execute_by_ranges, execute
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.sanity_counts import PERFECT_TOP, hits_at
 from concord.metrics_core.evaluation.summary import summarise_catalogue
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import expand, parse
 from concord.pipeline.params.model import BackgroundFile, Params

@@ -12,9 +12,9 @@ import yaml
 from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.evaluation import diagnostics as scoring
-from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.executors import execute_in_memory
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.evaluation.warnings.lists import checked_codes, evaluation_warnings
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import DataWarning
@@ -52,8 +52,8 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
     )
     counts = Counter(part.counts)
     if "train" in tables:
-        scanned = (frames[name].lazy() for name in ("lists", "truth", "train"))
-        counts.update(scoring.count_train_items(*scanned, ks, of_requests=False))
+        lists, truth, train = (frames[name].lazy() for name in ("lists", "truth", "train"))
+        counts.update(scoring.count_train_items(lists, truth, train, ks, of_requests=False))
     return scoring.validity(part.lists, counts, ks)
 
 
