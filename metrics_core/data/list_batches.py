@@ -213,14 +213,9 @@ class ListStatistics:
         """Number of lists."""
         return self.lengths.total()
 
-    @property
-    def length_summary(self) -> tuple[int, float, int]:
-        """Minimum, median and maximum of the lengths; 0 without lists."""
-        return length_summary(self.lengths)
-
 
 def length_summary(lengths: Mapping[int, int]) -> tuple[int, float, int]:
-    """Return minimum, median and maximum length; `lengths` maps a length to its count."""
+    """Return minimum, median and maximum length, 0 without any; `lengths`: length -> count."""
     if not lengths:
         return 0, 0, 0
     values = sorted(lengths)

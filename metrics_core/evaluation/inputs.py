@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -90,6 +90,7 @@ class LoadedInputs:
     has_train: bool
     catalogue: Catalogue | None
     words: Mapping[str, str] | None
+    _orders: dict[Ranking, int | None] = field(default_factory=dict)
 
     @property
     def train(self) -> pl.DataFrame | None:
@@ -108,7 +109,9 @@ class LoadedInputs:
 
     def block(self, task: Task) -> Block:
         """Return all rows that a task reads."""
-        return Block.from_relations(self.connection, with_train=task.needs_items)
+        names = ["lists", "truth", "known", *(["train"] if task.needs_items else [])]
+        tables = {name: self.connection.sql(f"FROM {name}").to_arrow_table() for name in names}
+        return Block.from_tables(**tables)
 
     def rank(self, rankings: Sequence[Ranking]) -> None:
         """Rank the lists again under other conventions."""
@@ -131,10 +134,6 @@ class LoadedInputs:
             else:
                 self._orders[ranking] = _hash_lists(self.connection)
         return self._orders[ranking]
-
-    @cached_property
-    def _orders(self) -> dict[Ranking, int | None]:
-        return {}
 
     @cached_property
     def positive_grades(self) -> list[float]:

@@ -247,7 +247,9 @@ def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) 
 
 def _features(lists: pl.Series) -> Floats | None:
     rows = np.arange(len(lists), dtype=np.int64)
-    cells = pl.DataFrame({"row": rows, "value": lists}).explode("value").drop_nulls()
+    cells = pl.DataFrame({"row": rows, "value": lists}).drop_nulls()
+    if lists.dtype != pl.Null:
+        cells = cells.explode("value").drop_nulls()
     if cells.is_empty():
         return None
     row, value = cells
