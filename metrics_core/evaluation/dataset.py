@@ -90,11 +90,6 @@ class Dataset:
     tables: Mapping[str, tuple[InputTable, Mapping[str, Any]]]
     users: pl.DataFrame | None
 
-    @property
-    def config(self) -> EvaluationConfig:
-        """What is evaluated."""
-        return self.loader.config
-
     def evaluate(
         self,
         model: str,
@@ -113,7 +108,7 @@ class Dataset:
             If False, the result has no values in other orders of equal scores, and may have only
             the ids of its lists: sorted lists are then evaluated while they are read.
         """
-        conventions = self.config.conventions
+        conventions = self.loader.config.conventions
         task = self._task(panels)
         data = self._data(fold, task)
         has_side_data = data.train is not None or data.items is not None
@@ -143,7 +138,9 @@ class Dataset:
     def _task(self, panels: Mapping[str, Panel]) -> Task:
         """Return what is evaluated: of requested users only, if there are some."""
         has_users = self.data.users is not None
-        task = build_task(self.config.labels, self.config.conventions, panels, has_users=has_users)
+        task = build_task(
+            self.loader.config.labels, self.loader.config.conventions, panels, has_users=has_users
+        )
         return replace(task, only_known=task.only_known or self.users is not None)
 
     def _data(self, fold: str, task: Task) -> EvaluationData:
@@ -178,7 +175,7 @@ class Dataset:
         catalogue = self.tables["items"][0].name if "items" in self.tables else None
         unknown_items = self.loader.policies.unknown_items
         context = IdMatchContext(table, catalogue, unknown_items)
-        id_match = check_ids(lists, data, context, of_requests=self.config.of_requests)
+        id_match = check_ids(lists, data, context, of_requests=self.loader.config.of_requests)
         if self.users is not None:
             users = self.users["user"].cast(pl.String)
             known = (read_column(each, "user").cast(pl.String) for each in (lists, data.truth))

@@ -75,7 +75,6 @@ def evaluate_frames(
     items: Any = None,
     columns: TableColumns | None = None,
     policies: Mapping[str, Any] | None = None,
-    buckets: int | None = None,
 ) -> Evaluation:
     """Evaluate Spark DataFrames; see `metrics_core.evaluation.evaluate.evaluate`.
 
@@ -85,8 +84,6 @@ def evaluate_frames(
         As in `evaluate`.
     task : Task
         What is evaluated.
-    buckets : int, optional
-        Number of buckets of users; by default as many as their rows need.
 
     Raises
     ------
@@ -94,9 +91,7 @@ def evaluate_frames(
         As `evaluate`; rows are named by their file or partition.
     """
     tables = {"recs": recs, "truth": truth, "users": users, "train": train}
-    inputs = SparkInputs(
-        task, parse_policies(policies or {}), check_columns(columns or {}), buckets
-    )
+    inputs = SparkInputs(task, parse_policies(policies or {}), check_columns(columns or {}))
     try:
         for name, data in tables.items():
             if data is not None:
@@ -119,7 +114,6 @@ class SparkInputs:
     task: Task
     policies: Policies
     columns: Columns
-    buckets: int | None
     tables: dict[str, SparkTable] = field(default_factory=dict)
     catalogue: Catalogue | None = None
     catalogue_name: str | None = None
@@ -225,7 +219,7 @@ class SparkInputs:
 
     def _run(self, plan: Plan) -> BucketResults:
         rows = sum(table.n_rows for table in self.tables.values())
-        return evaluate_buckets(plan, [*self.tables.values()], self.buckets or bucket_count(rows))
+        return evaluate_buckets(plan, [*self.tables.values()], bucket_count(rows))
 
     def evaluate(self) -> Evaluation:
         """Return the evaluation of the tables."""
