@@ -113,9 +113,11 @@ class Dataset:
         data = self._data(fold, task)
         has_side_data = data.train is not None or data.items is not None
         reads_all = has_side_data or task.needs_items or conventions.propensity is not None
-        keeps_lists = is_compared or reads_all
-        read = self._read(model, recs) if keeps_lists else self._evaluate(model, recs, task, data)
-        table, quality, lists, execute = read
+        table, quality, lists, execute = (
+            self._read(model, recs)
+            if is_compared or reads_all
+            else self._evaluate(model, recs, task, data)
+        )
         id_match = self._check_ids(table, lists, data)
         if is_compared:
             task = replace(task, has_equal_scores=has_equal_scores(quality, lists))

@@ -99,6 +99,23 @@ def test_scores_that_tie_across_the_cutoff_are_counted(tmp_path: Path) -> None:
     assert [by_cutoff[k]["tied"] for k in "123"] == [0, 1, 0]
 
 
+def test_a_rank_without_an_item_shows_none(tmp_path: Path) -> None:
+    lists = [("a", "x", 1), ("a", None, 2), ("b", None, 1)]
+
+    by_cutoff = validity(tmp_path, [1, 2], lists=lists, truth=[("a", "x", 1.0)])["by_cutoff"]
+
+    assert [by_cutoff[k]["shown"] for k in "12"] == [1, 1]
+
+
+def test_lists_of_equal_scores_are_counted_unless_they_have_one_item(tmp_path: Path) -> None:
+    rows = zip(_ranked(a="xyz", b="xyz", c="x", d="xy"), [2, 2, 2, 2, 2, 1, 2, 2, 2], strict=True)
+    lists = [(*row, float(score)) for row, score in rows]
+
+    counts = validity(tmp_path, [1], lists=lists, truth=[(user, "x", 1.0) for user in "abc"])
+
+    assert (counts["full_lists"]["constant"], counts["full_lists"]["of_several"]) == (1, 2)
+
+
 def test_ids_of_different_types_match_as_text(tmp_path: Path) -> None:
     counts = validity(tmp_path, [1], lists=[("1", "10", 1)], truth=[(1, 11, 1.0)], train=[(1, 10)])
 
