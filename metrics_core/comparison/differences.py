@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
@@ -14,9 +15,9 @@ from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import best_models
 from concord.metrics_core.comparison.min_effect import is_share
 from concord.metrics_core.comparison.segment_groups import with_positions
-from concord.metrics_core.data.tables import create_view, file_paths, read_frame, schema_of
-from concord.metrics_core.evaluation.item_lists import number_items
+from concord.metrics_core.data.tables import create_view, file_paths, schema_of
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
+from concord.metrics_core.evaluation.side_data import number_items
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import or_nan
 from concord.metrics_core.stats.clusters import Clusters
@@ -38,7 +39,7 @@ from concord.metrics_core.stats.verdict import model_pairs
 _USER_NUMBERS = """
 CREATE TABLE user_numbers AS
 SELECT user, CAST(row_number() OVER (ORDER BY user) - 1 AS BIGINT) AS user_number
-FROM (SELECT DISTINCT CAST(user AS VARCHAR) AS user FROM lists)
+FROM (SELECT DISTINCT user FROM ({users}))
 """
 _RECOMMENDED = """
 SELECT DISTINCT user_number, item_number
@@ -96,7 +97,10 @@ def _read_list_pairs(
     if not groups or not others or config.baseline not in single:
         return
     with _open_lists(single, inputs.data) as connection:
-        items = number_items(connection, None)
+        tables = [result.lists for result in single.values()]
+        items = number_items(tables, inputs.data.train, inputs.data.catalogue)
+        numbers = {"item": items.ids, "item_number": np.arange(items.n_items)}
+        connection.register("item_numbers", pl.DataFrame(numbers).to_arrow())
         unit_users = None
         if conventions.unit_mean is not None:
             units = connection.sql("SELECT user FROM user_numbers ORDER BY user_number").pl()
@@ -118,9 +122,8 @@ def _read_list_pairs(
 
 @contextmanager
 def _open_lists(models: Models, data: EvaluationData) -> Iterator[DuckDBPyConnection]:
-    """Open a connection with a view of each model's lists, and the tables that all models share.
+    """Open a connection with a view of each model's lists, and the table `user_numbers`.
 
-    These are `lists` (of all models), `train`, `items` and `user_numbers`.
     Views have numbers, since DuckDB does not distinguish `ALS` from `als`.
     """
     tables = [result.lists for result in models.values()]
@@ -130,15 +133,10 @@ def _open_lists(models: Models, data: EvaluationData) -> Iterator[DuckDBPyConnec
             create_view(connection, f"table_{number}", lists)
             rows = f"SELECT user, item, rank, {ranking} FROM table_{number}"
             connection.execute(f"CREATE VIEW lists_of_{number} AS {rows}")
-        ids = "CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item"
-        union = " UNION ALL ".join(
-            f"SELECT {ids} FROM lists_of_{number}" for number in range(len(tables))
+        users = " UNION ALL ".join(
+            f"SELECT CAST(user AS VARCHAR) AS user FROM lists_of_{n}" for n in range(len(tables))
         )
-        connection.execute(f"CREATE VIEW lists AS {union}")
-        empty = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
-        for name, table in (("train", data.train), ("items", data.items)):
-            create_view(connection, name, empty if table is None else read_frame(table))
-        connection.execute(_USER_NUMBERS)
+        connection.execute(_USER_NUMBERS.format(users=users))
         yield connection
 
 

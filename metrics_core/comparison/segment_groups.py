@@ -30,8 +30,9 @@ from concord.metrics_core.data.tables import (
 )
 from concord.metrics_core.errors import SettingNames, refuse
 from concord.metrics_core.evaluation.block import Block
-from concord.metrics_core.evaluation.evaluate_block import Task, evaluate_block
+from concord.metrics_core.evaluation.evaluate_block import evaluate_block
 from concord.metrics_core.evaluation.model_result import Models, results_by_list
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds

@@ -72,6 +72,18 @@ class ListBatch:
     def numbers(self, name: str) -> NDArray[Any]:
         return as_numpy(self.column(name))
 
+    def equal_scores(self, score_dtype: str) -> Flags:
+        """Return for each row but the first whether its score is that of the row above.
+
+        Rows of different lists are not equal.
+        """
+        score = self.numbers("score")
+        if score_dtype != "float64":
+            with np.errstate(over="ignore"):  # becomes infinite, as in C
+                score = score.astype(np.float32)
+        above, below = score[:-1], score[1:]
+        return self.continues_list & ((above == below) | (np.isnan(above) & np.isnan(below)))
+
     def with_columns(self, *kept: str, **others: pa.Array) -> "ListBatch":
         """Return the same lists with some of the columns and others."""
         columns = {name: self.column(name) for name in kept} | others
@@ -201,14 +213,9 @@ class ListStatistics:
         """Number of lists."""
         return self.lengths.total()
 
-    @property
-    def length_summary(self) -> tuple[int, float, int]:
-        """Minimum, median and maximum of the lengths; 0 without lists."""
-        return length_summary(self.lengths)
-
 
 def length_summary(lengths: Mapping[int, int]) -> tuple[int, float, int]:
-    """Return minimum, median and maximum length; `lengths` maps a length to its count."""
+    """Return minimum, median and maximum length, 0 without any; `lengths`: length -> count."""
     if not lengths:
         return 0, 0, 0
     values = sorted(lengths)

@@ -114,33 +114,14 @@ class _NoRedirect(HTTPRedirectHandler):
         """Return None, so that a redirect raises an HTTPError."""
 
 
-def refuse_redirect(address: Address, server: str, timeout: float) -> None:
-    """Raise if the server redirects an unsigned request for an object to another server.
-
-    pyarrow always follows redirects, so two cases remain: a server that redirects only signed
-    requests, and objects that are found by listing a folder.
-
-    Raises
-    ------
-    InputError
-        If the server answers with a redirect to another server.
-    """
-    target = _redirect_target(f"{server}/{address.bucket}/{quote(address.key)}", timeout)
-    is_own = target.startswith(f"{server}/") or (target[:1] == "/" and target[1:2] != "/")
-    if target and not is_own:
-        without_secrets = target.partition("?")[0].rpartition("@")[2][:_MAX_URL]
-        message = f"is redirected to another server: {without_secrets}"
-        fix = "set AWS_ENDPOINT_URL to the server that has the data"
-        raise refuse(str(address), message, fix)
-
-
-def _redirect_target(url: str, timeout: float) -> str:
+def _redirect_target(url: str) -> str:
     """Return the URL that the server redirects to; empty if there is no redirect.
 
     Other answers are ignored: pyarrow will report them.
     """
     try:
-        build_opener(_NoRedirect).open(Request(url, method="HEAD"), timeout=timeout).close()
+        request = Request(url, method="HEAD")
+        build_opener(_NoRedirect).open(request, timeout=CONNECT_TIMEOUT).close()
     except HTTPError as answer:
         return answer.headers.get("Location", "")
     except (OSError, HTTPException):
@@ -189,15 +170,24 @@ def endpoint() -> str | None:
 def refuse_other_servers(address: Address) -> None:
     """Raise for an object of S3 whose server, if it is not Amazon's, redirects to another one.
 
+    The request is not signed. pyarrow always follows redirects, so two cases remain: a server that
+    redirects only signed requests, and objects that are found by listing a folder.
+
     Raises
     ------
     InputError
         If the object is redirected.
     """
-    if address.store == "s3" and (url := endpoint()):
-        server = _server(url, "https")
-        server_url = f"{server['scheme']}://{server['endpoint_override']}"
-        refuse_redirect(address, server_url, CONNECT_TIMEOUT)
+    if address.store != "s3" or not (url := endpoint()):
+        return
+    server = "{scheme}://{endpoint_override}".format(**_server(url, "https"))
+    target = _redirect_target(f"{server}/{address.bucket}/{quote(address.key)}")
+    is_own = target.startswith(f"{server}/") or (target[:1] == "/" and target[1:2] != "/")
+    if target and not is_own:
+        without_secrets = target.partition("?")[0].rpartition("@")[2][:_MAX_URL]
+        message = f"is redirected to another server: {without_secrets}"
+        fix = "set AWS_ENDPOINT_URL to the server that has the data"
+        raise refuse(str(address), message, fix)
 
 
 def _environment(store: str) -> tuple[tuple[str, str], ...]:

@@ -12,7 +12,7 @@ import duckdb
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.hashes import ContentHashes, hash_content
 from concord.metrics_core.data.input_table import InputTable, words_of_table
-from concord.metrics_core.data.list_batches import ListStatistics
+from concord.metrics_core.data.list_batches import ListStatistics, length_summary
 from concord.metrics_core.data.policies import PolicyChanges, policy_notes
 from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row
@@ -181,7 +181,7 @@ def describe_lists(
     if conventions.exclude:
         excluded = vars(statistics.excluded) | {"policy": str(conventions.exclude)}
         changes = {**changes, "excluded": excluded}
-    lengths = (int(n) if n == int(n) else n for n in statistics.length_summary)
+    lengths = (int(n) if n == int(n) else n for n in length_summary(statistics.lengths))
     content = describe_ids(source, statistics.n_users, statistics.n_items) | {
         "order": statistics.order,
         "list_length": dict(zip(("min", "median", "max"), lengths, strict=True)),

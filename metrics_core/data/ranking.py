@@ -109,8 +109,15 @@ class ListTable:
 
     @property
     def key(self) -> str:
-        """SQL of the sort key of a score."""
-        return score_key(self.ranking.score_dtype)
+        """SQL of the key by which scores are compared.
+
+        In single precision a score beyond its range becomes infinite, as in C.
+        """
+        if self.ranking.score_dtype == "float64":
+            return "score"
+        infinite = "CAST(sign(score) * 'Infinity'::DOUBLE AS FLOAT)"
+        is_beyond = f"abs(score) > {MAX_FLOAT32!r}"
+        return f"CASE WHEN {is_beyond} THEN {infinite} ELSE CAST(score AS FLOAT) END"
 
     @property
     def neighbours(self) -> str:
@@ -150,18 +157,6 @@ class ListTable:
         column_text = f", column {column!r}" if column else ""
         location = f"{self.source.file.name}: {rows}{column_text}{ids}"
         return problem_with_counts(location, fix, affected)
-
-
-def score_key(score_dtype: str) -> str:
-    """Return SQL of the key by which scores are compared.
-
-    In single precision a score beyond its range becomes infinite, as in C.
-    """
-    if score_dtype == "float64":
-        return "score"
-    infinite = "CAST(sign(score) * 'Infinity'::DOUBLE AS FLOAT)"
-    is_beyond = f"abs(score) > {MAX_FLOAT32!r}"
-    return f"CASE WHEN {is_beyond} THEN {infinite} ELSE CAST(score AS FLOAT) END"
 
 
 def choose_order(source: Source, ties: str) -> str:

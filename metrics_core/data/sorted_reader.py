@@ -69,14 +69,6 @@ class BatchChecker(ABC):
     def check(self, batch: ListBatch) -> tuple[ListBatch, ListStatistics]:
         """Return the valid rows of a batch in their final order, and their counts."""
 
-    def check_all(self, tables: Iterator[pa.Table]) -> Iterator[ListBatch]:
-        """Yield the checked rows in order; tables of whole lists are checked on all cores."""
-        for batch, counts in map_in_order(lambda table: self.check(list_batch(table)), tables):
-            self.check_ids("item", self.statistics.add(counts))
-            if len(self.statistics.grades) > MAX_GRADES:
-                raise NotSortedError
-            yield batch
-
     @property
     def id_types(self) -> dict[str, pa.DataType]:
         """Types of user and item."""
@@ -238,6 +230,8 @@ class TruthChecker(BatchChecker):
 def read_sorted(checker: BatchChecker, batches: Iterator[pa.RecordBatch]) -> Iterator[ListBatch]:
     """Yield checked rows that are sorted by user; the statistics are complete after the last one.
 
+    Tables of whole lists are checked on all cores.
+
     Parameters
     ----------
     batches : iterator of pa.RecordBatch
@@ -248,9 +242,10 @@ def read_sorted(checker: BatchChecker, batches: Iterator[pa.RecordBatch]) -> Ite
     NotSortedError
         If users are not in ascending order, or the fast path does not apply for another reason.
     """
-    last = None
-    for batch in checker.check_all(_readable(batches, checker)):
-        if not _is_ascending(batch.users, last):
+    last, statistics, tables = None, checker.statistics, _readable(batches, checker)
+    for batch, counts in map_in_order(lambda table: checker.check(list_batch(table)), tables):
+        checker.check_ids("item", statistics.add(counts))
+        if len(statistics.grades) > MAX_GRADES or not _is_ascending(batch.users, last):
             raise NotSortedError
         last = batch.users[-1]
         yield batch

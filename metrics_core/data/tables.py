@@ -5,7 +5,6 @@ Connections are in `relations.py`, which does not import polars.
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from duckdb import DuckDBPyConnection
@@ -17,27 +16,19 @@ _ID_COLUMNS = ("user", "item")
 def share_id_types(connection: DuckDBPyConnection, relations: Mapping[str, str]) -> None:
     """Create {view: relation}; an id column is text in all of them if the types differ."""
     schemas = {}
-    for relation in relations.values():
-        rows = connection.execute(f"DESCRIBE {relation}").fetchall()
-        schemas[relation] = {name: kind for name, kind, *_ in rows}
-    columns = _columns_with_shared_id_types(schemas)
     for view, relation in relations.items():
-        query = f"SELECT {columns[relation]} FROM {relation}"
-        connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {query}")
-
-
-def _columns_with_shared_id_types(schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return {relation: SQL of its columns} from {relation: {column: type}}."""
+        rows = connection.execute(f"DESCRIBE FROM {relation}").fetchall()
+        schemas[view] = {name: kind for name, kind, *_ in rows}
     mixed = [
         name
         for name in _ID_COLUMNS
         if len({schema[name] for schema in schemas.values() if name in schema}) > 1
     ]
-    columns = {}
-    for relation, schema in schemas.items():
+    for view, schema in schemas.items():
         casts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in mixed if name in schema)
-        columns[relation] = f"* REPLACE ({casts})" if casts else "*"
-    return columns
+        columns = f"* REPLACE ({casts})" if casts else "*"
+        query = f"SELECT {columns} FROM {relations[view]}"
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {query}")
 
 
 def scan(table: Table) -> pl.LazyFrame:
@@ -87,15 +78,11 @@ def create_view(connection: DuckDBPyConnection, name: str, table: Table) -> None
 def create_id_views(connection: DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
     """Create a view of each table; ids are text in all of them if their types differ.
 
-    The view `lists` has a score, which may be null, and the rows of the first ranking.
+    The view `lists` has the rows of the first ranking.
     """
-    schemas = {name: schema_of(table) for name, table in tables.items()}
-    columns = _columns_with_shared_id_types(schemas)
+    relations = {}
     for name, table in tables.items():
         create_view(connection, f"{name}_table", table)
-        selected, condition = columns[name], ""
-        if name == "lists":
-            selected += "" if "score" in schemas[name] else ", NULL::DOUBLE AS score"
-            condition = " WHERE ranking = 0" if "ranking" in schemas[name] else ""
-        query = f"SELECT {selected} FROM {name}_table{condition}"
-        connection.execute(f"CREATE TEMP VIEW {name} AS {query}")
+        condition = " WHERE ranking = 0" if "ranking" in schema_of(table) else ""
+        relations[name] = f"{name}_table{condition}"
+    share_id_types(connection, relations)

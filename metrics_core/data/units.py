@@ -6,10 +6,12 @@ unique and can be split again.
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import polars as pl
+
+    Column = TypeVar("Column", pl.Series, pl.Expr)
 
 USER = "user"
 _RESERVED = frozenset({"item", "rank", "score", "grade", "time", "position", "place"})
@@ -48,8 +50,8 @@ def session_sql(unit: str) -> str:
     return f"regexp_replace({unit}, '{_USER_PREFIX}', '')"
 
 
-def users_of_units(units: "pl.Series") -> "pl.Series":
-    """Return the user of each session, as text."""
+def users_of_units(units: "Column") -> "Column":
+    """Return the user of each session, as text; for a series or an expression."""
     return units.str.extract(USER_PATTERN, 1).str.replace_all(ESCAPE_PATTERN, "$1")
 
 

@@ -18,16 +18,10 @@ from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.diagnostics import (
     LISTED,
     ListCounts,
-    ListIssues,
     PropensityCounts,
     validity,
 )
-from concord.metrics_core.evaluation.evaluate_block import (
-    JUDGED_UNITS,
-    Part,
-    Task,
-    part_names,
-)
+from concord.metrics_core.evaluation.evaluate_block import JUDGED_UNITS, Part, part_names
 from concord.metrics_core.evaluation.panel import Definition, Panel, panel
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT, mean_weight, uses_user_table
 from concord.metrics_core.evaluation.summary import (
@@ -35,6 +29,7 @@ from concord.metrics_core.evaluation.summary import (
     summarise,
     summarise_catalogue,
 )
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.evaluation.ties import KINDS, LOW, tie_column
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.label import Label
@@ -86,7 +81,7 @@ class EvaluationAccumulator:
     task : Task
         What is evaluated.
     counts : Counter
-        Counts of users, by name.
+        Counts of users and lists, by name.
     pooled : dict of str to list of DataFrame
         Addends of the pooled mean of each column.
     exposures : dict of str to Exposure
@@ -97,8 +92,6 @@ class EvaluationAccumulator:
         Users who have a list, if the unit is a request.
     weighing : PropensityCounts
         Counts of inverse propensities.
-    issues : ListIssues or None
-        Counts of missing items and ties; None until they are counted.
     """
 
     task: Task
@@ -108,15 +101,11 @@ class EvaluationAccumulator:
     lists: ListCounts = field(default_factory=ListCounts)
     owners: set[str] = field(default_factory=set)
     weighing: PropensityCounts = field(default_factory=PropensityCounts)
-    issues: ListIssues | None = None
 
     def add(self, part: Part) -> None:
         """Add the counts of a block."""
         self.counts.update(part.counts)
         self.lists.add(part.lists)
-        if part.issues is not None:
-            self.issues = self.issues or ListIssues()
-            self.issues.add(part.issues)
         if self.task.conventions.propensity is not None:
             self.weighing.add(part.values)
         if self.task.conventions.unit_mean is not None:
@@ -197,7 +186,6 @@ class EvaluationAccumulator:
         """Return the counts of users and lists, as in the model's summary."""
         counts, ks = self.counts, self.task.cutoffs
         weighing = {"propensity": self.weighing.content} if self.task.conventions.propensity else {}
-        assert self.issues is not None
         return {
             "users": {
                 "evaluated": counts["in_truth"],
@@ -209,7 +197,7 @@ class EvaluationAccumulator:
                 for k in ks
             },
             **weighing,
-            "validity": validity(self.lists, self.issues, counts, ks),
+            "validity": validity(self.lists, counts, ks),
         }
 
     def content(

@@ -12,7 +12,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.arrow import as_arrow
 from concord.metrics_core.data.list_batches import ListBatch, list_batch
@@ -59,13 +58,6 @@ class Block:
             batch = list_batch(rows)
         users = pc.unique(others[0].column("user")) if others else None
         return cls(batch, list_batch(truth), users, train)
-
-    @classmethod
-    def from_relations(cls, connection: DuckDBPyConnection, *, with_train: bool) -> "Block":
-        """Return the block of the relations `lists`, `truth`, `known` and, if read, `train`."""
-        names = ["lists", "truth", "known", *(["train"] if with_train else [])]
-        tables = {name: connection.sql(f"FROM {name}").to_arrow_table() for name in names}
-        return cls.from_tables(**tables)
 
     def lists_of(self, ranking: int) -> ListBatch:
         """Return the lists of a ranking by its number, if the tables have several."""

@@ -33,13 +33,14 @@ from concord.metrics_core.evaluation.config import (
     grade_problems,
     subtopic_problems,
 )
-from concord.metrics_core.evaluation.evaluate_block import Part, Task, select_evaluated
+from concord.metrics_core.evaluation.evaluate_block import Part, select_evaluated
 from concord.metrics_core.evaluation.evaluate_model import check_ids, evaluate_model
 from concord.metrics_core.evaluation.executors import Executor, ReadingExecutor, execute_by_ranges
 from concord.metrics_core.evaluation.inputs import named_users
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.summary import CONFIDENCE
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.evaluation.ties import has_equal_scores
 from concord.metrics_core.files import NO_FOLD, content_ids
 
@@ -89,11 +90,6 @@ class Dataset:
     tables: Mapping[str, tuple[InputTable, Mapping[str, Any]]]
     users: pl.DataFrame | None
 
-    @property
-    def config(self) -> EvaluationConfig:
-        """What is evaluated."""
-        return self.loader.config
-
     def evaluate(
         self,
         model: str,
@@ -102,28 +98,28 @@ class Dataset:
         panels: Mapping[str, Panel] = NO_PANELS,
         confidence: float = CONFIDENCE,
         fold: str = NO_FOLD,
-        keeps_lists: bool = True,
-        finds_ties: bool = True,
+        is_compared: bool = True,
     ) -> ModelResult:
         """Load and evaluate one model's recommendations.
 
         Parameters
         ----------
-        keeps_lists : bool, default=True
-            If False, the result may have only the ids of its lists: sorted lists are then evaluated
-            while they are read.
-        finds_ties : bool, default=True
-            False to leave out values in other orders of equal scores.
+        is_compared : bool, default=True
+            If False, the result has no values in other orders of equal scores, and may have only
+            the ids of its lists: sorted lists are then evaluated while they are read.
         """
-        conventions = self.config.conventions
+        conventions = self.loader.config.conventions
         task = self._task(panels)
         data = self._data(fold, task)
         has_side_data = data.train is not None or data.items is not None
-        keeps_lists |= has_side_data or task.needs_items or conventions.propensity is not None
-        read = self._read(model, recs) if keeps_lists else self._evaluate(model, recs, task, data)
-        table, quality, lists, execute = read
+        reads_all = has_side_data or task.needs_items or conventions.propensity is not None
+        table, quality, lists, execute = (
+            self._read(model, recs)
+            if is_compared or reads_all
+            else self._evaluate(model, recs, task, data)
+        )
         id_match = self._check_ids(table, lists, data)
-        if finds_ties:
+        if is_compared:
             task = replace(task, has_equal_scores=has_equal_scores(quality, lists))
         store = ValueFrames(task)
         accumulator = evaluate_model(lists, data, task, execute, store)
@@ -144,7 +140,9 @@ class Dataset:
     def _task(self, panels: Mapping[str, Panel]) -> Task:
         """Return what is evaluated: of requested users only, if there are some."""
         has_users = self.data.users is not None
-        task = build_task(self.config.labels, self.config.conventions, panels, has_users=has_users)
+        task = build_task(
+            self.loader.config.labels, self.loader.config.conventions, panels, has_users=has_users
+        )
         return replace(task, only_known=task.only_known or self.users is not None)
 
     def _data(self, fold: str, task: Task) -> EvaluationData:
@@ -179,7 +177,7 @@ class Dataset:
         catalogue = self.tables["items"][0].name if "items" in self.tables else None
         unknown_items = self.loader.policies.unknown_items
         context = IdMatchContext(table, catalogue, unknown_items)
-        id_match = check_ids(lists, data, context, of_requests=self.config.of_requests)
+        id_match = check_ids(lists, data, context, of_requests=self.loader.config.of_requests)
         if self.users is not None:
             users = self.users["user"].cast(pl.String)
             known = (read_column(each, "user").cast(pl.String) for each in (lists, data.truth))

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.ranking import score_key
+from concord.metrics_core.data.arrow import as_arrow, as_numpy, positions
+from concord.metrics_core.data.list_batches import ListBatch
 from concord.metrics_core.data.relations import only_row, registered_only
 from concord.metrics_core.data.tables import create_view
-from concord.metrics_core.data.units import user_sql
+from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.metrics.judged import Floats, Judged, sum_by_user
 from concord.metrics_core.stats.floating_point import exact_parts
@@ -37,33 +37,6 @@ def users_fingerprint(users: pl.DataFrame) -> int:
         return int(only_row(connection, _FINGERPRINT)[0])
 
 
-_KNOWN = "SEMI JOIN (SELECT DISTINCT user FROM truth) AS known USING (user)"
-_COUNT_MISSING = "SELECT count(*) FROM lists WHERE item IS NULL"
-_MISSES = f"""
-SELECT rank, count(*) FROM lists {_KNOWN} WHERE item IS NULL AND rank <= $deepest GROUP BY rank
-"""
-_KNOWN_ITEMS = """
-SELECT rank, count(*) FILTER (held), count(*) FILTER (began > ended)
-FROM (SELECT rank, train.user IS NOT NULL AS held, began, ended
-      FROM lists JOIN ends USING (user)
-      LEFT JOIN train ON train.user = {owner} AND train.item = lists.item
-      LEFT JOIN begins ON begins.item = lists.item
-      WHERE rank <= $deepest AND lists.item IS NOT NULL)
-GROUP BY rank ORDER BY rank
-"""
-_TIED = f"""
-SELECT k, count(*) FROM (
-    SELECT k, user FROM (SELECT user, rank, {{key}} AS score FROM lists)
-    JOIN (SELECT unnest($ks) AS k) CROSS JOIN (SELECT unnest([0, 1]) AS below) ON rank = k + below
-    {_KNOWN} GROUP BY k, user HAVING count(score) = 2 AND min(score) = max(score))
-GROUP BY k
-"""
-_CONSTANT = f"""
-SELECT n, count(*) FROM (
-    SELECT count(*) AS n FROM (SELECT user, {{key}} AS score FROM lists)
-    {_KNOWN} GROUP BY user HAVING count(*) > 1 AND min(score) = max(score))
-GROUP BY n
-"""
 # Length of a list; does its user have relevant items; are all of them in the list?
 ListKind = tuple[int, bool, bool]
 
@@ -109,116 +82,123 @@ def list_kinds(values: pl.DataFrame) -> Counter[ListKind]:
     )
 
 
-@dataclass
-class ListIssues:
-    """Counts of issues in the lists of known users; counts of blocks can be added.
-
-    Attributes
-    ----------
-    missing : Counter
-        Number of missing items, by rank.
-    in_train : Counter or None
-        Number of items that the user has in train, by rank; None without a train.
-    future : Counter or None
-        Number of items that first occur in train after the user's last row of the ground truth, by
-        rank; None without times.
-    tied : Counter
-        Number of users whose scores at k and k + 1 are equal, by k, also for 1.
-    constant : Counter
-        Number of users whose scores are all equal, by the length of their list (at least 2).
-    """
-
-    missing: Counter[int] = field(default_factory=Counter)
-    in_train: Counter[int] | None = None
-    future: Counter[int] | None = None
-    tied: Counter[int] = field(default_factory=Counter)
-    constant: Counter[int] = field(default_factory=Counter)
-
-    def add(self, other: "ListIssues") -> None:
-        """Add the counts of another block."""
-        self.missing.update(other.missing)
-        self.tied.update(other.tied)
-        self.constant.update(other.constant)
-        self.in_train = _sum_counts(self.in_train, other.in_train)
-        self.future = _sum_counts(self.future, other.future)
-
-
-def _sum_counts(a: Counter[int] | None, b: Counter[int] | None) -> Counter[int] | None:
-    return b if a is None else a if b is None else a + b
-
-
 def count_list_issues(
-    connection: DuckDBPyConnection,
-    *,
-    has_train: bool,
-    score_dtype: str | None,
-    ks: Sequence[int],
-    of_requests: bool = False,
-    has_all_items: bool = False,
-) -> ListIssues:
-    """Return the issues of the lists of users in the ground truth.
+    lists: ListBatch, truth: ListBatch, score_dtype: str, ks: Sequence[int]
+) -> dict[str, int]:
+    """Return the counts of issues in the lists of users in the ground truth, by name.
+
+    - `missing@k`: ranks up to k without an item
+    - `tied@k`: lists whose scores at k and k + 1 are equal
+    - `constant@2`: lists of at least two items whose scores are all equal
+    - `own_ids@10`: see `count_own_ids`
 
     Parameters
     ----------
-    connection : DuckDBPyConnection
-        With the views `lists`, `truth` and, if `has_train`, `train`.
-    has_train : bool
-        True if there is a train.
-    score_dtype : str or None
-        The convention by which scores are compared; None if lists have none.
+    lists, truth : ListBatch
+        Rows of some users; counts of other users can be added.
+    score_dtype : str
+        The convention by which scores are compared.
+    ks : sequence of int
+        Cutoffs.
+    """
+    rank, lengths = lists.numbers("rank"), lists.lengths
+    is_known = np.repeat(positions(lists.users, truth.users) >= 0, lengths)
+    missing = rank[is_known & as_numpy(lists.column("item").is_null())]
+    counts = {f"missing@{k}": (missing <= k).sum() for k in ks}
+    if "score" in lists.table.column_names:
+        rows = np.flatnonzero(lists.equal_scores(score_dtype) & is_known[1:])  # equal to the next
+        counts |= {f"tied@{k}": (rank[rows] == k).sum() for k in ks}
+        n_equal = np.bincount(lists.list_of[rows], minlength=len(lengths))
+        counts["constant@2"] = ((n_equal == lengths - 1) & (lengths > 1)).sum()
+    counts[f"own_ids@{OWN_ID_DEPTH}"] = count_own_ids(lists, truth)
+    return {name: int(count) for name, count in counts.items()}
+
+
+def count_train_items(
+    lists: pl.LazyFrame,
+    truth: pl.LazyFrame,
+    train: pl.LazyFrame,
+    ks: Sequence[int],
+    *,
+    of_requests: bool,
+) -> dict[str, int]:
+    """Return the counts of items in the lists of users in the ground truth, by name.
+
+    - `in_train@k`: items up to rank k that the user has in train
+    - `future@k`: items up to rank k that first occur in train after the user's last row of the
+      ground truth; only if there are times
+
+    Parameters
+    ----------
+    lists, truth, train : LazyFrame
+        The tables; of several rankings the first counts.
     ks : sequence of int
         Cutoffs.
     of_requests : bool
         True if lists and ground truth have requests; train has users.
-    has_all_items : bool
-        True if no list has a rank without an item.
     """
-    deepest = {"deepest": max(ks, default=0)}
-    issues = ListIssues()
-    if not has_all_items and only_row(connection, _COUNT_MISSING)[0]:
-        issues.missing.update(dict(connection.execute(_MISSES, deepest).fetchall()))
-    if has_train:
-        has_times = _create_time_views(connection)
-        owner = user_sql("lists.user") if of_requests else "lists.user"
-        ranks = connection.execute(_KNOWN_ITEMS.format(owner=owner), deepest).fetchall()
-        issues.in_train = Counter({rank: count for rank, count, _ in ranks})
-        issues.future = Counter({rank: late for rank, _, late in ranks}) if has_times else None
-    if score_dtype is not None:
-        key = score_key(score_dtype)
-        ties = connection.execute(_TIED.format(key=key), {"ks": [*{1, *ks}]}).fetchall()
-        issues.tied.update(dict(ties))
-        if issues.tied[1]:
-            issues.constant.update(dict(connection.execute(_CONSTANT.format(key=key)).fetchall()))
-    return issues
+    lists, truth, train = _with_shared_ids(lists, truth, train)
+    has_times = _have_times(truth, train)
+    last, first = (pl.col("time").max(), pl.col("time").min()) if has_times else (pl.lit(0.0),) * 2
+    if "ranking" in lists.collect_schema():
+        lists = lists.filter(pl.col("ranking") == 0)
+    shown = lists.filter(pl.col("rank") <= max(ks, default=0), pl.col("item").is_not_null())
+    user = pl.col("user")
+    owned = shown.join(truth.group_by("user").agg(ended=last), on="user").select(
+        "rank", "item", "ended", user=users_of_units(user) if of_requests else user
+    )
+    counts = (
+        owned.join(train.select("user", "item", is_held=True), on=["user", "item"], how="left")
+        .join(train.group_by("item").agg(began=first), on="item", how="left")
+        .group_by("rank")
+        .agg(in_train=pl.col("is_held").count(), future=(pl.col("began") > pl.col("ended")).sum())
+        .collect(engine="streaming")
+    )
+    return {
+        f"{name}@{k}": int(counts.filter(pl.col("rank") <= k)[name].sum())
+        for name in ("in_train", *(["future"] if has_times else []))
+        for k in ks
+    }
 
 
-def count_own_ids(lists: pl.LazyFrame, truth: pl.LazyFrame) -> int:
+def _with_shared_ids(*tables: pl.LazyFrame) -> list[pl.LazyFrame]:
+    """Return the tables with ids as text, unless all tables have one type."""
+    schemas = [table.collect_schema() for table in tables]
+    mixed = [name for name in ("user", "item") if len({each[name] for each in schemas}) > 1]
+    return [table.with_columns(pl.col(mixed).cast(pl.String)) for table in tables]
+
+
+def _have_times(*tables: pl.LazyFrame) -> bool:
+    return all("time" in table.collect_schema() for table in tables)
+
+
+def count_own_ids(lists: ListBatch, truth: ListBatch) -> int:
     """Return the number of users of the truth who list the item with their own id unjudged.
 
     Only the first ranks of a list count, see `OWN_ID_DEPTH`.
     """
-    user = pl.col("user").cast(pl.String)
-    own = is_own_id(lists)
-    users = lists.filter(pl.col("rank") <= OWN_ID_DEPTH, own).select(user).unique().collect()
+    first = as_arrow(np.flatnonzero(lists.numbers("rank") <= OWN_ID_DEPTH))
+    rows = pl.DataFrame(lists.table.select(["user", "item"]).take(first))
+    users = rows.filter(_is_own_id(rows))["user"].unique()
     if users.is_empty():
         return 0
-    rows = truth.select("user", "item").filter(user.is_in(users["user"].implode())).collect()
-    return int(rows.group_by("user").agg(judged=is_own_id(rows).any())["judged"].not_().sum())
+    judged = pl.DataFrame(truth.table.select(["user", "item"]))
+    judged = judged.filter(pl.col("user").is_in(users.implode()))
+    return int(judged.group_by("user").agg(is_own=_is_own_id(judged).any())["is_own"].not_().sum())
 
 
-def is_own_id(rows: pl.DataFrame | pl.LazyFrame) -> pl.Expr:
+def _is_own_id(rows: pl.DataFrame) -> pl.Expr:
     """True where user and item have the same id, as numbers or as text."""
     user, item = pl.col("user"), pl.col("item")
-    schema = rows.collect_schema()
-    if schema["user"] != schema["item"]:
+    if rows.schema["user"] != rows.schema["item"]:
         user, item = user.cast(pl.String), item.cast(pl.String)
     return user == item
 
 
-def validity(
-    lists: ListCounts, issues: ListIssues, counts: Mapping[str, int], ks: Sequence[int]
-) -> dict[str, Any]:
+def validity(lists: ListCounts, counts: Counter[str], ks: Sequence[int]) -> dict[str, Any]:
     """Return the counts of one model that show whether its evaluation can be trusted.
+
+    `counts` are those of `count_users`, `count_list_issues` and `count_train_items`.
 
     Returns
     -------
@@ -228,91 +208,45 @@ def validity(
         relevant items, and with all relevant items in the list, as with sampled candidates; if
         there are any, those of at least two items with `constant` scores, and all `of_several`.
         perfect_tops: number of users by their kind in `perfect_tops`.
+        own_ids: number of users who list the item with their own id, see `count_own_ids`.
         by_cutoff: by k, the number `shown` of recommendations, of these relevant (`hits`),
-        `in_train` and `future`; `tied` as in `ListIssues`.
+        `in_train` and `future` (None without a train, or times); number of `tied` lists.
     """
     return {
         "users": f"{lists.users:016x}",
-        "full_lists": _full_list_counts(lists.kinds) | _constant_counts(lists.kinds, issues),
+        "full_lists": _full_list_counts(lists.kinds, counts["constant@2"]),
         "perfect_tops": [counts[f"tops@{kind}"] for kind in range(4)],
+        "own_ids": counts[f"own_ids@{OWN_ID_DEPTH}"],
         "by_cutoff": {
             str(k): {
-                "shown": _count_listed(lists.kinds, k) - _up_to(k, issues.missing),
+                "shown": _count_listed(lists.kinds, k) - counts[f"missing@{k}"],
                 "hits": counts[f"hits@{k}"],
-                "in_train": None if issues.in_train is None else _up_to(k, issues.in_train),
-                "future": None if issues.future is None else _up_to(k, issues.future),
-                "tied": issues.tied[k],
+                "in_train": counts.get(f"in_train@{k}"),
+                "future": counts.get(f"future@{k}"),
+                "tied": counts[f"tied@{k}"],
             }
             for k in ks
         },
     }
 
 
-def _full_list_counts(lists: Mapping[ListKind, int]) -> dict[str, int | None]:
+def _full_list_counts(lists: Mapping[ListKind, int], n_constant: int) -> dict[str, int | None]:
     longest = max((length for length, _, _ in lists), default=None)
+    several = sum(count for (length, _, _), count in lists.items() if length > 1)
     return {
         "users": sum(lists.values()),
         "longest": sum(count for (length, _, _), count in lists.items() if length == longest),
         "length": longest,
         "with_relevant": sum(n for (_, has_relevant, _), n in lists.items() if has_relevant),
         "holding_all": sum(n for (_, *kind), n in lists.items() if all(kind)),
+        **({"constant": n_constant, "of_several": several} if n_constant else {}),
     }
-
-
-def _constant_counts(lists: Mapping[ListKind, int], issues: ListIssues) -> dict[str, int]:
-    constant = issues.constant.total()
-    several = sum(count for (length, _, _), count in lists.items() if length > 1)
-    return {"constant": constant, "of_several": several} if constant else {}
 
 
 def _count_listed(lists: Mapping[ListKind, int], k: int) -> int:
     return sum(min(length, k) * count for (length, _, _), count in lists.items())
 
 
-def _create_time_views(connection: DuckDBPyConnection) -> bool:
-    """Create the views `begins` (of items) and `ends` (of users); True if there are times."""
-    has_times = all("time" in connection.view(name).columns for name in ("truth", "train"))
-    last, first = ("max(time)", "min(time)") if has_times else ("NULL::DOUBLE", "NULL::DOUBLE")
-    connection.execute(
-        f"CREATE TEMP VIEW ends AS SELECT user, {last} AS ended FROM truth GROUP BY user"
-    )
-    connection.execute(
-        f"CREATE TEMP VIEW begins AS SELECT item, {first} AS began FROM train GROUP BY item"
-    )
-    return has_times
-
-
-def _up_to(k: int, counts: Counter[int]) -> int:
-    return sum(count for rank, count in counts.items() if rank <= k)
-
-
-_OWNED_TRUTH = "CREATE VIEW owned_truth AS SELECT *, {owner} AS owner FROM truth"
-_IN_TRAIN = """
-SELECT count(*), count(DISTINCT owner) FROM owned_truth AS truth
-SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR)
-               AND CAST(truth.item AS VARCHAR) = CAST(train.item AS VARCHAR)
-"""
-_SHARED = """
-SELECT count(*) FROM (
-    SELECT owner FROM owned_truth AS truth
-    SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR) LIMIT 1)
-"""
-_ITEM_SHARE = """
-SELECT coalesce(avg((item IN (SELECT CAST(item AS VARCHAR) FROM train))::INT), 0)
-FROM (SELECT DISTINCT CAST(item AS VARCHAR) AS item FROM truth)
-"""
-_BEFORE_TRAIN = """
-SELECT count(*) FROM (SELECT owner AS user, min(time) AS began FROM owned_truth GROUP BY ALL)
-JOIN (SELECT CAST(user AS VARCHAR) AS user, max(last) AS ended FROM train GROUP BY ALL) USING (user)
-WHERE began < ended
-"""
-_BORN_AFTER = """
-SELECT count(*), count(DISTINCT owner), count(DISTINCT CAST(item AS VARCHAR))
-FROM owned_truth AS truth
-JOIN (SELECT CAST({column} AS VARCHAR) AS id, min(time) AS born FROM train GROUP BY ALL) AS first
-ON CAST({owned} AS VARCHAR) = first.id WHERE truth.time < born
-"""
-_OWNED = {"item": "truth.item", "user": "truth.owner"}
 # Minimum share of the ground truth's items that train must contain to count as the same catalogue.
 SHARED_ITEMS = 0.5
 
@@ -358,24 +292,40 @@ class TrainOverlap:
         )
 
 
-def count_train_overlap(connection: DuckDBPyConnection, *, of_requests: bool) -> TrainOverlap:
-    """Return the overlap of the views `truth` and `train`."""
-    owner = user_sql("user") if of_requests else "CAST(user AS VARCHAR)"
-    connection.execute(_OWNED_TRUTH.format(owner=owner))
-    rows, users = only_row(connection, _IN_TRAIN)
-    (truth_rows,) = only_row(connection, "SELECT count(*) FROM truth")
-    (train_rows,) = only_row(connection, "SELECT count(*) FROM train")
-    (shared,) = only_row(connection, _SHARED)
-    shares_items = bool(shared) or only_row(connection, _ITEM_SHARE)[0] >= SHARED_ITEMS
-    overlap = TrainOverlap(rows, users, truth_rows, train_rows, bool(shared), shares_items)
-    if not all("time" in connection.view(name).columns for name in ("train", "truth")):
+def count_train_overlap(
+    truth: pl.LazyFrame, train: pl.LazyFrame, *, of_requests: bool
+) -> TrainOverlap:
+    """Return the overlap of ground truth and train."""
+    if of_requests:
+        truth = truth.with_columns(users_of_units(pl.col("user")))
+    truth, train = _with_shared_ids(truth, train)
+    users, items = pl.col("user").n_unique(), pl.col("item").n_unique()
+    pairs = truth.join(train, on=["user", "item"], how="semi")
+    n_rows, n_users = _only_row(pairs, pl.len(), users)
+    truth_rows, n_items = _only_row(truth, pl.len(), items)
+    (train_rows,) = _only_row(train, pl.len())
+    shares_users = bool(_only_row(truth.join(train, on="user", how="semi"), pl.len())[0])
+    (n_shared,) = _only_row(truth.join(train, on="item", how="semi"), items)
+    shares_items = shares_users or n_shared >= SHARED_ITEMS * max(n_items, 1)
+    overlap = TrainOverlap(n_rows, n_users, truth_rows, train_rows, shares_users, shares_items)
+    if not _have_times(truth, train):
         return overlap
-    (before,) = only_row(connection, _BEFORE_TRAIN)
+    began = truth.group_by("user").agg(pl.col("time").min())
+    ended = train.group_by("user").agg(pl.col("last").max())
+    is_before = began.join(ended, on="user").filter(pl.col("time") < pl.col("last"))
     born: dict[str, tuple[int, int, int]] = {}
-    for kind, owned in _OWNED.items():
-        late, n_users, n_items = only_row(connection, _BORN_AFTER.format(column=kind, owned=owned))
-        born[kind] = (late, n_users, n_items)
+    for kind in ("item", "user"):
+        first = train.group_by(kind).agg(born=pl.col("time").min())
+        late = truth.join(first, on=kind).filter(pl.col("time") < pl.col("born"))
+        rows, late_users, late_items = _only_row(late, pl.len(), users, items)
+        born[kind] = (rows, late_users, late_items)
+    (before,) = _only_row(is_before, pl.len())
     return replace(overlap, users_before_train=before, born_after=born)
+
+
+def _only_row(table: pl.LazyFrame, *values: pl.Expr) -> tuple[Any, ...]:
+    named = [value.alias(str(number)) for number, value in enumerate(values)]
+    return table.select(named).collect(engine="streaming").row(0)
 
 
 # Columns of a block's values: of the weights of a user's relevant rows the sum, the sum of

@@ -31,13 +31,12 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.dataset import TableLoader, load_dataset
-from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.evaluate_model import evaluated_label
 from concord.metrics_core.evaluation.inputs import refuse_unit
-from concord.metrics_core.evaluation.join_truth import PROPENSITY
 from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.evaluation.side_data import with_catalogue_size
 from concord.metrics_core.evaluation.spark.frames import is_spark
+from concord.metrics_core.evaluation.task import PROPENSITY, Task
 from concord.metrics_core.evaluation.warnings.data import none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
 from concord.metrics_core.evaluation.warnings.sanity import list_sanity_warnings
@@ -217,8 +216,7 @@ def evaluate(
     except InputError as error:
         of_lists = problems_of(loader.recommendations, "recs", recs, InMemorySink().collect)
         raise InputError([*of_lists, *error.problems]) from None
-    keeps_lists = dataset.data.words is not None  # see `own_id_warnings`
-    model = dataset.evaluate("recs", recs, keeps_lists=keeps_lists, finds_ties=False)
+    model = dataset.evaluate("recs", recs, is_compared=False)
     overlap = dataset.data.train_overlap(of_requests=config.of_requests)
     warnings = [
         *none_relevant_warnings(config, dataset.data),

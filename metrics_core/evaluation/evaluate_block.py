@@ -1,14 +1,13 @@
 """Evaluate one block of users, from rows to values; all executors call this."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
-from concord.metrics_core.conventions.conventions import Conventions, Ranking
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import Refusal, ScoringError, escape_template
 from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.diagnostics import (
@@ -17,117 +16,26 @@ from concord.metrics_core.evaluation.diagnostics import (
     N_HITS,
     RELEVANT,
     ListCounts,
-    ListIssues,
+    count_list_issues,
     list_kinds,
     weight_columns,
 )
 from concord.metrics_core.evaluation.item_lists import read_ranked_lists
-from concord.metrics_core.evaluation.join_truth import PROPENSITY, join_truth
-from concord.metrics_core.evaluation.panel import Definition
+from concord.metrics_core.evaluation.join_truth import join_truth
 from concord.metrics_core.evaluation.sanity_counts import (
     PERFECT_TOP,
     count_hits,
     hits_at,
     perfect_tops,
 )
-from concord.metrics_core.evaluation.score import Column, label_problem, mean_weight, score
-from concord.metrics_core.evaluation.ties import (
-    KINDS,
-    orders_ties_by_id,
-    score_ties,
-    tie_column,
-)
+from concord.metrics_core.evaluation.score import Column, label_problem, score
+from concord.metrics_core.evaluation.task import Task
+from concord.metrics_core.evaluation.ties import score_ties
 from concord.metrics_core.metrics.exposure import Exposure, count_exposure
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.metrics.ranked_lists import Items, RankedLists
 
 HIGHEST_EXPONENT = 30  # 2^30 is a billion: a higher grade is a rating or a count
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is computed for each block.
-
-    Attributes
-    ----------
-    labels : sequence of Label
-        Labels to evaluate.
-    conventions : Conventions
-        Conventions of the labels.
-    only_known : bool
-        True to leave out all users who are not requested, whatever the policies.
-    definitions : sequence of Definition
-        Definitions of the convention panel, without the pinned ones.
-    items : Items or None
-        Items, for metrics beyond accuracy.
-    item_columns : Table or None
-        item (text), and the numeric columns that metrics read.
-    has_equal_scores : bool
-        True if scores order the lists, and some of a list may be equal.
-    """
-
-    labels: Sequence[Label]
-    conventions: Conventions
-    only_known: bool = False
-    definitions: Sequence[Definition] = ()
-    items: Items | None = None
-    item_columns: pa.Table | None = None
-    has_equal_scores: bool = False
-
-    @property
-    def cutoffs(self) -> list[int]:
-        """All cutoffs of the labels, ascending."""
-        return sorted({label.k for label in self.labels if label.k is not None})
-
-    @property
-    def per_user(self) -> list[Label]:
-        """Labels with a value per user."""
-        return [label for label in self.labels if not label.metric.is_aggregate]
-
-    @property
-    def tie_labels(self) -> list[Label]:
-        """Labels whose values may depend on the order of equal scores."""
-        labels = self.per_user if self.has_equal_scores else []
-        return [label for label in labels if orders_ties_by_id(label, self.conventions)]
-
-    @property
-    def tie_columns(self) -> list[str]:
-        """Columns of these labels' values in other orders; see `score_ties`."""
-        return [tie_column(kind, str(label)) for label in self.tie_labels for kind in KINDS]
-
-    @property
-    def columns(self) -> dict[str, tuple[Label, Conventions]]:
-        """Label and conventions of each column of values."""
-        labels = {str(label): (label, self.conventions) for label in self.per_user}
-        return labels | {d.column: (d.label, d.conventions) for d in self.definitions}
-
-    @property
-    def mean_weights(self) -> dict[str, float | None]:
-        """Relevance threshold of each column of weights of users in means."""
-        weights = (
-            (mean_weight(label, conventions), label.conventions(conventions).relevance_threshold)
-            for label, conventions in self.columns.values()
-        )
-        return {name: threshold for name, threshold in weights if name is not None}
-
-    @property
-    def needs_items(self) -> bool:
-        """True if any label is beyond accuracy, and so reads whole lists and items."""
-        labels = [*self.labels, *(definition.label for definition in self.definitions)]
-        return any(label.metric.family == "beyond" for label in labels)
-
-    @property
-    def numbers(self) -> list[str]:
-        """Numeric columns of the catalogue that its metrics read."""
-        columns = [name for label in self.labels for name in label.metric.columns]
-        if (self.conventions.propensity or {}).get("column") == "items":
-            columns.append(PROPENSITY)
-        return list(dict.fromkeys(columns))
-
-    def ranking_of(self, label: Label) -> Ranking:
-        """Return how the lists are ranked for a label."""
-        return label.conventions(self.conventions).ranking
 
 
 @dataclass(frozen=True)
@@ -137,54 +45,23 @@ class Part:
     Attributes
     ----------
     values : DataFrame
-        Values of its users; see `score_block`.
+        Values of its users; see `evaluate_block`.
     exposures : Mapping[str, Exposure]
         Exposure of the items, by label of an aggregate metric.
     counts : Mapping[str, int]
-        Counts of its users by name; see `count_users`.
+        Counts of its users and lists by name; see `count_users` and `count_list_issues`.
     lists : ListCounts
         Counts of its lists.
-    issues : ListIssues or None
-        Issues of its lists, if the executor does not keep the lists.
     """
 
     values: pl.DataFrame
     exposures: Mapping[str, Exposure]
     counts: Mapping[str, int]
     lists: ListCounts
-    issues: ListIssues | None = None
 
 
 def evaluate_block(block: Block, task: Task) -> Part:
-    """Return the values of the users of a block; see `score_block`."""
-    return score_block(block, judge_block(block, task), task)
-
-
-def judge_block(block: Block, task: Task) -> dict[int, Judged]:
-    """Return the judged lists by index of the ranking: the first, and those that labels need."""
-    labels = [*task.labels, *(definition.label for definition in task.definitions)]
-    needed = {task.ranking_of(label) for label in labels}
-    with_ties = {task.ranking_of(label) for label in task.tie_labels}
-    readers = (str(label) for label in labels if label.metric.reads_subtopics)
-    subtopics_for = next(readers, "")
-    return {
-        number: join_truth(
-            block,
-            only_known=task.only_known,
-            ranking=ranking,
-            number=number,
-            item_columns=task.item_columns,
-            propensity=task.conventions.propensity,
-            subtopics_for=subtopics_for,
-            finds_equal=ranking in with_ties,
-        )
-        for number, ranking in enumerate(task.conventions.rankings)
-        if not number or ranking in needed
-    }
-
-
-def score_block(block: Block, ranked: Mapping[int, Judged], task: Task) -> Part:
-    """Return the values and exposures of a block.
+    """Return the values and exposures of a block, whose rows are those that the task reads.
 
     `values` has one row per user, sorted by user, with these columns:
 
@@ -198,16 +75,8 @@ def score_block(block: Block, ranked: Mapping[int, Judged], task: Task) -> Part:
     - `#counts…`: see `mean_weight`
     - `#name#0`, `#name#1`: addends of a pooled mean
     - `#average:name`, `#low:name`, `#high:name`: see `score_ties`
-
-    Parameters
-    ----------
-    block : Block
-        Rows of the users, for a task that reads whole lists.
-    ranked : Mapping[int, Judged]
-        Result of `judge_block`.
-    task : Task
-        What is computed.
     """
+    ranked = _judge(block, task)
     columns, exposures, ties = _score_rankings(block, ranked, task)
     judged = ranked[0].relevant(0.0, "all")  # without pooled items that have no judgement
     relevant = judged.relevant(task.conventions.relevance_threshold, "all")
@@ -233,7 +102,20 @@ def score_block(block: Block, ranked: Mapping[int, Judged], task: Task) -> Part:
         *(ties.get(name, same).alias(name) for name in task.tie_columns),
     ]
     values = pl.DataFrame(series)
-    return Part(values, exposures, count_users(values, task), ListCounts(list_kinds(values)))
+    score_dtype = task.conventions.score_dtype
+    issues = count_list_issues(block.lists_of(0), block.truth, score_dtype, task.cutoffs)
+    counts = count_users(values, task) | issues
+    return Part(values, exposures, counts, ListCounts(list_kinds(values)))
+
+
+def _judge(block: Block, task: Task) -> dict[int, Judged]:
+    """Return the judged lists by index of the ranking: the first, and those that labels need."""
+    needed = {task.ranking_of(label) for label in task.all_labels}
+    return {
+        number: join_truth(block, task, number)
+        for number, ranking in enumerate(task.conventions.rankings)
+        if not number or ranking in needed
+    }
 
 
 def _weights(relevant: Judged, conventions: Conventions) -> Iterator[pl.Series]:
@@ -254,7 +136,7 @@ def _score_rankings(
         ranking = task.conventions.rankings[number]
         labels = [label for label in task.labels if task.ranking_of(label) == ranking]
         definitions = [d for d in task.definitions if task.ranking_of(d.label) == ranking]
-        read_lists = _list_reader(block, task, number)
+        read_lists = cache(partial(read_ranked_lists, block, task, number))
         per_user = [label for label in labels if not label.metric.is_aggregate]
         _refuse_high_grades(judged, per_user, task.conventions, number)
         try:
@@ -293,26 +175,6 @@ def _refuse_high_grades(
                 "take the gain linear, or a map"
             )
             raise ScoringError(Refusal(message, (number, 0, position), highest=float(highest)))
-
-
-def _list_reader(block: Block, task: Task, number: int) -> Callable[[float | None], RankedLists]:
-    """Return a function that reads the whole lists, by relevance threshold."""
-
-    @cache
-    def read_lists(threshold: float | None) -> RankedLists:
-        if task.items is None:
-            msg = "metrics beyond accuracy need `train` or `items`"
-            raise ValueError(msg)
-        return read_ranked_lists(
-            block,
-            task.items,
-            number=number,
-            threshold=threshold,
-            only_known=task.only_known,
-            of_requests=task.conventions.unit_mean is not None,
-        )
-
-    return read_lists
 
 
 def judged_at(k: int) -> str:

@@ -19,14 +19,16 @@ from concord.metrics_core.data.tables import (
     Table,
     create_id_views,
     file_paths,
+    scan,
     schema_of,
 )
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator
-from concord.metrics_core.evaluation.diagnostics import ListIssues, count_list_issues
-from concord.metrics_core.evaluation.evaluate_block import Part, Task
+from concord.metrics_core.evaluation.diagnostics import count_train_items
+from concord.metrics_core.evaluation.evaluate_block import Part
 from concord.metrics_core.evaluation.executors import Executor
 from concord.metrics_core.evaluation.model_result import EvaluationData
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.label import to_result_spelling
 
 Content = dict[str, Any]
@@ -89,23 +91,12 @@ def evaluate_model(
     if task.conventions.propensity is not None:
         accumulator.weighing.refuse_few(task.conventions.propensity)
     sink.close()
-    accumulator.issues = accumulator.issues or _count_issues(lists, data, task)
-    return accumulator
-
-
-def _count_issues(lists: Table, data: EvaluationData, task: Task) -> ListIssues:
-    tables = {"lists": lists, "truth": data.truth}
     if data.train is not None:
-        tables["train"] = data.train
-    with data.connect(file_paths(tables.values())) as connection:
-        create_id_views(connection, tables)
-        return count_list_issues(
-            connection,
-            has_train=data.train is not None,
-            score_dtype=task.conventions.score_dtype if "score" in schema_of(lists) else None,
-            ks=task.cutoffs,
-            of_requests=task.conventions.unit_mean is not None,
-        )
+        listed, truth, train = map(scan, (lists, data.truth, data.train))
+        of_requests = task.conventions.unit_mean is not None
+        counts = count_train_items(listed, truth, train, task.cutoffs, of_requests=of_requests)
+        accumulator.counts.update(counts)
+    return accumulator
 
 
 def evaluated_label(label: str, labels: Collection[str]) -> str:

@@ -8,18 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from concord.metrics_core.data.arrow import as_arrow
 from concord.metrics_core.data.list_batches import ListBatch, list_batch
-from concord.metrics_core.data.relations import registered_only
 from concord.metrics_core.data.tables import (
     Table,
-    create_view,
-    file_paths,
     read_frame,
     scan,
     schema_of,
@@ -32,22 +27,12 @@ from concord.metrics_core.evaluation.block import (
     SortedRows,
     sorted_by_user,
 )
-from concord.metrics_core.evaluation.diagnostics import (
-    OWN_ID_DEPTH,
-    ListIssues,
-    count_list_issues,
-    is_own_id,
-    listed_fingerprint,
-)
-from concord.metrics_core.evaluation.evaluate_block import (
-    Part,
-    Task,
-    evaluate_block,
-)
+from concord.metrics_core.evaluation.diagnostics import listed_fingerprint
+from concord.metrics_core.evaluation.evaluate_block import Part, evaluate_block
 from concord.metrics_core.evaluation.failures import Failure, raise_failures
 from concord.metrics_core.evaluation.join_truth import numbers_of_items
 from concord.metrics_core.evaluation.model_result import EvaluationData
-from concord.metrics_core.evaluation.side_data import with_items
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.custom_metric import FAMILY
 
 Executor = Callable[[Table, EvaluationData, Task], Generator[Part]]  # of ranked lists
@@ -94,11 +79,7 @@ def with_items_of(lists: Table, data: EvaluationData, task: Task) -> Task:
     if task.item_columns is not None:
         items = scan(data.truth).select(pl.col("item").cast(pl.String).unique()).collect()["item"]
         numbers_of_items(items, task.item_columns, task.conventions.propensity)
-    if not task.needs_items:
-        return task
-    with data.connect(file_paths([lists])) as connection:
-        create_view(connection, "lists", lists)
-        return with_items(connection, task, data)
+    return data.with_items(task, lists) if task.needs_items else task
 
 
 @dataclass(frozen=True)
@@ -118,10 +99,9 @@ class BlockTables:
             "train": data.train if task.needs_items else None,
         }
         read = {"known": ["user"], "train": ["user", "item"]}
-        unread = {"time"} if task.tie_labels else {"time", "score"}
         tables = {
             name: sorted_by_user(
-                table, read.get(name) or [name for name in schema_of(table) if name not in unread]
+                table, read.get(name) or [name for name in schema_of(table) if name != "time"]
             )
             for name, table in given.items()
             if table is not None
@@ -207,8 +187,7 @@ class ReadingExecutor:
     results : list of Part or Failure
         One for each block.
     ids : DataFrame
-        The distinct users of the lists, then the distinct items, then the rows (with `rank`) whose
-        user and item have the same id.
+        The distinct users of the lists, then the distinct items.
     """
 
     task: Task
@@ -219,21 +198,16 @@ class ReadingExecutor:
 
     def keep(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
         """Evaluate the lists of each batch, and the users of the ground truth between them."""
-        self.results = []
-        own_ids, users = [_own_ids(pa.Table.from_batches([], schema))], []
+        self.results, users = [], []
         items = pc.unique(pa.chunked_array([], schema.field("item").type))
         blocks = self._cut(schema, rows)
-        for lists, result, own_rows in map_in_order(
-            self._evaluate, blocks, cores=_cores_for(self.task)
-        ):
+        for lists, result in map_in_order(self._evaluate, blocks, cores=_cores_for(self.task)):
             self.results.append(result)
             users.append(lists.users)
             items = pc.unique(pa.chunked_array([items, lists.items.dictionary]))
-            own_ids.append(own_rows)
         columns = (
             pl.DataFrame({"user": pa.chunked_array(users, schema.field("user").type)}),
             pl.DataFrame({"item": items}),
-            *own_ids,
         )
         self.ids = pl.concat(columns, how="diagonal")
 
@@ -264,39 +238,11 @@ class ReadingExecutor:
                 rows.close()
         yield lists or no_lists, *_slices(tables, starts, [len(table.table) for table in tables])
 
-    def _evaluate(self, tables: tuple[Any, ...]) -> tuple[ListBatch, Result, pl.DataFrame]:
+    def _evaluate(self, tables: tuple[Any, ...]) -> tuple[ListBatch, Result]:
         lists, *others = tables
-        block = Block.from_tables(lists, *others)
-        result = evaluate_or_refuse(block, self.task)
-        if isinstance(result, Part):
-            result = replace(result, issues=self._count_issues(block))
-        return lists, result, _own_ids(lists.table)
-
-    def _count_issues(self, block: Block) -> ListIssues:
-        has_score = "score" in block.lists.table.column_names
-        has_all_items = not block.lists.items.null_count
-        if has_all_items and not has_score:
-            return ListIssues()
-        with registered_only() as connection:
-            for name, rows in (("lists", block.lists_of(0)), ("truth", block.truth)):
-                connection.register(name, rows.table)
-            return count_list_issues(
-                connection,
-                has_train=False,
-                score_dtype=self.task.conventions.score_dtype if has_score else None,
-                ks=self.task.cutoffs,
-                has_all_items=has_all_items,
-            )
+        return lists, evaluate_or_refuse(Block.from_tables(lists, *others), self.task)
 
 
 def _slices(tables: list[SortedRows], starts: list[int], ends: list[int]) -> Iterator[pa.Table]:
     for table, start, end in zip(tables, starts, ends, strict=True):
         yield table.table.slice(start, end - start)
-
-
-def _own_ids(lists: pa.Table) -> pl.DataFrame:
-    """Return the first rows of the lists whose user and item have the same id."""
-    ranks = pl.Series(lists.column("rank")).to_numpy()
-    first = as_arrow(np.flatnonzero(ranks <= OWN_ID_DEPTH))
-    rows = pl.DataFrame(lists.select(["user", "item", "rank"]).take(first))
-    return rows.filter(is_own_id(rows))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -44,15 +44,16 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.evaluation.accumulator import summarise_definition
 from concord.metrics_core.evaluation.block import Block
-from concord.metrics_core.evaluation.evaluate_block import Task, evaluate_block
-from concord.metrics_core.evaluation.item_lists import number_items
+from concord.metrics_core.evaluation.evaluate_block import evaluate_block
 from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.evaluation.side_data import (
     Catalogue,
     build_catalogue,
+    number_items,
     refuse_missing,
     with_item_columns,
 )
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.results.summary import Summary
 
 Key = TypeVar("Key")
@@ -89,6 +90,7 @@ class LoadedInputs:
     has_train: bool
     catalogue: Catalogue | None
     words: Mapping[str, str] | None
+    _orders: dict[Ranking, int | None] = field(default_factory=dict)
 
     @property
     def train(self) -> pl.DataFrame | None:
@@ -101,14 +103,15 @@ class LoadedInputs:
         task = with_item_columns(task, lambda: self.catalogue, lambda: self.train)
         if not task.needs_items:
             return task
-        catalogue = self.catalogue
-        refuse_missing(task, has_train=self.has_train, catalogue=catalogue)
-        known = (None, None) if catalogue is None else (catalogue.features, catalogue.groups)
-        return replace(task, items=number_items(self.connection, *known))
+        refuse_missing(task, has_train=self.has_train, catalogue=self.catalogue)
+        lists = pl.DataFrame(self.connection.sql("SELECT item FROM lists").to_arrow_table())
+        return replace(task, items=number_items([lists], self.train, self.catalogue))
 
     def block(self, task: Task) -> Block:
         """Return all rows that a task reads."""
-        return Block.from_relations(self.connection, with_train=task.needs_items)
+        names = ["lists", "truth", "known", *(["train"] if task.needs_items else [])]
+        tables = {name: self.connection.sql(f"FROM {name}").to_arrow_table() for name in names}
+        return Block.from_tables(**tables)
 
     def rank(self, rankings: Sequence[Ranking]) -> None:
         """Rank the lists again under other conventions."""
@@ -131,10 +134,6 @@ class LoadedInputs:
             else:
                 self._orders[ranking] = _hash_lists(self.connection)
         return self._orders[ranking]
-
-    @cached_property
-    def _orders(self) -> dict[Ranking, int | None]:
-        return {}
 
     @cached_property
     def positive_grades(self) -> list[float]:

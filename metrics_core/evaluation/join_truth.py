@@ -18,9 +18,9 @@ from concord.metrics_core.data.arrow import as_arrow, as_numpy, ascending_codes,
 from concord.metrics_core.data.list_batches import ListBatch
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.evaluation.block import Block
+from concord.metrics_core.evaluation.task import PROPENSITY, Task
 from concord.metrics_core.metrics.judged import Floats, Ints, Judged, SubtopicRows
 
-PROPENSITY = "propensity"  # of an item, or of a row of the truth
 Numbers = np.ndarray[Any, Any]
 
 
@@ -78,37 +78,17 @@ def match_rows(block: Block, ranking: int, *, only_known: bool) -> MatchedRows:
     return MatchedRows(users, lists, list_user, truth_user, hit, hit_truth)
 
 
-def join_truth(
-    block: Block,
-    *,
-    only_known: bool,
-    ranking: Ranking,
-    number: int = 0,
-    item_columns: pa.Table | None = None,
-    propensity: Mapping[str, Any] | None = None,
-    subtopics_for: str = "",
-    finds_equal: bool = False,
-) -> Judged:
+def join_truth(block: Block, task: Task, number: int = 0) -> Judged:
     """Return the recommendations joined with the ground truth.
 
     Parameters
     ----------
     block : Block
         Lists and ground truth.
-    only_known : bool
-        True for the users of the truth, or those of `known`; else also those of the lists.
-    ranking : Ranking
-        How the lists were ranked.
+    task : Task
+        Which users are evaluated, and which columns and equal scores its labels read.
     number : int
         Index of the ranking, if the lists have several.
-    item_columns : Table, optional
-        item (text), and the numeric columns that metrics read.
-    propensity : dict, optional
-        The convention. Propensities are in `item_columns` or in the ground truth.
-    subtopics_for : str
-        A label that reads subtopics; empty if none does.
-    finds_equal : bool
-        True to find the ranks of equal scores, of lists that are ordered by score.
 
     Raises
     ------
@@ -116,12 +96,15 @@ def join_truth(
         If `item_columns` has no number for an item of the ground truth, or the ground truth has no
         subtopics and a label reads them.
     """
-    matched = match_rows(block, number, only_known=only_known)
+    ranking, propensity = task.conventions.rankings[number], task.conventions.propensity
+    subtopics_for = next((str(x) for x in task.all_labels if x.metric.reads_subtopics), "")
+    finds_equal = ranking in map(task.ranking_of, task.tie_labels)
+    matched = match_rows(block, number, only_known=task.only_known)
     lists, truth, n_users = matched.lists, block.truth, len(matched.users)
     numbers: dict[str, Numbers] = {}
-    if item_columns is not None:
+    if task.item_columns is not None:
         items = pl.Series(truth.column("item").cast(pa.string()))
-        numbers = numbers_of_items(items, item_columns, propensity)
+        numbers = numbers_of_items(items, task.item_columns, propensity)
     if propensity and propensity.get("column") == "truth":
         numbers[PROPENSITY] = truth.numbers(PROPENSITY)
     grade = truth.numbers("grade").astype(np.float64, copy=False)
@@ -141,7 +124,7 @@ def join_truth(
         tied = np.column_stack([lists.numbers(name)[hit] for name in ("tie_first", "tie_last")])
     is_known = np.zeros(n_users, dtype=bool)
     is_known[positions(block.known_users, matched.users)] = True
-    listed = matched.list_user[matched.list_user >= 0] if only_known else matched.list_user
+    listed = matched.list_user[matched.list_user >= 0]
     columns = {name: (values[hit_truth], values[rows]) for name, values in numbers.items()}
     return Judged(
         users=ids_as_numpy(matched.users),
@@ -211,13 +194,8 @@ def numbers_of_items(
 
 def _equal_ranks(lists: ListBatch, ranking: Ranking, hit: Ints) -> Ints | None:
     """Return (n_hits, 2) the ranks of each hit's score; None if no hit shares its score."""
-    rank, key = lists.numbers("rank"), lists.numbers("score")
-    if ranking.score_dtype != "float64":
-        with np.errstate(over="ignore"):  # becomes infinite, as in C
-            key = key.astype(np.float32)
-    above, below = key[:-1], key[1:]
-    is_equal = lists.continues_list & ((above == below) | (np.isnan(above) & np.isnan(below)))
-    starts = np.append(True, ~is_equal)
+    rank = lists.numbers("rank")
+    starts = np.append(True, ~lists.equal_scores(ranking.score_dtype))
     group = np.cumsum(starts) - 1
     firsts = np.flatnonzero(starts)
     lasts = np.append(firsts[1:], len(rank)) - 1

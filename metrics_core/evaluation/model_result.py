@@ -10,21 +10,15 @@ from typing import Any
 
 import polars as pl
 
-from concord.metrics_core.data.relations import OpenConnection, connect, only_row
+from concord.metrics_core.data.relations import OpenConnection, connect
 from concord.metrics_core.data.tables import (
     Table,
-    create_view,
-    file_paths,
     read_column,
     read_frame,
     scan,
 )
 from concord.metrics_core.evaluation.accumulator import program_versions, summary_numbers
-from concord.metrics_core.evaluation.diagnostics import (
-    TrainOverlap,
-    count_own_ids,
-    count_train_overlap,
-)
+from concord.metrics_core.evaluation.diagnostics import TrainOverlap, count_train_overlap
 from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.files import NO_FOLD
@@ -139,10 +133,6 @@ class EvaluationData(SideData):
         counts = read_column(self.truth_of(evaluated), "user").value_counts()["count"]
         return Counter(counts.to_list())
 
-    def users_with_own_id(self, evaluated: ModelResult) -> int:
-        """Return `count_own_ids` of lists and ground truth."""
-        return count_own_ids(scan(evaluated.lists), scan(self.truth_of(evaluated)))
-
     def truths_differ(self) -> bool:
         """True if not all users of a ground truth have the same items."""
         truths = self.truth_qualities.values()
@@ -158,9 +148,7 @@ class EvaluationData(SideData):
         table = self.train if self.items is None else self.items
         if table is None:
             return 0
-        with self.connect(file_paths([table])) as connection:
-            create_view(connection, "known", table)
-            return int(only_row(connection, "SELECT count(DISTINCT item) FROM known")[0])
+        return int(scan(table).select(pl.col("item").n_unique()).collect(engine="streaming").item())
 
     def known_share(self, evaluated: ModelResult, others: Sequence[Table]) -> tuple[float, str]:
         """Return the share of items of the lists that other tables have, and the first item.
@@ -178,13 +166,8 @@ class EvaluationData(SideData):
         if self.train is None:
             return None
         truths = tuple(self.folds.values()) or (self.truth,)
-        with self.connect(file_paths([self.train, *truths])) as connection:
-            create_view(connection, "train", self.train)
-            for number, truth in enumerate(truths):
-                create_view(connection, f"truth_{number}", truth)
-            union = " UNION ALL BY NAME ".join(f"FROM truth_{n}" for n in range(len(truths)))
-            connection.execute(f"CREATE VIEW truth AS {union}")
-            return count_train_overlap(connection, of_requests=of_requests)
+        truth = pl.concat(map(scan, truths), how="diagonal_relaxed")
+        return count_train_overlap(truth, scan(self.train), of_requests=of_requests)
 
 
 def _item_ids(table: Table) -> pl.LazyFrame:

@@ -1,26 +1,26 @@
 """Train and catalogue, for the metrics beyond accuracy."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
-from duckdb import DuckDBPyConnection
+import pyarrow as pa
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.argument_types import Data, TableColumns
 from concord.metrics_core.data.arguments import check_columns, open_table
+from concord.metrics_core.data.arrow import positions
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS
 from concord.metrics_core.data.load_tables import LOADERS
 from concord.metrics_core.data.relations import in_memory
-from concord.metrics_core.data.tables import Table, create_view, read_frame, scan
+from concord.metrics_core.data.tables import Table, read_frame, scan
 from concord.metrics_core.errors import InputError, refuse
-from concord.metrics_core.evaluation.evaluate_block import Task
-from concord.metrics_core.evaluation.item_lists import Features, Groups, number_items
-from concord.metrics_core.evaluation.join_truth import PROPENSITY
+from concord.metrics_core.evaluation.task import PROPENSITY, Task
 from concord.metrics_core.files import count_items
 from concord.metrics_core.metrics.elementary import exp2, log2
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.ranked_lists import Items
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,19 @@ class Catalogue:
     ----------
     items : DataFrame
         item.
-    features : mapping or None
-        Categories (0 or 1) or vector of each item; None if no item has features.
+    features : (n_items, d) float64 or None
+        Categories (0 or 1) or vector of each item, zeros for an item without; None if no item has
+        features.
     numbers : DataFrame
         item (text), and the named numeric columns.
-    groups : mapping or None
-        Group of each item that has one; None if there are no groups.
+    groups : Series or None
+        Group of each item, null for an item without a group; None if there are no groups.
     """
 
     items: pl.DataFrame
-    features: Features | None
+    features: Floats | None
     numbers: pl.DataFrame
-    groups: Groups | None
+    groups: pl.Series | None
 
 
 def build_catalogue(frame: pl.DataFrame) -> Catalogue:
@@ -50,13 +51,8 @@ def build_catalogue(frame: pl.DataFrame) -> Catalogue:
     column = next((name for name in ("categories", "vector") if name in frame.columns), None)
     others = [name for name in frame.columns if name not in _FEATURES]
     numbers = frame.select(pl.col("item").cast(pl.String), *others)
-    features = groups = None
-    if column is not None:
-        values = frame.select("item", column).iter_rows()
-        features = _features({str(item): value or [] for item, value in values})
-    if "group" in frame.columns:
-        known = frame.select(pl.col("item").cast(pl.String), "group").drop_nulls("group")
-        groups = dict(known.iter_rows())
+    features = None if column is None else _features(frame[column])
+    groups = frame.get_column("group", default=None)
     return Catalogue(frame.select("item"), features, numbers, groups)
 
 
@@ -84,26 +80,52 @@ class SideData:
         """Return the task with the item columns that it reads."""
         return with_item_columns(task, lambda: self.catalogue, lambda: self.train)
 
+    def with_items(self, task: Task, lists: Table) -> Task:
+        """Return the task with its items, from lists, train and catalogue."""
+        catalogue = self.catalogue
+        refuse_missing(task, has_train=self.train is not None, catalogue=catalogue)
+        return replace(task, items=number_items([lists], self.train, catalogue))
+
 
 _FEATURES = tuple(name for names in ITEMS_COLUMNS for name in names)
 
 
-def with_items(connection: DuckDBPyConnection, task: Task, background: SideData) -> Task:
-    """Return the task with its items, from `lists`, train and catalogue.
+def number_items(lists: Iterable[Table], train: Table | None, catalogue: Catalogue | None) -> Items:
+    """Return the items of lists, train and catalogue, in the order of their ids as text."""
+    item, no_user = pl.col("item").cast(pl.String), pl.lit(None, pl.String)
+    pairs = pl.LazyFrame(schema={"user": pl.String, "item": pl.String})
+    if train is not None:
+        pairs = scan(train).select(pl.col("user").cast(pl.String), item).unique()
+    listed = (scan(each).select(no_user.alias("user"), item).unique() for each in lists)
+    rows = pl.concat([pairs, *listed]).drop_nulls("item")
+    users = rows.group_by("item").agg(users=pl.col("user").count())
+    counts = users.collect(engine="streaming")  # with a tenth of the memory
+    n_users = pairs.select(pl.col("user").n_unique()).collect(engine="streaming").item()
+    return number_counted_items(counts, n_users, catalogue)
 
-    Creates the views `train` and `items`.
-    """
-    catalogue = background.catalogue
-    refuse_missing(task, has_train=background.train is not None, catalogue=catalogue)
-    no_rows = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
-    create_view(
-        connection, "train", no_rows if background.train is None else read_frame(background.train)
-    )
-    create_view(
-        connection, "items", no_rows.select("item") if catalogue is None else catalogue.items
-    )
-    known = (None, None) if catalogue is None else (catalogue.features, catalogue.groups)
-    return replace(task, items=number_items(connection, *known))
+
+def number_counted_items(
+    counts: pl.DataFrame, n_train_users: int, catalogue: Catalogue | None
+) -> Items:
+    """Return the items of `counts` (item, number of train `users`) and catalogue."""
+    known = counts["item"].clear() if catalogue is None else catalogue.numbers["item"]
+    table = counts.join(known.to_frame(), on="item", how="full", coalesce=True).sort("item")
+    users = table["users"].fill_null(0).cast(pl.Int64).to_numpy()
+    ids = table["item"].to_arrow().cast(pa.string())
+    rows = positions(known.to_arrow().cast(pa.string()), ids)
+    in_catalogue = np.zeros(len(ids), dtype=np.bool_)
+    in_catalogue[rows] = True
+    items = Items(n_train_users, int(users.sum()), users, in_catalogue, features=None, ids=ids)
+    if catalogue is not None and catalogue.features is not None:
+        features = np.zeros((len(ids), catalogue.features.shape[1]))
+        features[rows] = catalogue.features
+        items = replace(items, features=features)
+    if catalogue is not None and catalogue.groups is not None:
+        names = catalogue.groups.drop_nulls().unique().sort()
+        group = np.full(len(ids), len(names))
+        group[rows] = catalogue.groups.replace_strict(names, range(len(names)), default=len(names))
+        items = replace(items, group=group, groups=tuple(names))
+    return items
 
 
 def with_item_columns(
@@ -223,19 +245,20 @@ def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) 
             raise ValueError(msg)
 
 
-def _features(known: Mapping[str, list[Any]]) -> Features | None:
-    if not any(known.values()):
+def _features(lists: pl.Series) -> Floats | None:
+    rows = np.arange(len(lists), dtype=np.int64)
+    cells = pl.DataFrame({"row": rows, "value": lists}).drop_nulls()
+    if lists.dtype != pl.Null:
+        cells = cells.explode("value").drop_nulls()
+    if cells.is_empty():
         return None
-    if all(isinstance(value, str) for values in known.values() for value in values):
-        categories = sorted({value for values in known.values() for value in values})
-        column_of = {category: n for n, category in enumerate(categories)}
-        return {item: _indicator(values, column_of) for item, values in known.items()}
-    length = max(map(len, known.values()))
-    return {item: [float(v) for v in values] or [0.0] * length for item, values in known.items()}
-
-
-def _indicator(categories: Sequence[str], column_of: Mapping[str, int]) -> list[float]:
-    row = [0.0] * len(column_of)
-    for category in categories:
-        row[column_of[category]] = 1.0
-    return row
+    row, value = cells
+    if value.dtype == pl.String:
+        number = value.rank("dense").to_numpy() - 1
+        matrix = np.zeros((len(lists), number.max() + 1))
+        matrix[row.to_numpy(), number] = 1.0
+    else:
+        filled = row.unique(maintain_order=True).to_numpy()
+        matrix = np.zeros((len(lists), len(row) // len(filled)))
+        matrix[filled] = value.to_numpy().reshape(len(filled), -1)
+    return matrix

@@ -5,9 +5,10 @@ from dataclasses import replace
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.top_lists import compare_lists
 from concord.metrics_core.evaluation.accumulator import build_task
-from concord.metrics_core.evaluation.evaluate_block import Part, Task
+from concord.metrics_core.evaluation.evaluate_block import Part
 from concord.metrics_core.evaluation.evaluate_model import evaluate_model
 from concord.metrics_core.evaluation.model_result import ModelResult
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.evaluation.warnings.lists import constant_score_warnings
 from concord.metrics_core.evaluation.warnings.sanity import list_sanity_warnings
 from concord.metrics_core.files import load_json

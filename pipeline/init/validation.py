@@ -24,12 +24,12 @@ from concord.metrics_core.errors import (
     problems_of,
     raise_problems,
 )
-from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.side_data import (
     build_catalogue,
     refuse_missing,
     with_item_columns,
 )
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.files import is_remote
 from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.init.discovery import list_outs, stage_of

@@ -22,7 +22,7 @@ from concord.metrics_core.evaluation.accumulator import (
     pinned_content,
 )
 from concord.metrics_core.evaluation.config import grade_problems
-from concord.metrics_core.evaluation.evaluate_block import Part, Task, select_evaluated
+from concord.metrics_core.evaluation.evaluate_block import Part, select_evaluated
 from concord.metrics_core.evaluation.evaluate_model import check_ids, evaluate_model
 from concord.metrics_core.evaluation.executors import (
     Executor,
@@ -31,6 +31,7 @@ from concord.metrics_core.evaluation.executors import (
 )
 from concord.metrics_core.evaluation.model_result import EvaluationData, summarise_values
 from concord.metrics_core.evaluation.score import uses_user_table
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.evaluation.ties import has_equal_scores
 from concord.metrics_core.evaluation.values_of_users import join_values, summarise_joined
 from concord.metrics_core.files import content_ids, load_json

@@ -11,7 +11,7 @@ import pyarrow.ipc
 
 from concord.metrics_core.data.tables import Table
 from concord.metrics_core.errors import report_missing_extra
-from concord.metrics_core.evaluation.evaluate_block import Part, Task
+from concord.metrics_core.evaluation.evaluate_block import Part
 from concord.metrics_core.evaluation.executors import (
     BlockTables,
     Result,
@@ -23,6 +23,7 @@ from concord.metrics_core.evaluation.failures import Failure
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.spark.facts import exposures_with
 from concord.metrics_core.evaluation.spark.transport import as_json, from_json
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.ranked_lists import Items
 
 if TYPE_CHECKING:

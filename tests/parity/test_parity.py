@@ -17,7 +17,7 @@ from concord.metrics_core.conventions.presets import preset as conventions_of_pr
 from concord.metrics_core.evaluation import dataset
 from concord.metrics_core.evaluation.accumulator import summarise_column
 from concord.metrics_core.evaluation.dataset import ValueFrames
-from concord.metrics_core.evaluation.evaluate_block import Task
+from concord.metrics_core.evaluation.task import Task
 from tests.parity import measure
 from tests.parity.cases import (
     Case,

@@ -13,8 +13,8 @@ from concord.metrics_core.evaluation.evaluate import (
     parse_conventions,
     parse_labels,
 )
-from concord.metrics_core.evaluation.evaluate_block import Task
-from concord.metrics_core.evaluation.spark.evaluate import evaluate_frames
+from concord.metrics_core.evaluation.spark import evaluate as spark_evaluate
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -89,7 +89,10 @@ def on_spark(
     """Return the result of `evaluate` with a number of buckets."""
     users = how.pop("only_users", None)
     task = Task(parse_labels(metrics), parse_conventions(conventions), only_known=users is not None)
-    return evaluate_frames(recs, truth, task, users=users, buckets=buckets, **how)
+    with pytest.MonkeyPatch.context() as patch:
+        if buckets is not None:
+            patch.setattr(spark_evaluate, "bucket_count", lambda _: buckets)
+        return spark_evaluate.evaluate_frames(recs, truth, task, users=users, **how)
 
 
 def on_one_machine(

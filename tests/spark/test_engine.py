@@ -10,9 +10,10 @@ import concord as cc
 from concord.metrics_core.conventions.option_types import PropensityOptions
 from concord.metrics_core.evaluation.accumulator import build_panels, build_task
 from concord.metrics_core.evaluation.evaluate import parse_labels
-from concord.metrics_core.evaluation.evaluate_block import Part, Task
+from concord.metrics_core.evaluation.evaluate_block import Part
 from concord.metrics_core.evaluation.executors import execute_by_ranges
 from concord.metrics_core.evaluation.model_result import EvaluationData
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics import custom_metric
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.pipeline.running.connections import read_only_connection
@@ -36,7 +37,8 @@ def _files(folder: Path, *, text: bool) -> tuple[Path, Path]:
     truth = actual.truth.with_columns(subtopics=pl.concat_list(subtopic))
     truth.sort("user", "item").write_parquet(folder / "truth.parquet")
     actual.train.unique(["user", "item"]).write_parquet(folder / "train.parquet")
-    actual.items.write_parquet(folder / "items.parquet")
+    items = actual.items.with_columns(pl.col("categories").str.split("|"))
+    items.write_parquet(folder / "items.parquet")
     return folder / "lists.parquet", folder / "truth.parquet"
 
 
@@ -183,7 +185,7 @@ def test_an_own_metric_that_raises_is_reported_once_with_its_file(
 
 def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
     table, files = tables(text=False), _files(tmp_path, text=False)
-    items = table.items.with_columns(group=pl.format("g{}", pl.int_range(pl.len()) % 7))
+    items = table.items.select("item", group=pl.format("g{}", pl.int_range(pl.len()) % 7))
     items.write_parquet(tmp_path / "items.parquet")
     labels = ["AWRF@10", "EED@10", "EEL@5"]
     pinned = cc.preset("standard", fairness_target="relevant")
@@ -209,7 +211,7 @@ def test_metrics_of_ones_own_reach_the_workers(
 ) -> None:
     monkeypatch.setattr(custom_metric, "_registry", custom_metric.Registry())
     table, files = tables(text=False), _files(tmp_path, text=False)
-    items = table.items.with_columns(price=(pl.int_range(pl.len()) % 13) / 3)
+    items = table.items.select("item", price=(pl.int_range(pl.len()) % 13) / 3)
     items.write_parquet(tmp_path / "items.parquet")
     (tmp_path / "my_metrics.py").write_text(REVENUE, encoding="utf-8")
     labels = ["nDCG@10", f"{tmp_path / 'my_metrics.py'}:revenue@5"]

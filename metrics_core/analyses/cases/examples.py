@@ -20,9 +20,9 @@ from concord.metrics_core.comparison.segment_groups import UserGroups
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.evaluation.block import Block
 from concord.metrics_core.evaluation.derivation import read_user, select_user, steps
-from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.join_truth import join_truth
 from concord.metrics_core.evaluation.side_data import SideData
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import DerivationInput
@@ -221,14 +221,8 @@ def compute_reasons(
     if "ranking" in lists.columns:
         number = label.ranking_number(conventions)
         lists = lists.filter(pl.col("ranking") == number).drop("ranking")
-    judged = join_truth(
-        Block.from_tables(lists.to_arrow(), truth.to_arrow()),
-        only_known=False,
-        ranking=label_conventions.ranking,
-        item_columns=item_columns,
-        propensity=label_conventions.propensity,
-        subtopics_for=str(label) if label.metric.reads_subtopics else "",
-    )
+    task = Task([label], label_conventions, item_columns=item_columns)
+    judged = join_truth(Block.from_tables(lists.to_arrow(), truth.to_arrow()), task)
     return {
         str(user): _reason(read_user(select_user(judged, number), label, label_conventions), label)
         for number, user in enumerate(judged.users.tolist())

@@ -24,13 +24,14 @@ from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableC
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.units import unit_id
 from concord.metrics_core.evaluation.derivation import read_user, steps
-from concord.metrics_core.evaluation.evaluate_block import Task, evaluate_block
+from concord.metrics_core.evaluation.evaluate_block import evaluate_block
 from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs
 from concord.metrics_core.evaluation.item_lists import read_ranked_lists
 from concord.metrics_core.evaluation.join_truth import join_truth
 from concord.metrics_core.evaluation.side_data import (
     with_catalogue_size,
 )
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.label import Label, parse_supported
 from concord.metrics_core.metrics.metric import Steps
 from concord.metrics_core.metrics.scope import depends_on
@@ -195,22 +196,14 @@ def _derive(inputs: LoadedInputs, user: Any, label: Label, conventions: Conventi
     value = _value(inputs, label, label_conventions)
     task = _task(inputs, label, label_conventions)
     block = inputs.block(task)
-    judged = join_truth(
-        block,
-        only_known=False,
-        ranking=label_conventions.ranking,
-        item_columns=task.item_columns,
-        propensity=label_conventions.propensity,
-        subtopics_for=str(label) if label.metric.reads_subtopics else "",
-    )
+    judged = join_truth(block, task)
     rows = inputs.connection.execute(
         "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
     ).fetchall()
     threshold = label_conventions.relevance_threshold
     one = read_user(judged, label, label_conventions)
     if task.items is not None:
-        ranked_lists = read_ranked_lists(block, task.items, number=0, threshold=threshold)
-        one = replace(one, ranked_lists=ranked_lists)
+        one = replace(one, ranked_lists=read_ranked_lists(block, task, 0, threshold))
     derived = steps(one, label)
     if label.judged_only:
         judged_rows = [row for row in rows if row[2] is not None and row[2] >= 0]

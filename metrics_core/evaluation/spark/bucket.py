@@ -21,21 +21,13 @@ from concord.metrics_core.data.side_data import read_train, read_truth, read_use
 from concord.metrics_core.data.tables import share_id_types
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.block import Block
-from concord.metrics_core.evaluation.diagnostics import (
-    count_list_issues,
-    count_own_ids,
-    count_train_overlap,
-)
-from concord.metrics_core.evaluation.evaluate_block import (
-    Part,
-    Task,
-    part_names,
-    select_evaluated,
-)
+from concord.metrics_core.evaluation.diagnostics import count_train_items, count_train_overlap
+from concord.metrics_core.evaluation.evaluate_block import Part, part_names, select_evaluated
 from concord.metrics_core.evaluation.executors import evaluate_or_refuse
 from concord.metrics_core.evaluation.spark.facts import Facts, exposures_with, row_mark
 from concord.metrics_core.evaluation.spark.transport import as_json
 from concord.metrics_core.evaluation.summary import compute_totals
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.judged import Ints
 
 FACTS, IDS = "facts", "ids"  # columns beside the values
@@ -184,7 +176,7 @@ class _Bucket:
         return rows
 
     def _count(self, tables: Mapping[str, pa.Table]) -> None:
-        """Count ids, grades, lengths of lists, and their issues."""
+        """Count ids, grades, lengths of lists, and items of train."""
         connection, facts = self.connection, self.facts
         lists = Block.from_tables(tables["lists"], tables["truth"]).lists_of(0).table
         relations = {"known": tables["truth"].select(["user"]), **tables, "lists": lists}
@@ -215,8 +207,6 @@ class _Bucket:
         rows = connection.execute(f"{grades} LIMIT {MAX_COUNTED_GRADES + 1}").fetchall()
         facts.grades = {grade for (grade,) in rows}
         (facts.highest,) = self._row("SELECT coalesce(max(grade), '-inf'::DOUBLE) FROM truth")
-        rows_of = (connection.view(name).pl().lazy() for name in ("lists", "truth"))
-        facts.counts["own_id"] = count_own_ids(*rows_of)
         if self.plan.catalogue is not None:
             connection.register("items", self.plan.catalogue)
             rows, users, _, first = ids.unknown_items()
@@ -226,14 +216,10 @@ class _Bucket:
             users_of_item = "item AS id, count(DISTINCT user) AS n FROM train GROUP BY item"
             self._add_ids("train", f"SELECT {users_of_item}")
             (facts.counts["train_users"],) = self._row("SELECT count(DISTINCT user) FROM train")
-            facts.overlap["train"] = count_train_overlap(connection, of_requests=False)
-        conventions = self.plan.task.conventions
-        facts.issues = count_list_issues(
-            connection,
-            has_train="train" in tables,
-            score_dtype=conventions.score_dtype if "score" in lists.schema.names else None,
-            ks=self.plan.task.cutoffs,
-        )
+            truth, train = (pl.DataFrame(tables[name]).lazy() for name in ("truth", "train"))
+            facts.overlap["train"] = count_train_overlap(truth, train, of_requests=False)
+            listed, ks = pl.DataFrame(lists).lazy(), self.plan.task.cutoffs
+            facts.counts |= count_train_items(listed, truth, train, ks, of_requests=False)
 
     def _count_values(self, part: Part) -> None:
         """Count users and lists, and sum the values of each label."""

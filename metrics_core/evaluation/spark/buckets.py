@@ -11,10 +11,9 @@ import polars as pl
 import pyarrow as pa
 
 from concord.metrics_core.data.id_matching import FrameIds
-from concord.metrics_core.data.relations import connect, in_memory
+from concord.metrics_core.data.relations import connect
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.evaluation.item_lists import number_counted_items
-from concord.metrics_core.evaluation.side_data import Catalogue
+from concord.metrics_core.evaluation.side_data import Catalogue, number_counted_items
 from concord.metrics_core.evaluation.spark.bucket import FACTS, IDS, Plan
 from concord.metrics_core.evaluation.spark.facts import Facts
 from concord.metrics_core.evaluation.spark.frames import SparkTable
@@ -142,14 +141,8 @@ def number_items(results: BucketResults, catalogue: Catalogue | None) -> Items:
             "which the driver and every worker would hold"
         )
         raise refuse("items", problem, "leave out the metrics beyond accuracy")
-    had = items.select(item="id", users="train").to_arrow()
-    known = results.plan.catalogue
-    features, groups = (None, None) if catalogue is None else (catalogue.features, catalogue.groups)
-    with in_memory() as connection:
-        connection.register("had", had)
-        connection.register("items", had.slice(0, 0) if known is None else known)
-        train_users = results.facts.counts.get("train_users", 0)
-        return number_counted_items(connection, train_users, features, groups)
+    train_users = results.facts.counts.get("train_users", 0)
+    return number_counted_items(items.select(item="id", users="train"), train_users, catalogue)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator
 from concord.metrics_core.evaluation.config import EvaluationConfig, err_grade_problems
-from concord.metrics_core.evaluation.evaluate_block import Part, Task
+from concord.metrics_core.evaluation.evaluate_block import Part
 from concord.metrics_core.evaluation.failures import merge_problems, raise_failures
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.side_data import (
@@ -54,6 +54,7 @@ from concord.metrics_core.evaluation.spark.frames import (
     spark_table,
 )
 from concord.metrics_core.evaluation.spark.values import SparkData, SparkValues
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.evaluation.warnings.data import Lengths, none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
 from concord.metrics_core.evaluation.warnings.sanity import list_sanity_warnings
@@ -74,7 +75,6 @@ def evaluate_frames(
     items: Any = None,
     columns: TableColumns | None = None,
     policies: Mapping[str, Any] | None = None,
-    buckets: int | None = None,
 ) -> Evaluation:
     """Evaluate Spark DataFrames; see `metrics_core.evaluation.evaluate.evaluate`.
 
@@ -84,8 +84,6 @@ def evaluate_frames(
         As in `evaluate`.
     task : Task
         What is evaluated.
-    buckets : int, optional
-        Number of buckets of users; by default as many as their rows need.
 
     Raises
     ------
@@ -93,9 +91,7 @@ def evaluate_frames(
         As `evaluate`; rows are named by their file or partition.
     """
     tables = {"recs": recs, "truth": truth, "users": users, "train": train}
-    inputs = SparkInputs(
-        task, parse_policies(policies or {}), check_columns(columns or {}), buckets
-    )
+    inputs = SparkInputs(task, parse_policies(policies or {}), check_columns(columns or {}))
     try:
         for name, data in tables.items():
             if data is not None:
@@ -118,7 +114,6 @@ class SparkInputs:
     task: Task
     policies: Policies
     columns: Columns
-    buckets: int | None
     tables: dict[str, SparkTable] = field(default_factory=dict)
     catalogue: Catalogue | None = None
     catalogue_name: str | None = None
@@ -224,7 +219,7 @@ class SparkInputs:
 
     def _run(self, plan: Plan) -> BucketResults:
         rows = sum(table.n_rows for table in self.tables.values())
-        return evaluate_buckets(plan, [*self.tables.values()], self.buckets or bucket_count(rows))
+        return evaluate_buckets(plan, [*self.tables.values()], bucket_count(rows))
 
     def evaluate(self) -> Evaluation:
         """Return the evaluation of the tables."""
@@ -259,7 +254,7 @@ class SparkInputs:
             results, None if self.catalogue is None else self.catalogue.items
         )
         accumulator = EvaluationAccumulator(results.plan.task)
-        accumulator.add(Part(pl.DataFrame(), {}, facts.counts, facts.lists, facts.issues))
+        accumulator.add(Part(pl.DataFrame(), {}, facts.counts, facts.lists))
         lengths = Lengths.from_counts(facts.users_by_length("lists"))
         quality = {
             "users": facts.counts["users_listed"],

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from concord.metrics_core.errors import Problem
-from concord.metrics_core.evaluation.diagnostics import ListCounts, ListIssues, TrainOverlap
+from concord.metrics_core.evaluation.diagnostics import ListCounts, TrainOverlap
 from concord.metrics_core.evaluation.failures import Failure
 from concord.metrics_core.evaluation.summary import Totals
 from concord.metrics_core.metrics.exposure import Exposure
@@ -48,8 +48,6 @@ class Facts:
         Distinct grades, at most one more than are shown in each bucket.
     highest : float
         Highest grade; -inf if there is none.
-    issues : ListIssues
-        Issues of the lists.
     """
 
     problems: dict[str, list[Problem]] = field(default_factory=dict)
@@ -65,13 +63,11 @@ class Facts:
     first: dict[str, Any] = field(default_factory=dict)
     grades: set[float] = field(default_factory=set)
     highest: float = -math.inf
-    issues: ListIssues = field(default_factory=ListIssues)
 
     def __add__(self, other: "Facts") -> "Facts":
         """Return the facts of both; other users."""
-        issues, lists = ListIssues(), ListCounts()
+        lists = ListCounts()
         for each in (self, other):
-            issues.add(each.issues)
             lists.add(each.lists)
         names = self.first | other.first
         smallest = {
@@ -92,7 +88,6 @@ class Facts:
             smallest,
             self.grades | other.grades,
             max(self.highest, other.highest),
-            issues,
         )
 
     def users_by_length(self, table: str) -> dict[int, int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from concord.metrics_core.errors import AffectedRows, Problem, Refusal
-from concord.metrics_core.evaluation.diagnostics import ListCounts, ListIssues, TrainOverlap
+from concord.metrics_core.evaluation.diagnostics import ListCounts, TrainOverlap
 from concord.metrics_core.evaluation.spark.facts import Facts
 from concord.metrics_core.evaluation.summary import Totals
 from concord.metrics_core.metrics.exposure import Exposure
@@ -20,7 +20,6 @@ _CLASSES = (
     Exposure,
     Facts,
     ListCounts,
-    ListIssues,
     Problem,
     Refusal,
     Totals,

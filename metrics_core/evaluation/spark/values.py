@@ -144,10 +144,6 @@ class SparkData(EvaluationData):
         """See `EvaluationData`."""
         return self._results.facts.users_by_length("truth")
 
-    def users_with_own_id(self, evaluated: ModelResult) -> int:
-        """See `EvaluationData`."""
-        return self._results.facts.counts["own_id"]
-
     def train_overlap(self, *, of_requests: bool) -> TrainOverlap | None:
         """See `EvaluationData`."""
         overlap = self._results.facts.overlap.get("train")

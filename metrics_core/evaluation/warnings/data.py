@@ -348,7 +348,8 @@ def own_id_warnings(
     """
     if conventions.exclude == "same_id":
         return
-    n_own = {model: data.users_with_own_id(result) for model, result in models.items()}
+    validity = {model: result.summary.get("validity", {}) for model, result in models.items()}
+    n_own = {model: counts.get("own_ids", 0) for model, counts in validity.items()}
     n_users = {model: result.summary["users"]["evaluated"] for model, result in models.items()}
     shares = {m: n / n_users[m] for m, n in n_own.items() if n >= MIN_USERS}
 

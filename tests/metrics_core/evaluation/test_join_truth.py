@@ -17,10 +17,10 @@ from concord.metrics_core.data.list_batches import list_batch
 from concord.metrics_core.data.sorted_reader import has_repeated_items
 from concord.metrics_core.evaluation.block import Block, SortedFile, SortedRows
 from concord.metrics_core.evaluation.join_truth import join_truth
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.judged import Judged
 
-RANKING = cc.preset("standard").ranking
-KEEPING = RANKING._replace(duplicates="keep")
+KEEPING = cc.preset("standard", duplicates="keep")
 users = st.integers(0, 6)
 rows = st.lists(st.tuples(users, st.one_of(st.none(), st.integers(0, 5))), max_size=30)
 grades = st.dictionaries(st.tuples(users, st.integers(0, 5)), st.integers(0, 3), max_size=20)
@@ -55,10 +55,11 @@ def test_hits_are_those_of_two_loops(
     lists = pl.DataFrame(listed, {**schema, "rank": pl.Int64}, orient="row")
     pairs = sorted((user, item, float(grade)) for (user, item), grade in grades.items())
     truth = pl.DataFrame(pairs, {**schema, "grade": pl.Float64}, orient="row")
-    known = None if named is None else pa.table({"user": pl.Series(named, dtype=kinds[1])})
+    ids = pl.Series(named, dtype=pl.Int64).cast(kinds[1])
+    known = None if named is None else pa.table({"user": ids})
 
     block = Block.from_tables(as_ids(lists, kinds[0]), as_ids(truth, kinds[1]), known)
-    judged = join_truth(block, only_known=only_known, ranking=KEEPING)
+    judged = join_truth(block, Task((), KEEPING, only_known=only_known))
 
     evaluated = {user for user, _ in grades} if named is None else {*named}
     expected_users = sorted(evaluated if only_known else evaluated | {*ranks})  # one digit each

@@ -7,10 +7,10 @@ import concord as cc
 from concord.metrics_core.conventions.library_presets import SEARCH_PRESETS
 from concord.metrics_core.conventions.presets import defines, preset
 from concord.metrics_core.evaluation.accumulator import summarise_definition
-from concord.metrics_core.evaluation.block import Block
-from concord.metrics_core.evaluation.evaluate_block import Task, evaluate_block
+from concord.metrics_core.evaluation.evaluate_block import evaluate_block
 from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import changed_conventions, panel
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.label import parse
 from tests.metrics_core.analyses.reconcile.test_reconcile import LISTS, TRUTH
 
@@ -47,11 +47,8 @@ def test_each_definition_gives_the_values_of_its_presets(label: str) -> None:
     actual = panel(parse(label), STANDARD)
     others = [d for d in actual.definitions if d.number]
     with duckdb.connect() as connection:
-        load_inputs(connection, LISTS, TRUTH, STANDARD)
-        part = evaluate_block(
-            Block.from_relations(connection, with_train=False),
-            Task((), STANDARD, definitions=others),
-        )
+        task = Task((), STANDARD, definitions=others)
+        part = evaluate_block(load_inputs(connection, LISTS, TRUTH, STANDARD).block(task), task)
 
     assert others
     for definition in others:

@@ -12,10 +12,10 @@ from benchmarks import accidents
 from benchmarks.accidents import World
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import registered_only
-from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.executors import execute_in_memory
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.sanity_counts import PERFECT_TOP, hits_at
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import SUSPICIOUS
 

@@ -17,10 +17,10 @@ from concord.metrics_core.data.tables import read_frame
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.dataset import TableLoader, load_dataset
 from concord.metrics_core.evaluation.evaluate import parse_labels
-from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.executors import execute_by_ranges, execute_in_memory
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.score import definition_problem
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import parse
 from concord.pipeline.running.connections import read_only_connection

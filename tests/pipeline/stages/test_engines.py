@@ -1,6 +1,5 @@
 """Engines and partitions give the same bits as the library on the same files."""
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,10 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.data.tables import schema_of
-from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT, ListIssues
+from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT
 from concord.metrics_core.evaluation.evaluate_block import (
     JUDGED_UNITS,
     Part,
-    Task,
     count_users,
     judged_at,
 )
@@ -23,6 +21,7 @@ from concord.metrics_core.evaluation.executors import execute_by_ranges, execute
 from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.metrics_core.evaluation.sanity_counts import PERFECT_TOP, hits_at
 from concord.metrics_core.evaluation.summary import summarise_catalogue
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import expand, parse
 from concord.pipeline.params.model import BackgroundFile, Params
@@ -115,14 +114,6 @@ def test_fractions_of_judged_items_add_up_over_partitions() -> None:
 
     assert whole["judged@5"] / JUDGED_UNITS == pytest.approx(2, rel=1e-5)
     assert whole == {n: 6 * count for n, count in count_users(values[:1], task).items()}
-
-
-def test_signs_of_lists_add_up_over_partitions() -> None:
-    issues = ListIssues()
-    for values in (2, 3):
-        issues.add(ListIssues(Counter({1: 1}), Counter({1: values}), None, Counter({5: 1})))
-
-    assert issues == ListIssues(Counter({1: 2}), Counter({1: 5}), None, Counter({5: 2}))
 
 
 PER_USER = [

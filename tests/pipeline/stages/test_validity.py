@@ -1,5 +1,6 @@
 """Counts and warnings on the validity of an evaluation."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,10 @@ import yaml
 
 from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.data.tables import create_id_views
 from concord.metrics_core.evaluation import diagnostics as scoring
-from concord.metrics_core.evaluation.evaluate_block import Task
 from concord.metrics_core.evaluation.executors import execute_in_memory
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
+from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.evaluation.warnings.lists import checked_codes, evaluation_warnings
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import DataWarning
@@ -50,15 +50,11 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
     (part,) = execute_in_memory(
         frames["lists"], EvaluationData(truth=frames["truth"], connect=read_only_connection), task
     )
-    with read_only_connection(tables.values()) as connection:
-        create_id_views(connection, tables)
-        issues = scoring.count_list_issues(
-            connection,
-            has_train="train" in tables,
-            score_dtype="float64" if "score" in frames["lists"] else None,
-            ks=ks,
-        )
-        return scoring.validity(part.lists, issues, part.counts, ks)
+    counts = Counter(part.counts)
+    if "train" in tables:
+        lists, truth, train = (frames[name].lazy() for name in ("lists", "truth", "train"))
+        counts.update(scoring.count_train_items(lists, truth, train, ks, of_requests=False))
+    return scoring.validity(part.lists, counts, ks)
 
 
 def _ranked(**lists: str) -> list[tuple[str, str, int]]:
@@ -101,6 +97,23 @@ def test_scores_that_tie_across_the_cutoff_are_counted(tmp_path: Path) -> None:
     by_cutoff = validity(tmp_path, [1, 2, 3], lists=lists, truth=[("a", "x", 1.0)])["by_cutoff"]
 
     assert [by_cutoff[k]["tied"] for k in "123"] == [0, 1, 0]
+
+
+def test_a_rank_without_an_item_shows_none(tmp_path: Path) -> None:
+    lists = [("a", "x", 1), ("a", None, 2), ("b", None, 1)]
+
+    by_cutoff = validity(tmp_path, [1, 2], lists=lists, truth=[("a", "x", 1.0)])["by_cutoff"]
+
+    assert [by_cutoff[k]["shown"] for k in "12"] == [1, 1]
+
+
+def test_lists_of_equal_scores_are_counted_unless_they_have_one_item(tmp_path: Path) -> None:
+    rows = zip(_ranked(a="xyz", b="xyz", c="x", d="xy"), [2, 2, 2, 2, 2, 1, 2, 2, 2], strict=True)
+    lists = [(*row, float(score)) for row, score in rows]
+
+    counts = validity(tmp_path, [1], lists=lists, truth=[(user, "x", 1.0) for user in "abc"])
+
+    assert (counts["full_lists"]["constant"], counts["full_lists"]["of_several"]) == (1, 2)
 
 
 def test_ids_of_different_types_match_as_text(tmp_path: Path) -> None:
