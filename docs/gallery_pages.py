@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from markdown_it import MarkdownIt
 
@@ -25,7 +26,7 @@ h2 {{ border-bottom: 1px solid #d1d9e0; padding-bottom: 8px }}
 
 def card_page() -> str:
     """Return what a notebook shows after the example of the README."""
-    names: dict[str, cc.Comparison] = {}
+    names: dict[str, Any] = {}
     (example,) = re.findall(r"^```python\n(.*?)^```", README.read_text("utf-8"), re.M | re.S)
     exec(example, names)
     return _CARD.format(names["comparison"]._repr_html_())

@@ -17,7 +17,7 @@ from concord.metrics_core.conventions.presets import PRESETS
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import parse
 from docs.cheat_sheet import cheat_sheet, read_labels
-from docs.conf import NOT_SEARCHED, SECTIONS, contents, read_keywords
+from docs.conf import SECTIONS, contents
 from docs.robustness_rows import BAD_INPUTS, FAULTS, collected
 from tests.metrics_core.analyses.study.study_data import comparison_of
 from tests.parity import measure
@@ -142,21 +142,6 @@ def test_every_page_is_in_the_navigation_of_the_site() -> None:
     assert [_name(page) for page in DOCS if page not in reached] == []
 
 
-def test_every_page_that_is_searched_has_keywords() -> None:
-    """docs/keywords.csv has a row for each: terms of the field that a reader would type."""
-    pages = {_name(page).removesuffix(".md") for page in PAGES}
-
-    assert {page for page in pages if not NOT_SEARCHED.match(page)} == set(read_keywords())
-    assert "" not in read_keywords().values()
-
-
-def test_every_page_that_programs_are_pointed_to_exists() -> None:
-    links = _LINK.findall((ROOT / "docs/_extra/llms.txt").read_text(encoding="utf-8"))
-
-    assert [link for link in links if not (ROOT / link).with_suffix(".md").is_file()] == []
-    assert "docs/how-to/agents.html" in links
-
-
 def test_every_public_name_is_on_a_page_of_the_api() -> None:
     folder = ROOT / "docs" / "reference" / "api"
     text = "".join(page.read_text(encoding="utf-8") for page in folder.glob("*.md"))
@@ -261,33 +246,6 @@ def test_examples_print_what_their_comments_say(
     _names_after(page)
 
     assert capsys.readouterr().out.split() == comments
-
-
-def test_the_example_for_programs_prints_what_its_page_quotes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = (ROOT / "docs" / "how-to" / "agents.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^concord (.*) > decision.json$", page, re.M)
-    answer = run(ROOT / "data" / "demo", "concord", *command.split())
-    (tmp_path / "decision.json").write_text(answer, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    capsys.readouterr()
-    _names_after(ROOT / "docs" / "how-to" / "agents.md")
-
-    (quoted,) = re.findall(r"^```text\n(.*?)^```", page, re.M | re.S)
-    assert capsys.readouterr().out == quoted
-
-
-def test_the_home_page_has_the_example_of_the_readme() -> None:
-    (home,) = _examples(ROOT / "docs" / "index.md")
-    (readme,) = _examples(README)
-    *setup, call = home.rstrip().splitlines()
-    names: dict[str, Any] = {}
-    exec("\n".join(setup), names)
-    exec(readme, names)
-
-    assert len([line for line in home.splitlines() if line.strip()]) <= CODE_LINES
-    assert str(eval(call, names)) == str(names["comparison"])
 
 
 def test_the_examples_of_the_page_on_search_run(monkeypatch: pytest.MonkeyPatch) -> None:
