@@ -105,7 +105,8 @@ html_theme_options = {
     "footer_start": ["sphinx-version"],
     "footer_end": ["theme-version"],
 }
-html_sidebars: dict[str, list[str]] = {"docs/index": [], "docs/why": []}
+_WITHOUT_SUBPAGES = ["docs/index", "docs/why", "docs/faq", "docs/gallery"]
+html_sidebars: dict[str, list[str]] = {page: [] for page in _WITHOUT_SUBPAGES}
 
 SECTIONS = [  # the navigation bar: pages of docs/, whose home page lists none
     "get-started/index.md",
