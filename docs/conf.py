@@ -4,6 +4,8 @@ The source folder is the repository, so that links from docs/ to README.md, benc
 work in the site as on GitHub. Markdown beside docs/ is a page; other linked files are copied.
 """
 
+import csv
+import json
 import posixpath
 import re
 from collections.abc import Iterator
@@ -99,15 +101,33 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "show_prev_next": True,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "docs/index": []},
     "footer_start": ["sphinx-version"],
     "footer_end": ["theme-version"],
 }
-html_sidebars: dict[str, list[str]] = {"docs/index": [], "docs/why": []}
+_WITHOUT_SUBPAGES = ["docs/index", "docs/why", "docs/faq", "docs/gallery"]
+html_sidebars: dict[str, list[str]] = {page: [] for page in _WITHOUT_SUBPAGES}
 
+SECTIONS = [  # the navigation bar: pages of docs/, whose home page lists none
+    "get-started/index.md",
+    "tutorials/index.md",
+    "how-to/index.md",
+    "migrate/index.md",
+    "concepts/index.md",
+    "reference/index.md",
+    "why.md",
+    "gallery.md",
+    "faq.md",
+    "project/index.md",
+]
 _CONTENTS = re.compile(r"docs/(.+/)?(index|README)$")  # pages that list other pages
 _ENTRY = re.compile(r"^(?:(?:[-*]|\d+\.) *\**|\|.*?)\[[^\]]*\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
 _HEADING = re.compile(r"^##+ (.+)$")
+KEYWORDS = Path(__file__).with_name("keywords.csv")  # terms by which the search finds each page
+NOT_SEARCHED = re.compile(  # records, and long tables that have every word
+    r"docs/decisions/|docs/reference/(api/parts|errata|licences|robustness)$"
+    r"|benchmarks/SIMULATIONS$|CHANGELOG$|CONTRIBUTING$|README$"
+)
 
 
 def setup(app: Any) -> None:
@@ -117,6 +137,8 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-signature", hide_signature)
     app.connect("autodoc-skip-member", skip_functions)
     app.connect("doctree-read", remove_mail_links)
+    app.connect("doctree-read", hide_from_search)
+    app.connect("html-page-context", rank_by_keywords)
 
 
 def link_own_types_only(_app: Any, config: Any) -> None:
@@ -146,10 +168,31 @@ def remove_mail_links(_app: Any, tree: Any) -> None:
             node.replace_self(node.children)
 
 
+def hide_from_search(app: Any, _tree: Any) -> None:
+    """Leave pages out of the index of the search."""
+    page = app.env.docname
+    if NOT_SEARCHED.match(page):
+        app.env.metadata[page]["nosearch"] = ""
+
+
+def read_keywords() -> dict[str, str]:
+    """Return the keywords of each page that is searched."""
+    with KEYWORDS.open(encoding="utf-8", newline="") as file:
+        return {row["page"]: row["keywords"] for row in csv.DictReader(file)}
+
+
+def rank_by_keywords(app: Any, page: str, _template: str, _context: Any, _tree: Any) -> None:
+    """Give the page of search results its ranking and the keywords that it reads."""
+    if page == "search":
+        app.add_js_file(None, body=f"const KEYWORDS = {json.dumps(read_keywords())};")
+        app.add_js_file("search.js", loading_method="defer")
+
+
 def add_toctree(_app: Any, page: str, source: list[str]) -> None:
     """Make the list of pages on a page of contents the navigation of the site."""
     if _CONTENTS.match(page):
-        source[0] += "".join(_toctrees(page, source[0]))
+        entries = dict.fromkeys(SECTIONS, "") if page == root_doc else contents(source[0])
+        source[0] += "".join(_toctrees(page, entries))
 
 
 def contents(text: str) -> dict[str, str]:
@@ -167,8 +210,7 @@ def contents(text: str) -> dict[str, str]:
     return entries
 
 
-def _toctrees(page: str, text: str) -> Iterator[str]:
-    entries = contents(text)
+def _toctrees(page: str, entries: dict[str, str]) -> Iterator[str]:
     for heading in dict.fromkeys(entries.values()):
         lines = [":hidden:", f":caption: {heading}" if heading else "", ""]
         for target, above in entries.items():

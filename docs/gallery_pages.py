@@ -1,4 +1,8 @@
-"""Pages that the gallery shows besides the report: on the demo, but for the history, a sample."""
+"""Pages that the documentation shows besides the report: on the demo, but for the history."""
+
+import re
+from pathlib import Path
+from typing import Any
 
 from markdown_it import MarkdownIt
 
@@ -9,11 +13,23 @@ from concord.reports.page import render_history
 from tests.reports.samples.sample_history import HISTORY
 
 METRICS = ["nDCG@10"]
+README = Path(__file__).resolve().parents[1] / "README.md"
+_CARD = """<!doctype html><meta charset="utf-8"><style>
+body {{ font: 15px/1.4 system-ui, sans-serif; width: 768px }} td, th {{ white-space: nowrap }}
+</style><body>{}"""
 _COMMENT = """<!doctype html><meta charset="utf-8"><style>
 body {{ font: 16px/1.5 system-ui, sans-serif; color: #1f2328; max-width: 900px; margin: 24px }}
 table {{ border-collapse: collapse }} td, th {{ border: 1px solid #d1d9e0; padding: 6px 13px }}
 h2 {{ border-bottom: 1px solid #d1d9e0; padding-bottom: 8px }}
 </style><body>{}"""
+
+
+def card_page() -> str:
+    """Return what a notebook shows after the example of the README."""
+    names: dict[str, Any] = {}
+    (example,) = re.findall(r"^```python\n(.*?)^```", README.read_text("utf-8"), re.M | re.S)
+    exec(example, names)
+    return _CARD.format(names["comparison"]._repr_html_())
 
 
 def error_analysis_page() -> str:

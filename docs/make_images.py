@@ -12,7 +12,13 @@ from pathlib import Path
 
 from PIL import Image
 
-from docs.gallery_pages import comment_page, error_analysis_page, history_page, study_page
+from docs.gallery_pages import (
+    card_page,
+    comment_page,
+    error_analysis_page,
+    history_page,
+    study_page,
+)
 from tests.reports.samples.browser import Page, chromium
 
 REPORT = Path("results/report/report.html")
@@ -25,11 +31,12 @@ ELEMENTS = {  # file name -> elements of the report, the first of each name
     "panel.png": ["#definitions figure .wide"],
     "segments.png": ["#segments .block"],
 }
-GALLERY: Mapping[str, tuple[Callable[[], str], list[str]]] = {  # file name -> page, elements
-    "error-analysis.png": (error_analysis_page, ["#answer .eyebrow", "details.case"]),
-    "study.png": (study_page, ["#answer .eyebrow", "#table .wide"]),
-    "history.png": (history_page, ["#answer .eyebrow", "#metric-1 .wide"]),
-    "comment.png": (comment_page, ["body"]),
+GALLERY: Mapping[str, tuple[Callable[[], str], list[str], float]] = {  # page, elements, scale
+    "error-analysis.png": (error_analysis_page, ["#answer .eyebrow", "details.case"], 1),
+    "study.png": (study_page, ["#answer .eyebrow", "#table .wide"], 1),
+    "history.png": (history_page, ["#answer .eyebrow", "#metric-1 .wide"], 1),
+    "comment.png": (comment_page, ["body"], 1),
+    "card.png": (card_page, [".concord > p", ".concord table", ".concord .wide"], 2),
 }
 _AREA = """(() => {
   const boxes = %s.map(name => document.querySelector(name).getBoundingClientRect());
@@ -46,11 +53,11 @@ def main() -> None:
         page.show(REPORT, width=WIDTH, height=HEIGHT)
         for name, elements in ELEMENTS.items():
             _write(page, name, elements, scale=1.5)
-        for name, (render, elements) in GALLERY.items():
+        for name, (render, elements, scale) in GALLERY.items():
             file = Path(folder, "page.html")
             file.write_text(render(), encoding="utf-8")
             page.show(file, width=WIDTH, height=HEIGHT)
-            _write(page, name, elements, scale=1)
+            _write(page, name, elements, scale=scale)
 
 
 def _write(page: Page, name: str, elements: list[str], *, scale: float) -> None:

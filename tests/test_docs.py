@@ -17,7 +17,7 @@ from concord.metrics_core.conventions.presets import PRESETS
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import parse
 from docs.cheat_sheet import cheat_sheet, read_labels
-from docs.conf import contents
+from docs.conf import SECTIONS, contents
 from docs.robustness_rows import BAD_INPUTS, FAULTS, collected
 from tests.metrics_core.analyses.study.study_data import comparison_of
 from tests.parity import measure
@@ -131,7 +131,8 @@ def test_the_index_of_decisions_names_each_once() -> None:
 
 
 def test_every_page_is_in_the_navigation_of_the_site() -> None:
-    reached, waiting = {ROOT / "docs" / "index.md"}, [ROOT / "docs" / "index.md"]
+    waiting = [ROOT / "docs" / section for section in SECTIONS]
+    reached = {ROOT / "docs" / "index.md", *waiting}
     while waiting:
         page = waiting.pop()
         for target in contents(page.read_text(encoding="utf-8")):
@@ -231,10 +232,11 @@ def test_the_example_of_checks_prints_what_its_page_quotes(
     assert printed in page.read_text(encoding="utf-8")
 
 
-def test_the_examples_of_the_faq_print_what_their_comments_say(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("name", ["faq.md", "concepts/which-metric.md"])
+def test_examples_print_what_their_comments_say(
+    name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = ROOT / "docs" / "faq.md"
+    page = ROOT / "docs" / name
     comments = [
         number
         for example in _examples(page)

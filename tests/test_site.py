@@ -1,5 +1,7 @@
 """The documentation site, as `make site` builds it, in a browser without a network."""
 
+import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,10 @@ from tests.reports.samples.browser import Page
 
 pytestmark = pytest.mark.nightly
 PHONE, DESK = 390, 1440
+HEIGHTS = {PHONE: 844, DESK: 900}
+FIRST = 3  # results among which the page of a query has to be
+RECORDS = ("docs/decisions/", "CHANGELOG")  # have every word
+QUERIES = Path(__file__).with_name("site_queries.csv")  # as readers, threads and the FAQ ask
 PAGES = [
     "docs/index",
     "docs/why",
@@ -27,6 +33,7 @@ RESULTS = """new Promise(done => {
   const wait = () => found().length ? done(found()) : setTimeout(wait, 50);
   wait();
 })"""
+RANKED = "Search._performSearch(...Search._parseQuery(%s)).reverse().map(result => result[0])"
 
 
 def build(folder: Path) -> None:
@@ -60,3 +67,29 @@ def test_a_search_for_ndcg_finds_the_page_of_the_metric(browser: Page, site: Pat
     found = [link.partition("#")[0].partition("?")[0] for link in browser.run(RESULTS)]
     browser.call("Page.navigate", url="about:blank")  # ends the requests for excerpts of pages
     assert f"{site.as_uri()}/docs/reference/metrics/nDCG.html" in found[:3]
+
+
+def test_a_query_finds_its_page_among_the_first_results(browser: Page, site: Path) -> None:
+    with QUERIES.open(encoding="utf-8", newline="") as file:
+        pages = {row["query"]: row["page"] for row in csv.DictReader(file)}
+    browser.show(site / "search.html", width=DESK)
+
+    found = {query: browser.run(RANKED % json.dumps(query)) for query in pages}
+    missed = {q: found[q][:FIRST] for q, page in pages.items() if page not in found[q][:FIRST]}
+    assert missed == {}
+    records = [page for pages in found.values() for page in pages if page.startswith(RECORDS)]
+    assert records == []
+
+
+@pytest.mark.parametrize("width", HEIGHTS)
+def test_the_home_page_shows_code_result_and_doors_without_scrolling(
+    browser: Page, site: Path, width: int
+) -> None:
+    browser.show(site / "docs/index.html", width=width, height=HEIGHTS[width])
+
+    lowest = "Math.max(...[...document.querySelectorAll('.start pre, .start img, .doors li')]"
+    assert browser.run(f"{lowest}.map(e => e.getBoundingClientRect().bottom))") <= HEIGHTS[width]
+
+
+def test_programs_find_a_list_of_pages_at_the_root(site: Path) -> None:
+    assert (site / "llms.txt").read_text(encoding="utf-8").startswith("# Concord\n")
