@@ -63,6 +63,7 @@ def beats(comparison: Comparison, model: str, other: str, label: str) -> bool:
 
 MANY_MODELS = 12  # with this number of models or more, there are no tables of models by models
 MAX_MODELS_WITH_INTERVALS = 6  # in a table with a column per model
+MAX_LABELS_OF_A_CARD = 8
 _MAX_PAIRS = 10  # of one metric, listed in full
 _MAX_MODELS = 30  # of charts and pairs
 _N_BEST = 15  # models of these, if there are more
