@@ -105,7 +105,7 @@ def _ties(comparison: Comparison) -> Iterator[Finding]:
         return
     moved: dict[str, list[str]] = {}
     for each in comparison.ties:
-        digits = comparison.decimals.get(each.label)
+        digits = comparison.decimals[each.label]
         low, high = (number(mean, digits) for mean in (each.low, each.high))
         if each.label in comparison.primary and low != high:
             moved.setdefault(each.model, []).append(f"{each.label} is between {low} and {high}")

@@ -166,8 +166,7 @@ def test_versus_tells_of_the_second_list_only_what_differs() -> None:
     other_gains = _versus("nDCG@5", "recbole").summary
 
     assert (
-        same[same.index(f"--- rectools {cc.preset('rectools').fingerprint}") + 1]
-        == "the same list"
+        same[same.index(f"--- rectools {cc.preset('rectools').fingerprint}") + 1] == "the same list"
     )
     assert sum(line.startswith("rank ") for line in same) == 1
     assert "the other ranks as above" in other_gains
