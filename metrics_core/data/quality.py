@@ -198,12 +198,16 @@ def describe_lists(
 
 def _list_notes(content: dict[str, Any]) -> Iterator[str]:
     """Yield notes on recommendations for readers of the report."""
-    duplicates = content["duplicates"]
+    ties, duplicates = content["ties"], content["duplicates"]
     n_disagreeing = content["rank_score_disagreements"]["users"]
+    if ties["rows"]:
+        yield (
+            f"{_rows_text(ties)} tie with another of the same list; "
+            f"`ties: {ties['policy']}` ordered them"
+        )
     if duplicates["rows"]:
         yield (
-            f"{format_count(duplicates['rows'], 'row')} of "
-            f"{format_count(duplicates['users'], 'user')} repeat an item of the same list; "
+            f"{_rows_text(duplicates)} repeat an item of the same list; "
             f"`duplicates: {duplicates['policy']}` was applied"
         )
     if n_disagreeing:
@@ -213,3 +217,7 @@ def _list_notes(content: dict[str, Any]) -> Iterator[str]:
         yield format_count(content["infinite_scores"], "infinite score")
     if not content["rows"]:
         yield "the file has no lists, which `input.empty_lists: keep` allows"
+
+
+def _rows_text(count: dict[str, Any]) -> str:
+    return f"{format_count(count['rows'], 'row')} of {format_count(count['users'], 'user')}"

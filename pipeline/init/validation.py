@@ -54,7 +54,6 @@ from concord.pipeline.running.outputs import spill_folder
 from concord.pipeline.stages.evaluate import check_grades, check_model_ids, model_data
 from concord.pipeline.stages.load import load, load_background, load_truth
 from concord.reports.text.display_words import DisplayWords
-from concord.reports.text.quality import tied_rows
 
 Load = Callable[[DuckDBPyConnection], str]
 _REWRITE_FIX = "run `concord init --upgrade`, which writes dvc.yaml again"
@@ -238,9 +237,8 @@ def _load(params: Params, name: str, load_file: Load) -> Sequence[Problem]:
     quality = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
     show = DisplayWords(display_words(params)).show
     print_text(f"{name}: {show(summary)}")
-    for note in (*quality.get("notes", []), tied_rows({name: quality})):
-        if note:
-            print_text(f"  {show(note)}")
+    for note in quality.get("notes", []):
+        print_text(f"  {show(note)}")
     return ()
 
 

@@ -75,7 +75,7 @@ def findings(comparison: Comparison) -> list[Finding]:
     return [*warnings, *ties, *notes, *acknowledged]
 
 
-def tied_rows(tables: Mapping[str, Mapping[str, Any]]) -> str:
+def _tied_rows(tables: Mapping[str, Mapping[str, Any]]) -> str:
     """Return how many rows have equal scores, and what orders them; empty if none have.
 
     Parameters
@@ -94,13 +94,13 @@ def tied_rows(tables: Mapping[str, Mapping[str, Any]]) -> str:
     ]
     policy = next(each["policy"] for each in tied.values())
     listed = join_first(counts, _MAX_NAMES)
-    return f"{listed} tie with another of the same list; `ties: {policy}` orders them"
+    return f"{listed} tie with another of the same list; `ties: {policy}` ordered them"
 
 
 def _ties(comparison: Comparison) -> Iterator[Finding]:
     """Yield the finding on equal scores: how many there are, and how far a mean can move."""
     tables = {name: comparison.quality[name] for name in comparison.ranked_lists}
-    text = tied_rows(tables)
+    text = _tied_rows(tables)
     if not text:
         return
     moved: dict[str, list[str]] = {}
@@ -196,14 +196,13 @@ def _unit_name(quality: Mapping[str, Any]) -> str:
 
 
 def _notes(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """Yield (table, sentence) for each defect of the tables."""
-    quality = comparison.quality
+    """Yield (table, sentence) for each defect of the tables but ties."""
     for name in [*comparison.ranked_lists, "truth"]:
-        for note in [
-            *_missing_users(quality.get(name, {})),
-            *quality.get(name, {}).get("notes", []),
-        ]:
-            yield name, note
+        quality = comparison.quality.get(name, {})
+        ties = _tied_rows({name: quality})
+        for note in [*_missing_users(quality), *quality.get("notes", [])]:
+            if note != ties:
+                yield name, note
 
 
 def _missing_users(quality: Mapping[str, Any]) -> Iterator[str]:

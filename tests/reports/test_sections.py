@@ -109,7 +109,11 @@ def test_all_ties_are_one_finding_that_says_how_far_a_mean_can_move(
     high: float, sentence: str, fix: str
 ) -> None:
     comparison = from_content(sample.five_models())
-    tied = {name: comparison.quality[name] | {"ties": _TIED} for name in ("als", "ease")}
+    note = "12 rows of 5 users tie with another of the same list; `ties: item_asc` ordered them"
+    tied = {
+        name: {**comparison.quality[name], "ties": _TIED, "notes": [note]}
+        for name in ("als", "ease")
+    }
     comparison = replace(
         comparison,
         quality={**comparison.quality, **tied},
@@ -130,7 +134,7 @@ def test_all_ties_are_one_finding_that_says_how_far_a_mean_can_move(
     assert finding.names == "ease, als"
     assert finding.sentence == (
         "12 rows of 5 users (ease), 12 rows of 5 users (als) tie with another of the same list; "
-        f"`ties: item_asc` orders them. {sentence}"
+        f"`ties: item_asc` ordered them. {sentence}"
     )
     assert finding.fix == fix
 
