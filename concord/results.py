@@ -13,6 +13,7 @@ from concord.metrics_core.analyses.verify.result import Explanation, PublishedMe
 from concord.metrics_core.evaluation.definition_search import ConventionMatch
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.evaluation import Evaluation
+from concord.metrics_core.results.plot import Plot
 from concord.metrics_core.results.presets import PresetConventions, PresetList
 from concord.metrics_core.stats.power import VarianceComponents
 from concord.public import publish
@@ -28,6 +29,7 @@ __all__ = [
     "ExplanationDiff",
     "Judging",
     "Plan",
+    "Plot",
     "PredictionPowered",
     "PresetConventions",
     "PresetList",

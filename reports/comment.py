@@ -1,14 +1,14 @@
 """The comment in a pull request: decision, changes, leaderboard."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.history import Change, RevisionChanges
-from concord.metrics_core.results.text_format import PERCENT, group_values
+from concord.metrics_core.results.text_format import PERCENT, group_values, join_names
 from concord.reports.markdown import (
     UNDECIDED_ICON,
     answer_part,
@@ -135,6 +135,26 @@ def _rules(comment: Comment, max_rows: int) -> str:
         f"**This changes the rules of the gate**, in params.yaml since {sentence(since.revision)}:"
     )
     return paragraphs(title, table(("Key", "Before", "After"), rows, max_rows))
+
+
+def _warnings(comment: Comment, max_rows: int) -> str:
+    """Return the prominent warnings; those that the revision has, too, are folded."""
+    comparison, since = comment.comparison, comment.since
+    known = since.warnings if since else ()
+    same = [each for each in comparison.prominent if each in known and not each.is_suspicious]
+    others = tuple(each for each in comparison.warnings if each not in same)
+    title = f"Warnings as at {sentence(since.revision)} ({len(same):,})" if since else ""
+    return paragraphs(
+        warnings_part(
+            replace(comparison, warnings=others), comment.decision, comment.stale, max_rows
+        ),
+        folded(
+            title,
+            warnings_part(
+                replace(comparison, warnings=tuple(same)), comment.decision, None, max_rows
+            ),
+        ),
+    )
 
 
 def _changes(comment: Comment, max_rows: int) -> str:
@@ -284,7 +304,37 @@ def _other_changes(comment: Comment, max_rows: int) -> str:
         if not each.primary and each.verdict in _SIGNIFICANT
     ]
     title = f"Other metrics with a significant change ({len(changes):,})"
-    return folded(title, _change_table(comment.comparison, changes, max_rows))
+    return folded(title, _family_table(comment.comparison, changes, max_rows))
+
+
+def _family_table(comparison: Comparison, changes: Sequence[Change], max_rows: int) -> str:
+    """Return a row for the cutoffs of a metric on which a model has the same verdict."""
+    families = group_values(
+        ((each.model, each.label.partition("@")[0], _verdict(comparison, each)), each)
+        for each in _worst_first(changes)
+    )
+    rows = [
+        (model, _cutoffs(family), word, _reach(comparison, family))
+        for (model, _, word), family in families.items()
+    ]
+    return table(("Model", "Metric", "Verdict", "Difference"), rows, max_rows)
+
+
+def _cutoffs(family: Sequence[Change]) -> str:
+    """Return `nDCG@1, 5 and 20`."""
+    first, *others = (each.label for each in family)
+    return join_names([first, *(label.partition("@")[2] for label in others)])
+
+
+def _reach(comparison: Comparison, family: Sequence[Change]) -> str:
+    """Return the difference with its interval, or the smallest and the greatest difference."""
+    if len(family) == 1:
+        digits = numbers.label_decimals(comparison, family[0].label)
+        return numbers.difference_with_interval(family[0], digits)
+    digits = max(numbers.label_decimals(comparison, each.label) for each in family)
+    differences = sorted(each.difference for each in family if each.difference is not None)
+    ends = (numbers.signed(end, digits) for end in (differences[0], differences[-1]))
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _inputs(comment: Comment, max_rows: int) -> str:
@@ -314,7 +364,7 @@ _SECTIONS: Mapping[str, Callable[[Comment, int], str]] = {
     "the decision": _decision,
     "the link to the report": _report_link,
     "the rules of the gate": _rules,
-    "warnings": lambda x, n: warnings_part(x.comparison, x.decision, x.stale, n),
+    "warnings": _warnings,
     "changes": _changes,
     "segments": _segments,
     "replicates": lambda comment, n: replicates_part(comment.comparison, n),

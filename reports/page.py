@@ -36,7 +36,7 @@ from concord.reports.text import gate_cells as gate
 from concord.reports.text import history as history_text
 from concord.reports.text.answer import answer_numbers
 from concord.reports.text.blocks import to_html
-from concord.reports.text.comparison import leaderboard
+from concord.reports.text.comparison import means_table
 from concord.reports.text.display_words import NO_WORDS, DisplayWords, display_words
 from concord.reports.text.tables import fold_models, fold_note
 from concord.reports.text.verdict_styles import VERDICTS, phrase
@@ -52,7 +52,7 @@ _GLOBALS = {
     "gains": gains,
     "gate": gate,
     "groups": groups,
-    "leaderboard": lambda *names: Markup(to_html([leaderboard(*names)])),
+    "means_table": lambda *names: Markup(to_html([means_table(*names)])),
     "numbers": numbers,
     "panel": panel,
     "phrase": phrase,

@@ -285,6 +285,8 @@ def _discounted_terms(
         return terms, "0"
     products: Floats = hit_gains * weights
     total = format_number(float(np.sum(products)))
+    if len(terms) == 1:
+        return terms, total
     return terms, f"{format_sum(list(map(format_number, products)))} = {total}"
 
 

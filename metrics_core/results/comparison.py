@@ -30,8 +30,14 @@ from concord.metrics_core.results.comparison_parts import (
     Winner,
 )
 from concord.metrics_core.results.gate import Decision
+from concord.metrics_core.results.plot import Kind, Plot
 from concord.metrics_core.results.reference import References
-from concord.metrics_core.results.rendering import render_document, render_sentences, write_document
+from concord.metrics_core.results.rendering import (
+    draw,
+    render_document,
+    render_sentences,
+    write_document,
+)
 from concord.metrics_core.results.replicates import ReplicatedDifference, Replicates
 from concord.metrics_core.results.text_format import metric_decimals
 
@@ -200,6 +206,39 @@ class Comparison(ComparisonMethods):
     def to_markdown(self, path: str | Path | None = None) -> str | Path:
         """Return the short report as Markdown, as in `report.md`, or write it to `path`."""
         return write_document(render_document(self, "markdown"), path)
+
+    def plot(self, kind: Kind, of: str | None = None) -> Plot:
+        """Return a picture, which a notebook shows and `save("plot.svg")` writes.
+
+        Parameters
+        ----------
+        kind : {"differences", "leaderboard", "segments", "curves"}
+            Differences to the baseline with their intervals and verdicts; means with their
+            intervals; differences by segment; differences over cutoffs.
+        of : str, optional
+            What it shows: a label such as `nDCG@10` (of `segments` the name of a segmentation, of
+            `curves` a metric such as `nDCG`). By default the first.
+
+        Returns
+        -------
+        Plot
+
+        Raises
+        ------
+        InputError
+            There is no such picture; the message says what is missing.
+
+        Examples
+        --------
+        >>> import concord as cc
+        >>> truth = {f"u{n}": ["a"] for n in range(40)}
+        >>> new, old = ({user: items for user in truth} for items in (["a"], ["b", "a"]))
+        >>> comparison = cc.compare({"new": new, "old": old}, truth, metrics=["RR"])
+        >>> comparison.plot("leaderboard")
+        RR: mean of each model; `save('plot.svg')` writes the picture
+        """
+        picture: Plot = draw(self, kind, of)
+        return picture
 
     def to_frame(self) -> "pl.DataFrame":
         """Return the leaderboard: one row per metric and model, columns as fields of `Score`."""

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult, FiniteNumbers
-from concord.metrics_core.results.comparison_parts import Difference, Severity, Verdict
+from concord.metrics_core.results.comparison_parts import DataWarning, Difference, Severity, Verdict
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,6 +97,8 @@ class RevisionChanges:
         Keys of params.yaml under `gate`, `comparison` and `segments` that changed.
     training_params : tuple of Setting
         Parameters that changed of the stages that made the recommendations, by dvc.lock.
+    warnings : tuple of DataWarning
+        Warnings of the revision itself; empty if its comparison cannot be read.
     """
 
     revision: str
@@ -109,6 +111,7 @@ class RevisionChanges:
     data: tuple[Setting, ...]
     rules: tuple[Setting, ...] = ()
     training_params: tuple[Setting, ...] = ()
+    warnings: tuple[DataWarning, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,12 @@ def render_document(result: Any, kind: str, **options: Any) -> str:
         return str(render_result(result, **options))
 
 
+def draw(result: Any, kind: str, of: str | None) -> Any:
+    """Return a picture of a comparison."""
+    with report_missing_extra():
+        return import_module("concord.reports.charts.plot").plot(result, kind, of)
+
+
 def write_document(document: str, path: str | Path | None) -> str | Path:
     """Write a document to `path` and return the path; without one return the document.
 

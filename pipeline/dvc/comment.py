@@ -13,6 +13,7 @@ from concord.metrics_core.comparison.segments import compute_segment_cells
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import content_id_text
+from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.metrics_core.results.history import Change, RevisionChanges, Setting
 from concord.pipeline.dvc.changes import (
     NOW,
@@ -25,7 +26,7 @@ from concord.pipeline.dvc.changes import (
 from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
 from concord.pipeline.dvc.gate import decide_gate
 from concord.pipeline.dvc.git import refuse_other_owner, run_git
-from concord.pipeline.dvc.revision import RevisionResults, load_revision
+from concord.pipeline.dvc.revision import RevisionResults, comparison_at, load_revision
 from concord.pipeline.dvc.training import (
     Settings,
     as_text,
@@ -56,7 +57,9 @@ def comment_content(params: Params, revision: str | None, undecided: str | None)
     revision_changes = None
     if revision is not None:
         try:
-            revision_changes = changes_since(params, revision)
+            revision_changes = replace(
+                changes_since(params, revision), warnings=_warnings_at(revision)
+            )
         except InputError as error:  # a reviewer sees only the comment
             reasons = _reasons(error)
             revision_changes = RevisionChanges(revision, reasons, (), (), (), False, (), ())
@@ -72,6 +75,14 @@ def comment_content(params: Params, revision: str | None, undecided: str | None)
     except InputError as error:
         return replace(content, no_decision=_reasons(error))
     return replace(content, decision=result.decision)
+
+
+def _warnings_at(revision: str) -> tuple[DataWarning, ...]:
+    """Return the warnings of a revision; none if its comparison is of another version or lost."""
+    try:
+        return comparison_at(revision).warnings
+    except InputError:
+        return ()
 
 
 def _reasons(error: InputError) -> tuple[str, ...]:

@@ -53,17 +53,8 @@ def columns(entry: Entry) -> list[Column]:
 
 def has_chart(entry: Entry) -> bool:
     """True if two models have a rank, and another definition changes their order."""
-    return _has_order(entry) and len(columns(entry)) > 1
-
-
-def keeps_order(entry: Entry) -> bool:
-    """True if two models have a rank, and all of several definitions rank the models alike."""
-    return _has_order(entry) and len(entry.definitions) > len(columns(entry)) == 1
-
-
-def _has_order(entry: Entry) -> bool:
     ranked = [model for model in entry.models if any(d.ranks[model] for d in entry.definitions)]
-    return len(ranked) > 1
+    return len(ranked) > 1 and len(columns(entry)) > 1
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Charts of differences: intervals, also over replicates."""
 
 from itertools import accumulate
+from typing import Literal
 
 from markupsafe import Markup
 
@@ -20,7 +21,6 @@ from concord.reports.charts.plots import (
 from concord.reports.charts.references import draw_references
 from concord.reports.charts.svg import CIRCLE, SQUARE, Anchor, Chart
 from concord.reports.text.numbers import (
-    PERCENT,
     difference_with_interval,
     exact,
     number,
@@ -31,8 +31,6 @@ from concord.reports.text.references import texts
 from concord.reports.text.replicates import single_differences
 from concord.reports.text.tables import (
     against_baseline,
-    best_share_text,
-    best_shares,
     min_effect,
 )
 from concord.reports.text.verdict_styles import VERDICTS
@@ -44,6 +42,10 @@ _LETTER = 7.2  # pixels of a letter of such a text
 _TEXT_ABOVE = 17  # pixels from the marks of a narrow row up to its text
 _MARKS_ABOVE, _MARKS_BELOW = 8, 20  # pixels of a narrow row that have no text, from its marks
 _BASELINE = 24  # pixels of the row of the baseline
+_NAMES = {"alone": 140, "left": 130, "right": 0}  # pixels of the names of models
+_WIDTHS = {"alone": 940, "left": 540, "right": 410}  # pixels of a chart
+_COLUMNS = 244  # pixels of the columns beside the plot, of which these are places
+_MEAN, _DIFFERENCE, _VERDICT = 50, 122, 138
 _EDGE = 0.2  # of the width, in which a name is not centred
 
 
@@ -79,23 +81,27 @@ def draw_baseline_name(chart: Chart, x: Linear, baseline: str) -> None:
     chart.text(x(0), -12, shorten(baseline, NAME), 12, "ink-soft", anchor=anchor)
 
 
-def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Markup:
+Place = Literal["alone", "left", "right"]  # of a chart; a right one repeats no names
+
+
+def difference_chart(
+    comparison: Comparison, label: str, place: Place = "alone", *, narrow: bool
+) -> Markup:
     """Return the interval plot, with a band of differences that are too small to matter.
 
-    Beside it are mean, difference, verdict, share of resamples in which it is best, and shares of
-    users; above it are the names of references.
+    Beside it are mean, difference and verdict; above it are the names of references.
     """
     rows = _model_rows(comparison, label)
     more = 10 * max(0, max(len(row.difference) for row in rows) - len("+0.067"))
-    left, right = (0, 4) if narrow else (140, 506 + 2 * more)
-    width = plot_width(left, right, narrow=narrow)
+    left, right = (0, 4) if narrow else (_NAMES[place], _COLUMNS + 2 * more)
+    width = plot_width(left, right, narrow=True) if narrow else _WIDTHS[place] - left - right
     row_height = 46 if narrow else 28 if len(rows) <= _DENSE else 25
     heights = [row_height if row.pair else _BASELINE for row in rows]
     *tops, height = accumulate(heights, initial=0)
     middles = [top + own // 2 for top, own in zip(tops, heights, strict=True)]
     chart = Chart(width, height, left=left, right=right, top=20, bottom=22)
     x = padded_scale(_common_ends(comparison, label), 0, width)
-    draw_differences_axis(chart, x, narrow=narrow)
+    draw_differences_axis(chart, x, narrow=narrow or place != "alone")
     draw_band(chart, x, min_effect(comparison, label), 0, height)
     draw_zero_line(chart, x, 0, height)
     marks = [
@@ -103,16 +109,20 @@ def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Mar
         for y, row in zip(middles, rows, strict=True)
         if row.pair
     ]
-    draw_references(chart, x, comparison, label, marks if narrow else [(0, height)])
+    spans = marks if narrow else [(0.0, float(height))]
+    draw_references(chart, x, comparison, label, spans, beyond=place == "alone")
     for row, y in zip(rows, middles, strict=True):
         with chart.group(row.model):
             _draw_marks(chart, x, y, row)
             if narrow:
                 _draw_texts_above(chart, x, y - _TEXT_ABOVE if row.pair else y, row)
             else:
+                chart.text(-left, y, shorten(row.model, NAME) if left else "", 14, row.ink)
                 _draw_columns(chart, y, row, more)
     if not narrow:
-        _draw_heads(chart, rows, more)
+        chart.text(width + more + _MEAN, -12, "mean", 12, "ink-faint", anchor="end")
+        head = width + 2 * more + _DIFFERENCE
+        chart.text(head, -12, "difference", 12, "ink-faint", anchor="end")
     plain = [row.plain for row in rows]
     plain += [f"reference {name}: {text}" for name, text in texts(comparison, label).items()]
     title = f"{label}: mean of each model, and its difference to {comparison.baseline}"
@@ -129,23 +139,18 @@ class _ModelRow:
         self.model, self.pair = model, pair
         self.mean = number(comparison.score(model, label).mean, digits)
         self.word, self.tone, self.ink = "baseline", "ink-soft", "ink-soft"
-        self.difference = self.best = self.users = ""
+        self.difference = ""
         self.hover = f"{model}: {self.mean}, baseline"
         if pair is not None:
             style = VERDICTS[pair.verdict]
             self.word, self.tone, self.ink = style.word, style.tone, "ink"
             self.difference = signed(pair.difference, digits)
-            self.best = best_share_text(best_shares(comparison, label).get(model))
-            self.users = _users(pair)
             self.hover = f"{model}: {difference_with_interval(pair, digits)}, {style.word}"
 
     @property
     def plain(self) -> str:
         """Return the texts of the row for screen readers."""
-        parts = [self.mean, f"{self.difference} {self.word}".lstrip()]
-        parts += [f"users better and worse: {self.users}"] if self.users else []
-        parts += [f"best in {self.best} of the resamples"] if self.best else []
-        return f"{self.model}: {', '.join(parts)}"
+        return f"{self.model}: {self.mean}, {f'{self.difference} {self.word}'.lstrip()}"
 
 
 def _model_rows(comparison: Comparison, label: str) -> list[_ModelRow]:
@@ -186,28 +191,18 @@ def _draw_marks(chart: Chart, x: Linear, y: float, row: _ModelRow) -> None:
             draw_verdict(chart, (x(row.pair.difference), y), row.pair.verdict, 5.7, "raised")
 
 
-def _draw_heads(chart: Chart, rows: list[_ModelRow], more: int) -> None:
-    """Write the heads of the columns that have texts."""
-    heads = {56 - more: "mean", 128: "difference"}
-    if any(row.best for row in rows):
-        heads[394] = "best in"
-    if any(row.users for row in rows):
-        heads[501] = "users + / −"
-    for offset, head in heads.items():
-        chart.text(chart.width + 2 * more + offset, -12, head, 12, "ink-faint", anchor="end")
-
-
 def _draw_columns(chart: Chart, y: float, row: _ModelRow, more: int) -> None:
-    """Write name and numbers of a model beside its marks, with `more` pixels for two numbers."""
+    """Write the numbers of a model beside its marks, with `more` pixels for each of the two."""
     right, is_bold = chart.width + 2 * more, row.pair is not None
-    chart.text(-140, y, shorten(row.model, NAME), 14, row.ink)
-    chart.text(right + 56 - more, y, row.mean, 14, row.ink, anchor="end")
-    chart.text(right + 128, y, row.difference, 14, row.tone, anchor="end", bold=True)
+    chart.text(right + _MEAN - more, y, row.mean, 14, row.ink, anchor="end")
+    chart.text(right + _DIFFERENCE, y, row.difference, 14, row.tone, anchor="end", bold=True)
     if row.pair is not None:
-        draw_verdict(chart, (right + 146, y), row.pair.verdict, 3.87, "raised", width=1.5)
-    chart.text(right + 158, y, row.word, 13, row.tone, bold=is_bold)
-    chart.text(right + 394, y, row.best, 13, "ink-soft", anchor="end")
-    chart.text(right + 501, y, row.users, 13, "ink-soft", anchor="end")
+        draw_verdict(chart, (right + _VERDICT, y), row.pair.verdict, 3.87, "raised", width=1.5)
+    word, _, rest = row.word.partition(", ")
+    lines = [(y - 6, f"{word},"), (y + 6, rest)] if rest else [(y, word)]
+    for line_y, text in lines:
+        size = 11 if rest else 13
+        chart.text(right + _VERDICT + 12, line_y, text, size, row.tone, bold=is_bold)
 
 
 def _draw_texts_above(chart: Chart, x: Linear, y: float, row: _ModelRow) -> None:
@@ -220,13 +215,6 @@ def _draw_texts_above(chart: Chart, x: Linear, y: float, row: _ModelRow) -> None
     name = shorten(row.model, n_letters - len(row.mean) - 1)
     chart.text(left, y, f"{name} {row.mean}", 13, row.ink)
     chart.text(right, y, value_text, 13, row.tone, anchor="end", bold=row.pair is not None)
-
-
-def _users(row: Difference) -> str:
-    """Return the shares of users who are better and worse off."""
-    if row.better is None or row.worse is None:
-        return ""
-    return f"{100 * row.better:.0f} / {100 * row.worse:.0f}{PERCENT}"
 
 
 _BELOW = 13  # pixels from the line of a row down to its marks of single trainings

@@ -18,6 +18,8 @@ def draw_references(
     comparison: Comparison,
     label: str,
     spans: Iterable[tuple[float, float]],
+    *,
+    beyond: bool = True,
 ) -> None:
     """Draw the references of a label, with their names above the plot.
 
@@ -27,12 +29,17 @@ def draw_references(
     ----------
     spans : iterable of tuple
         Upper and lower ends of the parts of a line.
+    beyond : bool
+        False to leave out those beyond the axis, and all if their names have no room.
     """
     baseline, values = comparison.baseline, references.known(comparison, label)
     mean = comparison.score(baseline, label).mean
-    if mean is None or not values:
+    if mean is None:
         return
     at = {name: x(value - mean) for name, value in values.items()}
+    if not beyond:
+        at = {name: place for name, place in at.items() if 0 <= place <= chart.width}
+        at = at if sum(_LETTER * len(name) + _GAP for name in at) <= chart.width else {}
     shown = {
         name: _with_arrow(name, at[name], chart.width) for name in sorted(at, key=at.__getitem__)
     }
@@ -66,7 +73,7 @@ def _starts(marks: Sequence[tuple[float, float]], chart: Chart) -> list[float]:
     distances = [length + _GAP for _, length in marks]
     for i in reversed(range(len(starts) - 1)):
         starts[i] = min(starts[i], starts[i + 1] - distances[i])
-    starts[0] = max(starts[0], -chart.left)
+    starts[:1] = [max(start, -chart.left) for start in starts[:1]]
     for i in range(1, len(starts)):
         starts[i] = max(starts[i], starts[i - 1] + distances[i - 1])
     return starts

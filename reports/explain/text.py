@@ -1,6 +1,6 @@
 """Derivations as text and as Markdown."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from concord.metrics_core.analyses.explain.result import (
@@ -10,7 +10,7 @@ from concord.metrics_core.analyses.explain.result import (
     ListedItem,
 )
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.reports.text.blocks import Block, Heading
+from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import conventions_name, setting
 
 MAX_RANKS = 20
@@ -27,7 +27,7 @@ def describe(result: Derivation | ExplanationDiff) -> Iterator[Block]:
     yield _title(ours)
     yield from _lines(ours)
     yield Heading(f"--- {conventions_name(theirs.conventions)}")
-    yield from _lines(theirs, known_lines=_list_lines(ours))
+    yield from _lines(theirs, known=ours)
     yield Heading("--- what makes them differ")
     yield from path_sentences(result.path)
 
@@ -36,22 +36,23 @@ def _title(derivation: Derivation) -> str:
     return f"{derivation.label} of user {derivation.user!r}"
 
 
-def _lines(derivation: Derivation, known_lines: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the derivation, without the lines of its list that are known."""
-    listed = _list_lines(derivation)
-    new = [line for line in listed if line not in known_lines]
-    yield from new
-    if len(new) < len(listed):
-        yield "  the other lines of the list as above" if new else "  the same list"
+def _lines(derivation: Derivation, known: Derivation | None = None) -> Iterator[Block]:
+    """Yield the derivation; of its list only the ranks that differ from a known one."""
+    rows = list(map(_row, derivation.listed))
+    known_rows = [] if known is None else list(map(_row, known.listed))
+    new = [row for row in rows if row not in known_rows]
+    if known is None or _head(derivation) != _head(known):
+        yield _head(derivation)
+    if new:
+        header = ("rank", "item", "grade", "", "adds")
+        n_columns = 5 if any(adds for *_, adds in rows) else 4
+        yield TextTable(header[:n_columns], [row[:n_columns] for row in new[:MAX_RANKS]])
+    if len(new) > MAX_RANKS:
+        yield f"… {len(new) - MAX_RANKS} more ranks"
+    if len(new) < len(rows):
+        yield "the other ranks as above" if new else "the same list"
     yield from derivation.sums
     yield f"{derivation.label} = {_value(derivation.value, 'left out of the mean')}"
-
-
-def _list_lines(derivation: Derivation) -> list[str]:
-    ranks = map(_rank_line, derivation.listed[:MAX_RANKS])
-    more = len(derivation.listed) - MAX_RANKS
-    omitted = [f"  … {more} more ranks"] if more > 0 else []
-    return [_head(derivation), *ranks, *omitted]
 
 
 def _head(derivation: Derivation) -> str:
@@ -64,12 +65,10 @@ def _head(derivation: Derivation) -> str:
     return f"relevant: {relevant}; {counts}"
 
 
-def _rank_line(row: ListedItem) -> str:
-    item = "(a later copy)" if row.item is None else row.item
-    grade = "" if row.grade is None else f", grade {row.grade:g}"
-    hit = "" if row.grade is None else f": {_judgement(row)}"
-    term = f"  [{row.term}]" if row.term and row.term != "hit" else ""
-    return f"  rank {row.rank}: {item}{grade}{hit}{term}"
+def _row(row: ListedItem) -> tuple[str, ...]:
+    grade, mark = ("", "") if row.grade is None else (f"{row.grade:g}", _judgement(row))
+    item = "(a later copy)" if row.item is None else f"{row.item}"
+    return f"{row.rank}", item, grade, mark, "" if row.term == "hit" else row.term
 
 
 def _judgement(row: ListedItem) -> str:

@@ -1,7 +1,8 @@
 """A plan as text: one table per metric with one line per model, then what the gate can decide."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from concord.metrics_core.analyses.plan.result import (
     Plan,
@@ -29,8 +30,12 @@ _GUARDRAIL_HEADER = (
 
 
 def describe(plan: Plan) -> Iterator[Block]:
-    """Yield the table of each label, their legend, and the gate."""
-    for differences in group_values((each.label, each) for each in plan.differences).values():
+    """Yield the answer on each label, its table, the legend, and the gate."""
+    groups = group_values((each.label, each) for each in plan.differences)
+    for differences in groups.values():
+        yield _answer(differences, plan.power)
+    yield ""
+    for differences in groups.values():
         if title := _title(differences):
             yield Heading(title)
         columns = [(name, cells) for name, cells in _columns(differences) if any(cells)]
@@ -44,6 +49,33 @@ def describe(plan: Plan) -> Iterator[Block]:
             yield "The gate decides over users: it does not account for other seeds."
         yield from sentences
     yield from _gate_table(plan)
+
+
+def _answer(differences: Sequence[PlannedDifference], power: float) -> str:
+    """Return which differences these users detect, and how many users the effect takes."""
+    first = differences[0]
+    users = "these users detect" if _users_differ(differences) else f"{_of_all(first)} users detect"
+    name = "" if first.label is None else f"{first.label}: "
+    smallest = {each.smallest_corrected for each in differences} - {None}
+    if not smallest:
+        return f"{name}no plan, as too few users differ."
+    text = f"{name}{users} a true difference of {_range(smallest, _number)} in {percent(power)}"
+    effects, needed = ({getattr(each, key) for each in differences} for key in _EFFECT)
+    if len(effects) > 1 or None in effects:
+        return f"{text} of cases."
+    takes = "no number of users is enough"
+    if None not in needed:
+        takes = f"it takes {_range(needed, count)} users"
+    return f"{text} of cases; for {_effect(first)} {takes}."
+
+
+_EFFECT = ("effect", "users_needed_corrected")
+
+
+def _range(values: Iterable[Any], text: Callable[[Any], str]) -> str:
+    """Return `0.018 to 0.020`, or one text if all are alike."""
+    ordered = sorted(values)
+    return " to ".join(dict.fromkeys(map(text, (ordered[0], ordered[-1]))))
 
 
 def _title(differences: Sequence[PlannedDifference]) -> str:
@@ -81,9 +113,9 @@ def _columns(differences: Sequence[PlannedDifference]) -> Iterator[tuple[str, li
     yield "seeds", ["" if each.seeds is None else f"{each.seeds}" for each in differences]
     yield "sd", [_number(each.sd) for each in differences]
     smallest = [both(_number(e.smallest), _number(e.smallest_corrected)) for e in differences]
-    yield "smallest", smallest
+    yield "detects", smallest
     if any(each.min_effect for each in differences):
-        yield "better", [_number(each.smallest_better) for each in differences]
+        yield "detects better", [_number(each.smallest_better) for each in differences]
     effects = {each.effect for each in differences}
     if effects == {None}:
         return
@@ -134,7 +166,7 @@ def _seeds(difference: PlannedDifference, needed: int | None) -> str:
 def _legend(plan: Plan) -> Iterator[str]:
     differences = plan.differences
     level = f"{percent(plan.power)} power at the {percent(1 - plan.confidence)} level"
-    yield f"smallest: the smallest true difference that these users can detect, with {level}."
+    yield f"detects: the smallest true difference that these users can detect, with {level}."
     tests = {each.tests for each in differences if each.tests > 1}
     if tests:
         names = join_names([f"{number:,}" for number in sorted(tests)], "or")
@@ -142,7 +174,7 @@ def _legend(plan: Plan) -> Iterator[str]:
     if all(each.effect is None for each in differences):
         yield "For the number of users that detect an effect, pass `effect`: 0.01 or '2%'."
     if any(each.min_effect for each in differences):
-        yield "better: gets the verdict better, so its interval is above min_effect."
+        yield "detects better: with the verdict better, so its interval is above min_effect."
     if any(each.effect for each in differences):
         yield (
             "users for: users needed in all to detect it. equivalent: users needed to show that "

@@ -1,6 +1,6 @@
 """A comparison as text: verdicts, warnings, and the leaderboard of each primary metric."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
@@ -72,13 +72,12 @@ def leaderboard(
     details : bool
         Adds relative differences and adjusted p-values.
     """
-    arrow = "↑" if comparison.metric(label).higher_is_better else "↓"
     interval = f"{confidence(comparison)} interval"
     more = ("relative", "p, adjusted") if details else ()
     joint = difference_interval(comparison, label)
     if joint != interval:
         joint = joint.removesuffix(" interval")
-    header = (f"{label} {arrow}", "mean", interval, "difference", joint, *more, "verdict")
+    header = (_directed(comparison, label), "mean", interval, "difference", joint, *more, "verdict")
     models = [*comparison.leaders(label), *comparison.others(label)][:n_models]
     if comparison.baseline not in models:
         models[-1] = comparison.baseline
@@ -86,7 +85,7 @@ def leaderboard(
     rows: list[Row] = []
     for model in models:
         score, digits = comparison.score(model, label), comparison.decimals[label]
-        mean = f"{numbers.number(score.mean, digits)} {marks.get(model, '')}".rstrip()
+        mean = _mean(comparison, model, label, marks)
         span = numbers.interval(score.ci_low, score.ci_high, digits)
         rows += [(model, mean, span, *_difference(comparison, model, label, details=details))]
         rows += _over_replicates(comparison, model, label, more)
@@ -94,6 +93,49 @@ def leaderboard(
     means = references.texts(comparison, label)
     rows += [(name, mean, *empty, references.WORD) for name, mean in means.items()]
     return TextTable(header, rows)
+
+
+def means_table(comparison: Comparison, labels: Sequence[str]) -> TextTable:
+    """Return the means of all models, then of the references, on several metrics."""
+    marks = {label: tables.marks(comparison, label) for label in labels}
+    known = {label: references.texts(comparison, label) for label in labels}
+    rows = [
+        (model, *(_mean(comparison, model, label, marks[label]) for label in labels))
+        for model in comparison.ranked
+    ]
+    rows += [
+        (name, *(known[label].get(name, "") for label in labels))
+        for name in references.names(comparison, labels)
+    ]
+    return TextTable(("", *(_directed(comparison, label) for label in labels)), rows)
+
+
+def primary_table(comparison: Comparison, labels: Sequence[str], n_models: int) -> TextTable:
+    """Return means, differences and verdicts on several metrics, a row per model."""
+    models = comparison.ranked[:n_models]
+    if comparison.baseline not in models:
+        models[-1] = comparison.baseline
+    header, columns = [""], [[*models]]
+    for label in labels:
+        header += [_directed(comparison, label), "difference"]
+        marks = tables.marks(comparison, label)
+        columns.append([_mean(comparison, model, label, marks) for model in models])
+        columns.append([_difference_word(comparison, model, label) for model in models])
+    return TextTable(header, [*zip(*columns, strict=True)])
+
+
+def _difference_word(comparison: Comparison, model: str, label: str) -> str:
+    difference, _, word = _difference(comparison, model, label, details=False)
+    return f"{difference} {word}".lstrip()
+
+
+def _directed(comparison: Comparison, label: str) -> str:
+    return f"{label} {'↑' if comparison.metric(label).higher_is_better else '↓'}"
+
+
+def _mean(comparison: Comparison, model: str, label: str, marks: Mapping[str, str]) -> str:
+    mean = numbers.number(comparison.score(model, label).mean, comparison.decimals[label])
+    return f"{mean} {marks.get(model, '')}".rstrip()
 
 
 def _difference(comparison: Comparison, model: str, label: str, *, details: bool) -> Row:

@@ -128,10 +128,11 @@ def _sentence(comparison: Comparison, definitions: Sequence[Definition]) -> str:
     n_same_verdicts = sum(not each.verdicts_changed for each in definitions)
     if len(comparison.models) == 1:
         return f"{total} definitions, one model: there is no ranking to change."
-    return (
-        f"The order of the top two holds under {n_same_order} of {total} definitions; "
-        f"all verdicts against the baseline hold under {n_same_verdicts} of {total}."
-    )
+    orders = {tuple(each.ranks[model] for model in comparison.models) for each in definitions}
+    start = f"The order of the top two holds under {n_same_order} of {total} definitions"
+    if len(orders) == 1:
+        start = f"All {total} definitions rank these models alike"
+    return f"{start}; all verdicts against the baseline hold under {n_same_verdicts} of {total}."
 
 
 def _by_rank(ranks: Mapping[str, int | None], models: Sequence[str]) -> list[str]:

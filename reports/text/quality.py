@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import DataWarning
-from concord.metrics_core.results.text_format import group_values
-from concord.reports.text.numbers import count, join_first, share
+from concord.metrics_core.results.text_format import group_values, join_names
+from concord.reports.text.numbers import count, join_first, number, share
 from concord.reports.text.warnings import acknowledgement_text
 
 _MAX_NAMES = 4  # models of one warning
@@ -51,12 +52,16 @@ class Finding:
 def findings(comparison: Comparison) -> list[Finding]:
     """Return the warnings, one finding for each other defect, and what is acknowledged.
 
-    A prominent warning of users without a list is left out: the page begins with it.
+    A prominent warning of users without a list is left out: the page begins with it. All ties are
+    one finding.
     """
+    ties = list(_ties(comparison))
     warnings = [
         Finding(_warning_names(each), each.sentence, each.fix, each.severity == "serious")
         for each in comparison.warnings
-        if not each.is_acknowledged and not (each.is_prominent and each.code in _MISSING_USERS)
+        if not each.is_acknowledged
+        and not (each.is_prominent and each.code in _MISSING_USERS)
+        and not (ties and each.code == "ties_at_cutoff")
     ]
     acknowledged = [
         Finding(_warning_names(each), each.sentence, acknowledged=acknowledgement_text(each))
@@ -65,7 +70,58 @@ def findings(comparison: Comparison) -> list[Finding]:
     ]
     tables = group_values((f"{note.removesuffix('.')}.", name) for name, note in _notes(comparison))
     notes = [Finding(join_first(names, _MAX_NAMES), note) for note, names in tables.items()]
-    return [*warnings, *notes, *acknowledged]
+    return [*warnings, *ties, *notes, *acknowledged]
+
+
+def _tied_rows(tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return how many rows have equal scores, and what orders them; empty if none have.
+
+    Parameters
+    ----------
+    tables : mapping
+        Name -> quality of recommendations.
+    """
+    ties = {name: table["ties"] for name, table in tables.items() if table.get("ties")}
+    tied = {name: each for name, each in ties.items() if each["rows"]}
+    if not tied:
+        return ""
+    counts = [
+        f"{format_count(each['rows'], 'row')} of {format_count(each['users'], 'user')}"
+        + (f" ({name})" if len(tables) > 1 else "")
+        for name, each in tied.items()
+    ]
+    policy = next(each["policy"] for each in tied.values())
+    listed = join_first(counts, _MAX_NAMES)
+    return f"{listed} tie with another of the same list; `ties: {policy}` ordered them"
+
+
+def _ties(comparison: Comparison) -> Iterator[Finding]:
+    """Yield the finding on equal scores: how many there are, and how far a mean can move."""
+    tables = {name: comparison.quality[name] for name in comparison.ranked_lists}
+    text = _tied_rows(tables)
+    if not text:
+        return
+    primary = [each for each in comparison.ties if each.label in comparison.primary]
+    ends = {
+        each: [number(mean, comparison.decimals[each.label]) for mean in (each.low, each.high)]
+        for each in primary
+    }
+    moved = group_values(
+        (each.model, f"{each.label} is between {low} and {high}")
+        for each, (low, high) in ends.items()
+        if low != high
+    )
+    ranges = "; ".join(f"{model}: {join_names(texts)}" for model, texts in moved.items())
+    names = [name for name, table in tables.items() if table.get("ties", {}).get("rows")]
+    if moved:
+        yield Finding(
+            join_first(names, _MAX_NAMES),
+            f"{text}. In other orders a primary mean moves: {ranges}.",
+            "write scores with more digits; `ties: average` averages over all orders",
+        )
+    else:
+        still = ". No other order moves a primary mean by a digit that is shown" if primary else ""
+        yield Finding(join_first(names, _MAX_NAMES), f"{text}{still}.")
 
 
 def _warning_names(warning: DataWarning) -> str:
@@ -141,14 +197,13 @@ def _unit_name(quality: Mapping[str, Any]) -> str:
 
 
 def _notes(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """Yield (table, sentence) for each defect of the tables."""
-    quality = comparison.quality
+    """Yield (table, sentence) for each defect of the tables but ties."""
     for name in [*comparison.ranked_lists, "truth"]:
-        for note in [
-            *_missing_users(quality.get(name, {})),
-            *quality.get(name, {}).get("notes", []),
-        ]:
-            yield name, note
+        quality = comparison.quality.get(name, {})
+        ties = _tied_rows({name: quality})
+        for note in [*_missing_users(quality), *quality.get("notes", [])]:
+            if note != ties:
+                yield name, note
 
 
 def _missing_users(quality: Mapping[str, Any]) -> Iterator[str]:

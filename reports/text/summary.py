@@ -27,6 +27,7 @@ from concord.reports.text.verdicts import limits
 
 _MAX_NAMES = 4
 _MANY_CANDIDATES = 5  # with more, some were probably left out
+_MAX_NOTICES = 3
 _N_CAUTIONS = 2  # outside of the fold; warnings are never in it
 
 
@@ -63,19 +64,33 @@ def eyebrow(comparison: Comparison) -> str:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Return where to read on in Python: notices, other metrics, and users that would decide."""
-    lines, prominent = [*chosen_sentences(comparison)], comparison.prominent
-    if notices := [w for w in comparison.warnings if w not in prominent and not w.is_acknowledged]:
-        codes = ", ".join(dict.fromkeys(each.code for each in notices))
-        lines.append(f"{format_count(len(notices), 'notice')} ({codes}): `comparison.warnings`")
-    if n_others := len({*comparison.labels} - {*comparison.primary}):
+    """Return what was chosen, the notices, and where to read on in Python."""
+    found = [f"Notice: {each}" for each in notices(comparison)]
+    return [*chosen_sentences(comparison), *found, *pointers(comparison, comparison.primary)]
+
+
+def notices(comparison: Comparison) -> list[str]:
+    """Return the warnings that are not prominent as sentences, and the number of those beyond."""
+    prominent = comparison.prominent
+    found = [w for w in comparison.warnings if w not in prominent and not w.is_acknowledged]
+    lines = [
+        f"{each.sentence} What to do: {each.fix}." if each.fix else each.sentence
+        for each in found[:_MAX_NOTICES]
+    ]
+    if more := len(found) - len(lines):
+        lines.append(f"{format_count(more, 'more notice')}: `comparison.warnings`")
+    return lines
+
+
+def pointers(comparison: Comparison, shown: Sequence[str]) -> list[str]:
+    """Return where to find metrics that are not shown, and how many users would decide."""
+    lines = []
+    if n_others := len({*comparison.labels} - {*shown}):
         lines.append(f"{format_count(n_others, 'other metric')}: `comparison.leaderboard`")
     with_baseline = (
-        comparison.difference(model, comparison.baseline, label)
-        for label in comparison.primary
-        for model in comparison.compared_models
+        pair for label in comparison.primary for pair in comparison.against_baseline(label)
     )
-    if any(pair is not None and pair.verdict == "undecided" for pair in with_baseline):
+    if any(pair.verdict == "undecided" for pair in with_baseline):
         lines.append("How many users would decide: `comparison.plan()`")
     return lines
 

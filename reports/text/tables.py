@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, Metric, Score
-from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers
 from concord.reports.text.verdict_styles import VERDICTS
 
@@ -64,6 +63,7 @@ def beats(comparison: Comparison, model: str, other: str, label: str) -> bool:
 
 MANY_MODELS = 12  # with this number of models or more, there are no tables of models by models
 MAX_MODELS_WITH_INTERVALS = 6  # in a table with a column per model
+MAX_LABELS_OF_A_CARD = 8
 _MAX_PAIRS = 10  # of one metric, listed in full
 _MAX_MODELS = 30  # of charts and pairs
 _N_BEST = 15  # models of these, if there are more
@@ -153,6 +153,11 @@ def against_baseline(comparison: Comparison, label: str) -> list[Difference]:
     return [pair for pair in pairs if pair is not None]
 
 
+def plotted_labels(comparison: Comparison) -> list[str]:
+    """Return the primary labels on which models were compared with the baseline."""
+    return [label for label in comparison.primary if against_baseline(comparison, label)]
+
+
 def min_effect(comparison: Comparison, label: str) -> float:
     """Return the minimum relevant difference on a label; 0 if there is none."""
     effects = (pair.min_effect for pair in against_baseline(comparison, label))
@@ -193,15 +198,6 @@ def best_shares(comparison: Comparison, label: str) -> dict[str, float]:
     leader = max(shares, key=shares.__getitem__)
     is_ahead = all(_is_ahead(comparison, leader, x, label) for x in shares if x != leader)
     return shares if is_ahead == (shares[leader] >= comparison.confidence) else {}
-
-
-def best_note(comparison: Comparison) -> str:
-    """Return what the column `best in` holds; empty if no primary metric shows it."""
-    shown = [label for label in comparison.primary if best_shares(comparison, label)]
-    if not shown:
-        return ""
-    users = join_names([*dict.fromkeys(resampled_users(comparison, x) for x in shown)], "or")
-    return f"“best in” is the share of resamples of {users} in which the model has the best mean;"
 
 
 def resampled_users(comparison: Comparison, label: str) -> str:

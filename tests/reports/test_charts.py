@@ -93,6 +93,17 @@ def _with_references(name: str, five: Comparison, *, narrow: bool) -> str:
 CHARTS: dict[str, Callable[[Comparison], str]] = {
     "differences, narrow": lambda five: difference_chart(five, LABEL, narrow=True),
     "differences, wide": lambda five: difference_chart(five, LABEL, narrow=False),
+    "differences, left": lambda five: difference_chart(five, LABEL, "left", narrow=False),
+    "differences, right": lambda five: difference_chart(five, LABEL, "right", narrow=False),
+    "differences, perhaps less, right": lambda five: difference_chart(
+        _perhaps_less(five), LABEL, "right", narrow=False
+    ),
+    "differences, many digits, right": lambda five: difference_chart(
+        _with_digits(five), LABEL, "right", narrow=False
+    ),
+    "differences, references, right": lambda five: difference_chart(
+        with_references(five, {RECALL: REFERENCES["on the axis"]}), RECALL, "right", narrow=False
+    ),
     "differences, perhaps less, narrow": lambda five: difference_chart(
         _perhaps_less(five), LABEL, narrow=True
     ),
@@ -185,7 +196,7 @@ def test_a_reference_is_a_line_where_the_axis_says_or_an_arrow_to_it(
     without = Picture(difference_chart(five, RECALL, narrow=narrow))
     picture = Picture(difference_chart(comparison, RECALL, narrow=narrow))
     value_at, texts = picture.horizontal_axis(), {text.text for text in picture.texts}
-    low, high = (without.horizontal_axis()(x) for x in (0, 350 - 4 if narrow else 294))
+    low, high = (without.horizontal_axis()(x) for x in (0, 350 - 4 if narrow else 556))
     mean = five.score(five.baseline, RECALL).mean
     assert mean is not None
 

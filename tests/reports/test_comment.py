@@ -156,6 +156,36 @@ def test_unchanged_models_share_one_line() -> None:
     assert "\nUnchanged for every user: ease, knn.\n" in text
 
 
+def test_cutoffs_of_a_metric_with_the_same_verdict_are_one_row() -> None:
+    changes = [
+        replace(change("knn", label, primary=False), difference=difference)
+        for label, difference in (("P@1", -0.07), ("P@5", -0.03), ("AP@5", -0.05))
+    ]
+    two = Comment("", from_content(sample.two_models()), None)
+
+    text = render_comment(replace(two, since=since(changes=changes)))
+
+    assert "<summary>Other metrics with a significant change (3)</summary>" in text
+    assert "\n| knn | P@1 and 5 | worse | −0.070 to −0.030 |\n" in text
+    assert "\n| knn | AP@5 | worse | −0.050 (−0.060 to −0.040) |\n" in text
+
+
+def test_warnings_of_the_revision_are_folded_but_suspicious_ones() -> None:
+    two = Comment("", from_content(sample.two_models()), None)
+    (known,) = two.comparison.prominent
+    details = {"kind": "item", "example": None, "models": ["knn"]}
+    new = DataWarning("foreign_ids", "serious", ("knn",), details)
+    suspicious = replace(two.comparison, warnings=(known, new))
+
+    text = render_comment(replace(two, comparison=suspicious, since=since(warnings=(known, new))))
+
+    shown, _, rest = text.partition("<details><summary>Warnings as at v1 (1)</summary>")
+    first_words, new_words = known.sentence[:20], new.sentence[:20]
+    assert first_words in rest.partition("</details>")[0]
+    assert first_words not in shown
+    assert new_words in shown
+
+
 def test_address_of_the_report_is_one_link() -> None:
     comparison = from_content(sample.two_models())
     address = "https://ci.example/1/report.html?a=b> [x](y"

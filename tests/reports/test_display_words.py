@@ -125,7 +125,7 @@ def test_sentences_of_a_comparison_have_its_words() -> None:
 def test_a_plan_has_the_words_of_its_comparison() -> None:
     text = str(cc.plan(searched(sample.gated())))
 
-    assert text.startswith("nDCG@10 against popularity, 236 queries")
+    assert text.startswith("nDCG@10: 236 queries detect a true difference of ")
     assert not re.search(r"\busers\b|(?<!dense )(?<!of a )\buser\b", text)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content
-from concord.reports.charts.bump import bump_chart, has_chart, keeps_order
+from concord.reports.charts.bump import bump_chart, has_chart
 from concord.reports.text.panel import Entry, entries, lines, preset_meanings
 from tests.reports.samples import sample
 from tests.reports.samples.picture import Picture
@@ -121,9 +121,23 @@ def test_definitions_that_rank_alike_have_no_chart(five: Comparison) -> None:
     ]
 
     assert has_chart(entry)
-    assert not keeps_order(entry)
     assert not has_chart(replace(entry, definitions=alike))
-    assert keeps_order(replace(entry, definitions=alike))
+
+
+def test_definitions_that_never_change_the_order_are_one_sentence() -> None:
+    comparison = from_content(sample.two_models())
+    row = comparison.panel[0]
+    alike = tuple(
+        replace(each, ranks=row.definitions[0].ranks, verdicts_changed=(), top_two_hold=True)
+        for each in row.definitions
+    )
+    (entry,) = entries(replace(comparison, panel=(replace(row, definitions=alike),)))
+
+    n = len(alike)
+    assert entry.sentence == (
+        f"All {n} definitions rank these models alike; "
+        f"all verdicts against the baseline hold under {n} of {n}."
+    )
 
 
 def test_one_model_has_no_order() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import concord
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import BestShare
+from concord.metrics_core.results.comparison_parts import BestShare, DataWarning, TieRange
 from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.gains import gain_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
@@ -88,8 +88,55 @@ def test_shares_of_resamples_are_shown_where_they_agree_with_the_intervals(
 
     text = f"{100 * share:.1f}\u00a0%"
     assert best_shares(comparison, "loss") == (shares if is_shown else {})
-    assert comparison.to_html().count(f">{text}<") == (2 if is_shown else 0)  # plot and table
-    assert ("“best in” is the share" in comparison.to_html()) == is_shown
+    assert comparison.to_html().count(f">{text}<") == is_shown
+
+
+_TIED = {"rows": 12, "users": 5, "policy": "item_asc"}
+
+
+@pytest.mark.parametrize(
+    ("high", "sentence", "fix"),
+    [
+        (
+            0.5,
+            "In other orders a primary mean moves: als: nDCG@10 is between 0.475 and 0.500.",
+            "write scores with more digits; `ties: average` averages over all orders",
+        ),
+        (0.4751, "No other order moves a primary mean by a digit that is shown.", ""),
+    ],
+)
+def test_all_ties_are_one_finding_that_says_how_far_a_mean_can_move(
+    high: float, sentence: str, fix: str
+) -> None:
+    comparison = from_content(sample.five_models())
+    note = "12 rows of 5 users tie with another of the same list; `ties: item_asc` ordered them"
+    tied = {
+        name: {**comparison.quality[name], "ties": _TIED, "notes": [note]}
+        for name in ("als", "ease")
+    }
+    comparison = replace(
+        comparison,
+        quality={**comparison.quality, **tied},
+        ties=(TieRange("als", "nDCG@10", low=0.475, high=high, average=0.48, n_users=4),),
+        warnings=(
+            *comparison.warnings,
+            DataWarning(
+                "ties_at_cutoff",
+                "notice",
+                ("als",),
+                {"k": 10, "ties": "item_asc", "share": 0.1, "unit": "user", "model": "als"},
+            ),
+        ),
+    )
+
+    (finding,) = [each for each in findings(comparison) if "tie" in each.sentence]
+
+    assert finding.names == "ease, als"
+    assert finding.sentence == (
+        "12 rows of 5 users (ease), 12 rows of 5 users (als) tie with another of the same list; "
+        f"`ties: item_asc` ordered them. {sentence}"
+    )
+    assert finding.fix == fix
 
 
 def test_a_model_that_never_differs_has_no_percentiles() -> None:

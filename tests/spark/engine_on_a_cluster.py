@@ -15,8 +15,8 @@ import polars as pl
 
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.evaluation.evaluate import parse_labels
-from concord.metrics_core.evaluation.task import Task
 from concord.metrics_core.evaluation.model_result import EvaluationData
+from concord.metrics_core.evaluation.task import Task
 from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.stages.spark_executor import execute_on_spark
 

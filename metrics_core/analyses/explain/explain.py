@@ -122,8 +122,9 @@ def explain(
     >>> print(derivation)  # doctest: +ELLIPSIS
     RR of user 'u1', conventions standard ...
     relevant: grade >= 1; relevant items: 1 in the ground truth, 2 in the list
-      rank 1: a
-      rank 2: b, grade 1: hit  [1/2]
+    rank  item  grade       adds
+    1     a
+    2     b     1      hit  1/2
     RR = 1 / 2  (the first hit)
     RR = 0.5
     """

@@ -319,8 +319,9 @@ def test_shown_comparison_names_notices_other_metrics_and_the_plan() -> None:
         models, truth, metrics=["nDCG@5", "R@3", "P@3"], primary=["nDCG@5"], baseline="a"
     )
 
+    (notice,) = [each for each in comparison.warnings if each.code == "all_relevant"]
     notes = [
-        "1 notice (all_relevant): `comparison.warnings`",
+        f"Notice: {notice.sentence} What to do: {notice.fix}.",
         "2 other metrics: `comparison.leaderboard`",
         "How many users would decide: `comparison.plan()`",
     ]

@@ -125,6 +125,10 @@ def test_without_an_effect_the_text_says_how_to_get_the_number_of_users() -> Non
     with_effect = cc.plan(sd=0.2, users=500, effect=0.01)
 
     assert "pass `effect`: 0.01 or '2%'" in str(cc.plan(sd=0.2, users=500))
+    assert str(cc.plan(sd=0.2, users=1000, effect=0.01)).startswith(
+        "1,000 users detect a true difference of 0.0177 in 80\N{NO-BREAK SPACE}% of cases; "
+        "for 0.01 it takes 3,142 users.\n\n"
+    )
     assert "pass `effect`" not in str(with_effect)
     assert "users for: users needed in all to detect it." in str(with_effect)
 
@@ -243,7 +247,7 @@ def test_tables_have_the_types_of_the_fields(comparison: cc.results.Comparison) 
     assert plan.to_frame()["users_needed"].dtype == pl.Int64
     assert plan.to_frame()["seeds_needed"].null_count() == 2
     assert plan.gate.columns[:2] == ["model", "label"]
-    assert repr(plan).startswith("R@5 against popularity, 300 users\nmodel ")
+    assert "\nR@5 against popularity, 300 users\nmodel " in repr(plan)
     assert len(repr(plan).splitlines()) <= 20
     assert "This gate passes" in plan.summary
     assert "<td" in plan._repr_html_()
