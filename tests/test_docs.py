@@ -27,7 +27,8 @@ README = ROOT / "README.md"
 PAGES = sorted(
     [
         *ROOT.glob("*.md"),
-        *(p for d in ("docs", "benchmarks", "data") for p in (ROOT / d).rglob("*.md")),
+        *(p for d in ("docs", "data") for p in (ROOT / d).rglob("*.md")),
+        *(ROOT / "benchmarks").glob("*.md"),  # its peers' environments have pages, too
     ]
 )
 DOCS = [page for page in PAGES if page.is_relative_to(ROOT / "docs")]
