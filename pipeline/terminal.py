@@ -195,8 +195,18 @@ def terminal_lines(blocks: Iterable[Block]) -> list[str]:
     return [*to_lines(blocks, shutil.get_terminal_size().columns, _styled)]
 
 
+def link(path: Path) -> str:
+    """Return the path of a file; a terminal opens the file by a click on it."""
+    if not _is_terminal():
+        return f"{path}"
+    return f"\x1b]8;;{path.resolve().as_uri()}\x1b\\{path}\x1b]8;;\x1b\\"
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
 def _styled(text: str, style: str) -> str:
-    has_styles = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    if not text or style not in _CODES or not has_styles or os.environ.get("NO_COLOR"):
+    if not text or style not in _CODES or not _is_terminal() or os.environ.get("NO_COLOR"):
         return text
     return f"\x1b[{_CODES[style]}m{text}\x1b[0m"

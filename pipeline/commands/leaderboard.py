@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from concord.metrics_core.results.comparison import Comparison
+    from concord.pipeline.params.model import Params
     from concord.reports.text.blocks import Block
 
 HELP = "show means, differences to the baseline and verdicts"
 METRICS = "show this metric instead of the primary metrics; may repeat"
 COMMAND = "concord leaderboard"
-MAX_LINES, MIN_MODELS = 12, 2  # after `dvc repro`
+MAX_LINES, MIN_MODELS, MAX_LABELS = 12, 2, 2  # after `dvc repro`
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,28 +51,51 @@ def is_last_stage(stage: str) -> bool:
 
 
 def after_repro() -> None:
-    """Print the primary metrics at the end of `dvc repro`, as many as fit."""
+    """Print the answer at the end of `dvc repro`: verdicts, primary metrics, where to read on."""
     from concord.pipeline.dvc.current_results import load_comparison
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.terminal import print_blocks
+    from concord.pipeline.running.messages import print_text
+    from concord.pipeline.terminal import link, print_blocks
 
-    print_blocks(short_leaderboard(load_comparison(read_params())))
+    params = read_params()
+    comparison = load_comparison(params)
+    print_blocks([comparison.headline, *short_leaderboard(comparison)])
+    print(f"report: {link(Path(params.results.report) / 'report.html')}")
+    if view := logged_view(params):
+        print_text(f"MLflow: {view}")
+
+
+def logged_view(params: "Params") -> str | None:
+    """Return where MLflow shows the last results; None if nothing was logged."""
+    from concord.metrics_core.files import load_json
+    from concord.pipeline.running.outputs import rerun_fix
+
+    runs = Path(params.results.mlflow) / "runs.json"
+    return load_json(runs, rerun_fix()).get("view") if runs.exists() else None
 
 
 def short_leaderboard(comparison: "Comparison") -> "list[Block]":
     """Return the best models by the first primary metrics, and the number of the others."""
     from concord.metrics_core.errors import format_count
     from concord.pipeline.terminal import terminal_lines
-    from concord.reports.text.comparison import leaderboard
+    from concord.reports.text.comparison import leaderboard, primary_table
 
-    labels, n_models = comparison.primary[: MAX_LINES // 3], len(comparison.models)
-    blocks: list[Block] = [leaderboard(comparison, label) for label in labels]
+    labels, n_models = comparison.primary[:MAX_LABELS], len(comparison.models)
+    if len(labels) == 1 or comparison.replicates:
+        labels = labels[:1]
+
+    def table(n_models: int) -> "Block":
+        if len(labels) == 1:
+            return leaderboard(comparison, labels[0], n_models)
+        return primary_table(comparison, labels, n_models)
+
+    blocks: list[Block] = [table(n_models)]
     if len(terminal_lines(blocks)) > MAX_LINES:  # models first
         comparison = replace(comparison, references=None)
-        blocks = [leaderboard(comparison, label) for label in labels]
+        blocks = [table(n_models)]
     while len(terminal_lines(blocks)) > MAX_LINES and n_models > MIN_MODELS:
         n_models = min(n_models, MAX_LINES) - 1
-        blocks = [leaderboard(comparison, label, n_models) for label in labels]
+        blocks = [table(n_models)]
     counts = {
         "models": len(comparison.models) - n_models,
         "primary metrics": len(comparison.primary) - len(labels),

@@ -131,7 +131,6 @@ class ArtifactStoreError(OSError):
     """Artifacts of a run were not stored; the message begins with the address of their store."""
 
 
-MAKE_UI = "make ui"  # prints its own address
 DEFAULT_SERVER = "http://127.0.0.1:5000"  # of `mlflow ui`
 
 
@@ -194,16 +193,8 @@ class Tracking:
         """
         if self.database is None:
             return f"{self.safe_uri.rstrip('/')}{path}" if self.is_server else self.safe_uri
-        command = self._ui_command
-        return f"{command}, then open {'' if command == MAKE_UI else DEFAULT_SERVER}{path}"
-
-    @property
-    def _ui_command(self) -> str:
-        makefile = Path("Makefile")
-        has_ui = makefile.is_file() and "\nui:" in makefile.read_text(errors="replace")
-        if has_ui and self.database == Path("mlflow.db").resolve():
-            return MAKE_UI
-        return f"mlflow ui --backend-store-uri {shlex.quote(without_credentials(self.uri))}"
+        store = shlex.quote(without_credentials(self.uri))
+        return f"mlflow ui --backend-store-uri {store}, then open {DEFAULT_SERVER}{path}"
 
     def error(self, error: BaseException) -> TrackingError:
         """Return an error of one line: the address, what went wrong and what to do."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.files import load_json
 from concord.metrics_core.results.text_format import join_names
+from concord.pipeline.commands.leaderboard import logged_view
 from concord.pipeline.mlflow.client import (
     DELETED,
     LOG_AGAIN,
@@ -87,7 +88,7 @@ def main(params: Params) -> str:
     prepare_folders(params.results, params.results.mlflow)
     evaluation = evaluation_runs(params)
     try:
-        _log_all(params, evaluation)
+        n_new = _log_all(params, evaluation)
     except TrackingError as error:
         if params.mlflow.required:
             raise
@@ -96,7 +97,7 @@ def main(params: Params) -> str:
         (Path(params.results.mlflow) / "runs.json").unlink(missing_ok=True)
         _write_receipt(params, evaluation, error)
         return "nothing logged"
-    return format_count(len(evaluation.models), "model")
+    return f"{format_count(n_new, 'new run')} for {format_count(len(evaluation.models), 'model')}"
 
 
 def log_again() -> None:
@@ -111,13 +112,19 @@ def log_again() -> None:
     """
     params = read_params()
     _refuse_stale_results()
-    _log_all(params, evaluation_runs(params), refill=True)
+    evaluation = evaluation_runs(params)
+    n_new = _log_all(params, evaluation, refill=True)
+    print_line(f"logged: {format_count(n_new, 'new run')}; all others are complete")
+    print_line(f"MLflow: {logged_view(params)}")
     if Path("dvc.yaml").is_file():
         _run_dvc("commit", "--quiet", "--force", STAGE)
 
 
-def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False) -> None:
-    """Log what MLflow lacks, and write run ids and receipt; `refill` finished runs too."""
+def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False) -> int:
+    """Log what MLflow lacks, and write run ids and receipt; `refill` finished runs too.
+
+    Return the number of new runs.
+    """
     tracking = Tracking(params.mlflow.tracking_uri)
     _note_ignored_variables(params)
     tags = source_tags(["dvc.lock", *vars(params.results).values()])
@@ -135,11 +142,11 @@ def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False
         if client.get_experiment(experiment).tags.get(VIEW_TAG) != evaluation.view:
             client.set_experiment_tag(experiment, VIEW_TAG, evaluation.view)
     view = tracking.view_hint(view_path(experiment))
-    print_line(f"view it: {view}")
     # they differ by machine: not in DVC
     ids = {"comparison": comparison, "runs": run_ids, "view": view}
     write_json(Path(params.results.mlflow) / "runs.json", {**_store_content(params), **ids})
     _write_receipt(params, evaluation, None)
+    return runs.n_new
 
 
 def _note_ignored_variables(params: Params) -> None:
@@ -193,7 +200,8 @@ def _log_model(runs: Runs, location: RunLocation, content: RunContent, training:
         child = RunLocation(info.experiment_id, info.run_id)
         return _finish(runs, runs.begin(content, child), content)
     is_new = log_on_training_run(runs.client, training, content, refill=runs.refill)
-    print_line(f"{content.name}: {'attached to' if is_new else 'already in'} run {info.run_id}")
+    how = "attached to" if is_new else "already in"
+    LOG.debug("%s: %s run %s", content.name, how, info.run_id)
     return str(info.run_id)
 
 
@@ -201,12 +209,12 @@ def _finish(runs: Runs, run: Run, content: RunContent) -> str:
     run_id = str(run.info.run_id)
     if is_finished(run) and runs.refill:
         fill(runs.client, run, content)
-        print_line(f"{content.name}: complete, run {run_id}")
+        LOG.debug("%s: complete, run %s", content.name, run_id)
     elif is_finished(run):
-        print_line(f"{content.name}: already there, run {run_id}")
+        LOG.debug("%s: already there, run %s", content.name, run_id)
     else:
         runs.finish(run, content)
-        print_line(f"{content.name}: logged as run {run_id}")
+        LOG.debug("%s: logged as run %s", content.name, run_id)
     return run_id
 
 

@@ -80,6 +80,7 @@ class Runs:
         self.client = client
         self.refill = refill
         self._tags = tags
+        self.n_new = 0
         self._open: list[str] = []
 
     def begin(self, content: RunContent, location: RunLocation) -> Run:
@@ -94,6 +95,7 @@ class Runs:
         fill(self.client, run, content)
         self.client.set_terminated(run.info.run_id)
         self._open.remove(run.info.run_id)
+        self.n_new += 1
 
     @contextmanager
     def end_if_interrupted(self) -> Iterator[None]:

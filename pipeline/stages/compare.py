@@ -13,7 +13,7 @@ from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.results.exported_tables import export_tables
 from concord.metrics_core.results.stored import CASES, DECISION, cases_to_json, to_json
 from concord.pipeline.params.model import Params
-from concord.pipeline.running.messages import Progress, print_line
+from concord.pipeline.running.messages import Progress
 from concord.pipeline.running.outputs import (
     atomic_write,
     escape_formulas,
@@ -68,7 +68,6 @@ def main(params: Params) -> str:
         escaped = table if name in UNESCAPED else escape_formulas(table)
         write_csv(folder / f"{name}.csv", escaped)
         write_parquet(folder / f"{name}.parquet", table)
-    print_line(comparison.headline)
     return f"{len(models)} models, {len(comparison.pairs):,} comparisons"
 
 

@@ -5,16 +5,14 @@ from pathlib import Path
 from concord.metrics_core.results.stored import CASES, read_cases, read_comparison
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.failures import format_bytes
-from concord.pipeline.running.messages import print_line
 from concord.pipeline.running.outputs import prepare_folders, rerun_fix, write_json, write_text
 from concord.reports.text.tables import primary_metrics
 
 
 def main(params: Params) -> str:
-    """Write the report, and print its path."""
+    """Write the report; return its path and size as text."""
     page = write_report(params)
-    print_line(f"report: {page}")
-    return f"a page of {format_bytes(page.stat().st_size)}"
+    return f"{page}, {format_bytes(page.stat().st_size)}"
 
 
 def write_report(params: Params) -> Path:

@@ -20,6 +20,7 @@ _TABLE = 'style="border-collapse: collapse; color: inherit"'
 _CELL = 'style="text-align: {}; padding: 0.15em 1em 0.15em 0"'
 _TONES = {style.word: style.tone for style in VERDICTS.values()}
 _NUMBER = re.compile(r"[+−]?[\d.,]+( to [+−]?[\d.,]+| \w+)?")  # such cells are not wrapped
+_DIFFERENCE = re.compile(r"^[+−]?[\d.,]+ ")
 _STARTS_AS_NUMBER = re.compile(r"[+−<]? ?\d")
 Style = Callable[[str, str], str]  # text, and `bold` or the tone of a verdict -> styled text
 
@@ -91,10 +92,16 @@ def _table_lines(table: TextTable, width: int, style: Style) -> Iterator[str]:
         for texts in zip_longest(*wrapped, fillvalue=""):
             line = ""
             for column, (text, length) in enumerate(zip(texts, widths, strict=True)):
-                tone = _TONES.get(row[column].partition(", perhaps")[0], "") if column else ""
+                tone = _tone(row[column]) if column else ""
                 padding = " " * (length - _length(text) + gap)
                 line += style(text, tone if number else "bold") + padding
             yield line.rstrip()
+
+
+def _tone(cell: str) -> str:
+    """Return the tone of a verdict, which may follow a difference; empty for another text."""
+    word = _DIFFERENCE.sub("", cell).partition(", perhaps")[0]
+    return _TONES.get(word, "")
 
 
 def _records(rows: Sequence[Sequence[str]], width: int, style: Style) -> Iterator[str]:

@@ -148,7 +148,7 @@ def test_a_usual_model_takes_one_line_of_80_columns(monkeypatch: pytest.MonkeyPa
         (
             ("base", "a", "b", "c", "d"),
             6,
-            "… 3 more models and 2 more primary metrics: `concord leaderboard`",
+            "… 4 more primary metrics: `concord leaderboard`",
         ),
     ],
 )

@@ -157,7 +157,11 @@ def test_leaderboard_is_shown_after_repro_unless_quiet(
     monkeypatch.setenv("CONCORD_LOG", "quiet")
     quiet = run_in_process(print_after_repro, "concord")
 
-    assert ended.out.splitlines()[0].startswith("R@2 ")
+    headline, *lines, report = ended.out.splitlines()
+    assert headline.startswith("No model is shown to beat als on R@2 or nDCG@2: ease is not ")
+    heads = ["R@2", "↑", "difference", "nDCG@2", "↑", "difference"]
+    assert heads in [line.split() for line in lines]
+    assert report == "report: results/report/report.html"
     assert (ended.code, quiet.code, quiet.out) == (0, 0, "")
 
 
@@ -183,12 +187,13 @@ def test_plan_shows_the_primary_metrics_and_writes_no_file(planned_project: Path
 
     lines = run(planned_project, "concord", "plan", COLUMNS="80").splitlines()
 
-    assert lines[0] == "nDCG@5 against popularity, 300 users"
-    heads = "model sd smallest better users for 0.01 equivalent"
-    assert " ".join(lines[1].split()) == heads
-    assert all(line.count(" / ") == 2 for line in lines[2:4])
+    assert lines[0].startswith("nDCG@5: 300 users detect a true difference of ")
+    first = lines.index("nDCG@5 against popularity, 300 users")
+    heads = "model sd detects detects better users for 0.01 equivalent"
+    assert " ".join(lines[first + 1].split()) == heads
+    assert all(line.count(" / ") == 2 for line in lines[first + 2 : first + 4])
     assert "x / y: as a single test / corrected for 4 tests." in lines
-    assert {line.split()[0] for line in lines[2:4]} == {"als", "ease"}
+    assert {line.split()[0] for line in lines[first + 2 : first + 4]} == {"als", "ease"}
     assert "R@5 against popularity, 300 users" in lines
     assert max(map(len, lines)) <= 80
     assert {
@@ -200,17 +205,20 @@ def test_plan_shows_the_requested_metric_and_effect(planned_project: Path) -> No
     options = ("--metric", "R @5", "--effect", "0.05", "--power", "0.9")
     output = run(planned_project, "concord", "plan", *options, COLUMNS="100").splitlines()
 
-    assert output[0] == "R@5 against popularity, 300 users"
-    assert "users for 0.05" in output[1]
+    assert output[0].startswith("R@5: 300 users detect a true difference of ")
+    assert " in 90\N{NO-BREAK SPACE}% of cases" in output[0]
+    head = output[output.index("R@5 against popularity, 300 users") + 1]
+    assert "users for 0.05" in head
     assert "90\N{NO-BREAK SPACE}% power at the 5\N{NO-BREAK SPACE}% level" in " ".join(output)
     assert not any(line.startswith("nDCG@5") for line in output)
 
 
 def test_plan_from_numbers_needs_no_project(tmp_path: Path) -> None:
     """((1.96 + 0.8416) · 0.2 / 0.02)² = 785, and t adds two."""
-    head, numbers, *_ = run(tmp_path, "concord", "plan", *STATED, COLUMNS="100").splitlines()
+    lines = run(tmp_path, "concord", "plan", *STATED, COLUMNS="100").splitlines()
+    _, _, head, numbers = lines[:4]
 
-    assert " ".join(head.split()) == "users sd smallest users for 0.02 equivalent"
+    assert " ".join(head.split()) == "users sd detects users for 0.02 equivalent"
     assert cells(numbers)[:4] == ["1,192", "0.200", "0.0162 / 0.0224", "787 / 1,499"]
     assert list(tmp_path.iterdir()) == []
 
@@ -220,7 +228,7 @@ def test_seeds_with_high_variance_are_reported(tmp_path: Path) -> None:
         tmp_path, "concord", "plan", *STATED, "--sd-seeds", "0.01", "--seeds", "3", COLUMNS="200"
     )
 
-    row = cells(output.splitlines()[1])
+    row = cells(output.splitlines()[3])
     assert (row[1], row[4], row[6].split(" / ")[0]) == ("3", "none / none", "8")
     assert (
         "No number of users can detect 0.02 of a model with 3 seeds: seeds vary too much." in output

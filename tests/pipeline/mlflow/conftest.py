@@ -2,8 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import redirect_stdout
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -56,8 +54,6 @@ def logged_twice(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) ->
         patch.delenv("DVC_ROOT", raising=False)
         patch.chdir(folder)
         for _ in range(2):
-            with redirect_stdout(StringIO()) as output:
-                log(params_of(folder))
-            outputs.append(output.getvalue())
+            outputs.append(log(params_of(folder)))
     client = MlflowClient(tracking_uri=f"sqlite:///{folder}/mlflow.db")
     return Logged(folder, client, tuple(outputs))

@@ -12,7 +12,7 @@ RunsByName = dict[str, list[Run]]
 
 @dataclass(frozen=True)
 class Logged:
-    """A project after its results were logged twice, with both outputs."""
+    """A project after its results were logged twice, with both summaries."""
 
     folder: Path
     client: MlflowClient

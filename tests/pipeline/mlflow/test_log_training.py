@@ -39,8 +39,9 @@ def params_with_run(folder: Path, run_id: str, attach: str, **also: str) -> Para
 
 
 def test_metrics_are_added_to_a_finished_training_run(
-    client: MlflowClient, trained: str, project: Path, capsys: pytest.CaptureFixture[str]
+    client: MlflowClient, trained: str, project: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("DEBUG", logger="concord")
     params = params_with_run(project, trained, "metrics")
     for _ in range(2):
         log(params)
@@ -68,9 +69,10 @@ def test_metrics_are_added_to_a_finished_training_run(
     }
     assert "als" not in runs
     assert runs["comparison"][0].data.tags["concord.run.als"] == trained
-    output = capsys.readouterr().out
-    assert output.count(f"als: attached to run {trained}\n") == 1
-    assert output.count(f"als: already in run {trained}\n") == 1
+    assert [record.message for record in caplog.records if trained in record.message] == [
+        f"als: attached to run {trained}",
+        f"als: already in run {trained}",
+    ]
 
 
 @pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact"])

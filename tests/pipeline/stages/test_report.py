@@ -23,7 +23,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_html_and_markdown_are_written(project: Path) -> None:
     done = attempt(project, "concord", "stage", "report")
     assert done.returncode == 0
-    assert done.stderr.startswith("report: a page of ")
+    assert done.stderr.startswith("report: results/report/report.html, ")
     assert done.stderr.count("\n") == 1
     for name in ("report.html", "report.md"):
         text = (project / "results/report" / name).read_text(encoding="utf-8")
