@@ -1,8 +1,9 @@
 """Pages that the documentation shows besides the report: on the demo, but for the history."""
 
 import re
+import runpy
+import tempfile
 from pathlib import Path
-from typing import Any
 
 from markdown_it import MarkdownIt
 
@@ -26,9 +27,11 @@ h2 {{ border-bottom: 1px solid #d1d9e0; padding-bottom: 8px }}
 
 def card_page() -> str:
     """Return what a notebook shows after the example of the README."""
-    names: dict[str, Any] = {}
     (example,) = re.findall(r"^```python\n(.*?)^```", README.read_text("utf-8"), re.M | re.S)
-    exec(example, names)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "example.py")
+        file.write_text(example, encoding="utf-8")
+        names = runpy.run_path(str(file))
     return _CARD.format(names["comparison"]._repr_html_())
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from concord.metrics_core.results.comparison import Comparison
-    from concord.pipeline.params.model import Params
     from concord.reports.text.blocks import Block
 
 HELP = "show means, differences to the baseline and verdicts"
@@ -55,23 +54,15 @@ def after_repro() -> None:
     from concord.pipeline.dvc.current_results import load_comparison
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import print_text
+    from concord.pipeline.running.outputs import logged_view
     from concord.pipeline.terminal import link, print_blocks
 
     params = read_params()
     comparison = load_comparison(params)
     print_blocks([comparison.headline, *short_leaderboard(comparison)])
     print(f"report: {link(Path(params.results.report) / 'report.html')}")
-    if view := logged_view(params):
+    if view := logged_view(params.results):
         print_text(f"MLflow: {view}")
-
-
-def logged_view(params: "Params") -> str | None:
-    """Return where MLflow shows the last results; None if nothing was logged."""
-    from concord.metrics_core.files import load_json
-    from concord.pipeline.running.outputs import rerun_fix
-
-    runs = Path(params.results.mlflow) / "runs.json"
-    return load_json(runs, rerun_fix()).get("view") if runs.exists() else None
 
 
 def short_leaderboard(comparison: "Comparison") -> "list[Block]":

@@ -17,10 +17,10 @@ def run(arguments: argparse.Namespace) -> None:
     import webbrowser
     from pathlib import Path
 
-    from concord.pipeline.commands.leaderboard import logged_view
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import LOG, print_text
+    from concord.pipeline.running.outputs import logged_view
 
     params = read_params()
     comparison = load_comparison(params)
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
         write_report(params)
     for file in filter(Path.exists, (page, page.with_suffix(".md"))):
         print_text(f"{file}  {file.resolve().as_uri()}")
-    if view := logged_view(params):
+    if view := logged_view(params.results):
         print_text(f"MLflow: {view}")
     if arguments.open and not webbrowser.open(page.resolve().as_uri()):
         LOG.warning("warning: no browser can be started: open the address of %s", page)

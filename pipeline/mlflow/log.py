@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.files import load_json
 from concord.metrics_core.results.text_format import join_names
-from concord.pipeline.commands.leaderboard import logged_view
 from concord.pipeline.mlflow.client import (
     DELETED,
     LOG_AGAIN,
@@ -51,7 +50,7 @@ from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.repository import rerun_command
 from concord.pipeline.running.messages import LOG, print_line
-from concord.pipeline.running.outputs import prepare_folders, write_json
+from concord.pipeline.running.outputs import logged_view, prepare_folders, write_json
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -115,7 +114,7 @@ def log_again() -> None:
     evaluation = evaluation_runs(params)
     n_new = _log_all(params, evaluation, refill=True)
     print_line(f"logged: {format_count(n_new, 'new run')}; all others are complete")
-    print_line(f"MLflow: {logged_view(params)}")
+    print_line(f"MLflow: {logged_view(params.results)}")
     if Path("dvc.yaml").is_file():
         _run_dvc("commit", "--quiet", "--force", STAGE)
 

@@ -78,6 +78,12 @@ def rerun_fix() -> str:
     return f"run `{rerun_command()}`, which makes it again"
 
 
+def logged_view(results: "Results") -> str | None:
+    """Return where MLflow shows the last results; None if nothing was logged."""
+    runs = Path(results.mlflow) / "runs.json"
+    return load_json(runs, rerun_fix()).get("view") if runs.exists() else None
+
+
 def prepare_folders(results: "Results", *folders: str) -> None:
     """Check that folders are writable; remove temporary files of killed runs from all results."""
     for folder in vars(results).values():

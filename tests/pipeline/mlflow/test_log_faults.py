@@ -11,11 +11,11 @@ from uuid import uuid4
 import pytest
 from mlflow import MlflowClient
 
-from concord.pipeline.commands.leaderboard import logged_view
 from concord.pipeline.mlflow.client import RETRIES, TIMEOUT, TrackingError
 from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
 from concord.pipeline.mlflow.log import main as log
 from concord.pipeline.mlflow.newest import newest_search
+from concord.pipeline.running.outputs import logged_view
 from tests.pipeline.mlflow.log_project import free_port, params_of, write_project
 from tests.pipeline.mlflow.mlflow_server import (
     BATCH,
@@ -224,7 +224,7 @@ def test_server_gets_runs_once(
 
     view = f"/#/experiments/{run.info.experiment_id}/runs?viewStateShareKey=concord"
     tags = client.get_experiment(run.info.experiment_id).tags
-    assert logged_view(params) == f"{server.address}{view}"
+    assert logged_view(params.results) == f"{server.address}{view}"
     assert tags["mlflow.sharedViewState.concord"] == evaluation_runs(params).view
     assert_logged_once(client, experiment)
     newest = client.search_runs([run.info.experiment_id], newest_search(experiment))
