@@ -8,7 +8,7 @@ from concord.metrics_core.comparison.behaviour import evaluate_checks
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import compare_pairs
 from concord.metrics_core.comparison.families import decide_differences, find_winners
-from concord.metrics_core.comparison.gate import with_findings
+from concord.metrics_core.comparison.gate import with_decimals, with_findings
 from concord.metrics_core.comparison.gate_inputs import decide_against_baseline
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import (
@@ -134,6 +134,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     decision = decide_against_baseline(inputs, comparison.pairs)
     if decision is not None:
         decision = with_findings(decision, checks, warnings)
+        decision = with_decimals(decision, comparison.decimals)
     return replace(
         comparison,
         panel=tuple(compute_panels(inputs, comparison.pairs)),

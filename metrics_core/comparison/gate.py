@@ -5,7 +5,7 @@ Each guardrail must be non-inferior, and at least one success metric better.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -182,6 +182,8 @@ def _segment_problems(
         yield Problem(location, problem, "name R@k, such as R@10")
 
 
+Measured = TypeVar("Measured", Guardrail, Success)
+
 _WORST_FIRST: tuple[Outcome, ...] = ("suspicious", "worse", "undecided", "pass")
 
 
@@ -257,6 +259,23 @@ def with_findings(
         models.append(replace(each, outcome=outcome, failed_checks=failed_checks))
     outcome = _worst([decision.outcome, *(each.outcome for each in models)])
     return replace(decision, outcome=outcome, models=tuple(models), doubts=doubts)
+
+
+def with_decimals(decision: Decision, decimals: Mapping[str, int]) -> Decision:
+    """Return the decision with the decimals by label with which the comparison shows numbers."""
+    models = (
+        replace(
+            model,
+            guardrails=tuple(_with_decimals(each, decimals) for each in model.guardrails),
+            success=tuple(_with_decimals(each, decimals) for each in model.success),
+        )
+        for model in decision.models
+    )
+    return replace(decision, models=tuple(models))
+
+
+def _with_decimals(measured: Measured, decimals: Mapping[str, int]) -> Measured:
+    return replace(measured, decimals=decimals.get(measured.label))
 
 
 def join_decisions(decision: Decision, new: Decision) -> Decision:

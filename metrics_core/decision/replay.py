@@ -19,7 +19,7 @@ from concord.metrics_core.comparison.compute import (
     compare_user_values,
 )
 from concord.metrics_core.comparison.described_inputs import DescribedInput, describe_inputs
-from concord.metrics_core.comparison.gate import with_findings
+from concord.metrics_core.comparison.gate import with_decimals, with_findings
 from concord.metrics_core.comparison.gate_inputs import decide_against_baseline
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import compute_tradeoffs
@@ -166,7 +166,8 @@ def _recompute(decision: StoredDecision) -> Comparison:
         tradeoffs=tuple(compute_tradeoffs(inputs.config, inputs.models, comparison.pairs)),
         segments=tuple(compute_segments(inputs, comparison.pairs)),
         replicates=replicates,
-        gate=gate and with_findings(gate, stored.checks, stored.warnings),
+        gate=gate
+        and with_decimals(with_findings(gate, stored.checks, stored.warnings), comparison.decimals),
         conventions=collect_conventions(inputs.config),
     )
 

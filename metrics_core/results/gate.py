@@ -92,6 +92,8 @@ class MeasuredDifference(FiniteNumbers):
         True if the reference has the label under other conventions or code of a custom metric.
     order_decides : bool or None
         True if `ties: average` leads to another outcome: the order of equal scores decides.
+    decimals : int or None
+        Decimals with which the comparison shows this label; None if it lacks the label.
     """
 
     label: str
@@ -116,6 +118,7 @@ class MeasuredDifference(FiniteNumbers):
     detectable: float | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
     departed: bool | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
     order_decides: bool | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
+    decimals: int | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
 
     @property
     def identical(self) -> bool:

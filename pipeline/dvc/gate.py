@@ -8,6 +8,7 @@ from concord.metrics_core.comparison.gate import (
     decide,
     decide_guardrail,
     join_decisions,
+    with_decimals,
     with_findings,
     with_unmatched,
 )
@@ -111,6 +112,7 @@ def decide_gate(
         warnings = [*comparison.warnings, *acknowledge_warnings(of_revision, config.acknowledge)]
         notes += unknown
     decision = with_findings(decision, comparison.checks, warnings)
+    decision = with_decimals(decision, comparison.decimals)
     return GateResult(decision, (*notes, *_other_failures(comparison, decision)))
 
 

@@ -178,6 +178,9 @@ def metric_text(measured: MeasuredDifference) -> str:
 
 
 def digits_of(measured: MeasuredDifference) -> int:
+    """Return the decimals of the label in all views; its interval decides if it has none."""
+    if measured.decimals is not None:
+        return measured.decimals
     return numbers.interval_decimals([measured], [measured.mean, measured.reference])
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.results.stored import to_content
+from concord.metrics_core.results.text_format import interval_decimals
 from tests.metrics_core.comparison.test_compare import ARGUMENTS, ITEMS, MODELS, TRUTH, USERS
 from tests.metrics_core.defined import defined
 
@@ -56,6 +57,17 @@ def test_the_decision_rests_on_the_numbers_of_the_comparison() -> None:
         ]
         assert {g.segmentation for g in inside[2:]} == {"wanted"}
         assert [each.label for each in model.success] == ["R@5", "nDCG@5"]
+
+
+def test_the_gate_has_the_decimals_of_the_leaderboard() -> None:
+    """A fifth of 0.0004 takes 5 decimals, where the interval alone would have 3."""
+    comparison = _compare({"guardrails": {"nDCG@5": 0.5}, "success": ["nDCG@5"]}, min_effect=0.0004)
+    ((near, *_), digits) = defined(comparison.gate).models, comparison.decimals["nDCG@5"]
+    mean = f"{near.guardrails[0].difference:+.{digits}f}".replace("-", "−")
+
+    assert [each.decimals for each in (*near.guardrails, *near.success)] == [digits, digits]
+    assert f" nDCG@5: {mean} (" in defined(comparison.gate).lines[1]
+    assert digits != interval_decimals(near.guardrails, [0.5])
 
 
 @pytest.mark.parametrize(("segmentation", "label"), [("country", "nDCG@5"), ("wanted", "R@5")])

@@ -111,13 +111,13 @@ def test_explain_shows_each_replicate_of_a_model(project: Path, tmp_path: Path) 
     assert "did you mean 'ease'?" in unknown.stderr
 
 
-def test_explain_as_markdown_is_a_list(project: Path) -> None:
+def test_explain_as_markdown_has_a_table_of_ranks(project: Path) -> None:
     user = find_user_with_hits(project)
 
     output = run_concord(project, "explain", user, "AP@5", "--model", MODEL, "--markdown")
 
     assert output.startswith(f"- AP@5 of user '{user}'")
-    assert "\n  - rank 1: " in output
+    assert "\n| rank | item | grade |" in output
 
 
 def test_reconcile_finds_the_preset_of_a_number(project: Path) -> None:
