@@ -4,13 +4,15 @@ import re
 from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
 
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers, references, tables
 from concord.reports.text.display_words import display_words
 from concord.reports.text.summary import difference_interval, mean_description
-from concord.reports.text.tables import MANY_MODELS, main_labels
+from concord.reports.text.tables import MANY_MODELS
 
-_MAX_COLUMNS = 8
+_LEADING = " the leading mean"
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -38,14 +40,10 @@ def render_latex(comparison: Comparison, metrics: Sequence[str] | None = None) -
     Parameters
     ----------
     metrics : sequence of str, optional
-        Labels of the columns; by default all that were named, the primary ones first, and the
-        labels of `fitting_labels` of metrics that were chosen.
+        Labels of the columns; by default the primary ones, which fit in a column of a page.
     """
-    if metrics is None:
-        named = dict.fromkeys([*main_labels(comparison), *comparison.labels])
-        metrics = fitting_labels(comparison) if comparison.chosen else [*named]
     texts = [metrics] if isinstance(metrics, str) else metrics
-    labels = [comparison.metric(text).label for text in texts]
+    labels = [comparison.metric(text).label for text in texts or comparison.primary]
     marks = {label: tables.marks(comparison, label) for label in labels}
     letters = {} if {*labels}.isdisjoint(comparison.primary) else _letters(comparison)
     name_letters = {} if _has_many_models(comparison) else letters
@@ -66,7 +64,8 @@ def render_latex(comparison: Comparison, metrics: Sequence[str] | None = None) -
         rows.append("\\midrule")
         rows += [_row([f"\\textit{{{name}}}", *(x.get(name, "") for x in means)]) for name in names]
     n_others = len(comparison.labels) - len(labels)
-    others = f"; {n_others} other metrics: to_latex(metrics=[...])" if n_others else ""
+    more = f"{format_count(n_others, 'other metric')}: to_latex(metrics=comparison.labels)"
+    others = f"; {more}" if n_others else ""
     lines = [
         f"% \\usepackage{{booktabs}}{others}",
         "\\begin{table}",
@@ -83,12 +82,6 @@ def render_latex(comparison: Comparison, metrics: Sequence[str] | None = None) -
         "\\end{table}",
     ]
     return display_words(comparison).show("\n".join(lines) + "\n", escape=escaped)
-
-
-def fitting_labels(comparison: Comparison) -> list[str]:
-    """Return the primary labels, and as many others as fit on a page."""
-    labels = dict.fromkeys([*main_labels(comparison), *comparison.labels])
-    return [*labels][: max(_MAX_COLUMNS, len(comparison.primary))]
 
 
 def escaped(text: str) -> str:
@@ -139,19 +132,22 @@ def _caption(comparison: Comparison, labels: Sequence[str]) -> str:
     means = means[:1].lower() + means[1:].removesuffix(",")
     sentences = [f"{comparison.title}: {means}."]
     if meanings := tables.legend(comparison, labels).values():
-        bold = " or ".join(meaning.partition(":")[0] for meaning in meanings)
-        sentences.append(f"Bold means are {bold}.")
+        texts = [meaning.partition(":")[0] for meaning in meanings]
+        if len(texts) > 1:  # equivalent to, or not significantly different from, the same mean
+            texts = [*(text.removesuffix(_LEADING) for text in texts[:-1]), texts[-1]]
+        sentences.append(f"Bold means are {' or '.join(texts)}.")
     if shown := [label for label in comparison.primary if rows and label in labels]:
         users = f"{'' if len(counts) == 1 else 'up to '}{numbers.count(counts[-1])} users"
         meaning = (
             "A dagger marks a mean that is significantly better than that of "
-            f"{comparison.baseline}, the baseline,"
+            f"{comparison.baseline}, the baseline"
             if _has_many_models(comparison)
-            else "Letters at a mean name the models that it is significantly better than,"
+            else "A mean has the letters of the models that it is significantly better than"
         )
+        of = "" if {*labels} <= {*comparison.primary} else f" on {join_names(shown)}"
         sentences.append(
-            f"{meaning} on {', '.join(shown)} ({_tests(comparison)}, "
-            f"{difference_interval(comparison, shown[0])}s, {users})."
+            f"{meaning}{of} ({_tests(comparison)}, {difference_interval(comparison, shown[0])}s, "
+            f"{users})."
         )
     if explained := references.meanings(comparison, labels):
         sentences.append(f"References, in italics: {explained}.")

@@ -194,8 +194,7 @@ class Comparison(ComparisonMethods):
         path : str or Path, optional
             File to write the table to; then the path is returned.
         metrics : sequence of str, optional
-            Labels of the columns; by default all that were named. Of chosen ones, the primary one
-            and others, eight in all.
+            Labels of the columns; by default the primary ones. `comparison.labels` are all.
         """
         return write_document(render_document(self, "latex", metrics=metrics), path)
 

@@ -17,7 +17,7 @@ def main(params: Params) -> str:
 
 def write_report(params: Params) -> Path:
     """Write the report in all formats, and DVC's metrics; return the path of the page."""
-    from concord.reports.latex import fitting_labels, render_latex
+    from concord.reports.latex import render_latex
     from concord.reports.markdown import render_markdown
     from concord.reports.page import render_html
 
@@ -31,6 +31,6 @@ def write_report(params: Params) -> Path:
         render_html(comparison, read_cases(cases, rerun_fix()) if cases.exists() else None),
     )
     write_text(folder / "report.md", render_markdown(comparison))
-    write_text(folder / "table.tex", render_latex(comparison, fitting_labels(comparison)))
+    write_text(folder / "table.tex", render_latex(comparison))
     write_json(folder / "primary.json", primary_metrics(comparison))
     return folder / "report.html"

@@ -49,7 +49,7 @@ def _texts(warning: DataWarning) -> Texts:
             if callable(texts):
                 return texts({**details, "models": warning.models})
             sentence, fix = texts
-            values = {**details, "names": join_names(warning.models)}
+            values = {**details, "names": join_names(warning.models or ("all models",))}
             return sentence.format_map(values), fix.format_map(values)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             pass  # somebody edited the file

@@ -1,6 +1,7 @@
 """Texts of warnings: every code has one, and files of older or newer versions can be shown."""
 
 import ast
+import string
 
 import pytest
 
@@ -43,3 +44,27 @@ def test_a_shown_warning_has_its_sentence_and_what_to_do() -> None:
     assert "<notice short_lists (als): Lists end before rank 10 for up to 25" in shown
     assert "What to do: write longer lists" in shown
     assert repr(DataWarning("moon_phase", "serious", (), {})) == "<serious moon_phase: moon_phase>"
+
+
+TEMPLATES = [code for code, text in texts._TEXTS.items() if not callable(text)]
+
+
+@pytest.mark.parametrize("code", TEMPLATES)
+@pytest.mark.parametrize("models", [(), ("als", "ease")])
+def test_a_template_has_its_text_for_some_and_for_all_models(
+    code: str, models: tuple[str, ...]
+) -> None:
+    template = texts._TEXTS[code]
+    assert not callable(template)
+    fields = {
+        (name, spec)
+        for part in template
+        for _, name, spec, _ in string.Formatter().parse(part)
+        if name is not None
+    }
+    details = {name: 0.5 if spec else "text" for name, spec in fields if name != "names"}
+    warning = DataWarning(code, "notice", models, details)
+
+    assert not warning.sentence.startswith(code)
+    if ("names", "") in fields:
+        assert ("als and ease" if models else "all models") in warning.sentence + warning.fix

@@ -277,13 +277,13 @@ def test_latex_table_has_letters_of_its_columns() -> None:
     other = comparison.to_latex(metrics=["R@3"])
 
     assert _columns(primary) == {"nDCG@5"}
-    assert "Letters" in primary
+    assert "has the letters of the models" in primary
     assert _columns(other) == {"R@3"}
-    assert "Letters" not in other
+    assert "letters" not in other
     assert "$^{" not in other
 
 
-def test_latex_table_has_the_metrics_that_were_asked_for() -> None:
+def test_latex_table_has_the_primary_metrics_or_those_that_were_asked_for() -> None:
     labels = ["nDCG@5", "P@2", "R@3", "Hit@1", "AP@4"]  # at several cutoffs
     comparison = cc.compare(MODELS, TRUTH, **{**ARGUMENTS, "metrics": labels})
     many = cc.compare(
@@ -292,8 +292,12 @@ def test_latex_table_has_the_metrics_that_were_asked_for() -> None:
         **{**ARGUMENTS, "metrics": [f"P@{k}" for k in range(1, 13)], "primary": ["P@1"]},
     )
 
-    assert _columns(comparison.to_latex()) == set(labels)
-    assert len(_columns(many.to_latex())) == 12
+    assert _columns(comparison.to_latex()) == {"nDCG@5"}
+    assert "% \\usepackage{booktabs}; 4 other metrics: to_latex(metrics=comparison.labels)" in (
+        comparison.to_latex()
+    )
+    assert _columns(comparison.to_latex(metrics=comparison.labels)) == set(labels)
+    assert _columns(many.to_latex()) == {"P@1"}
     assert r"Model & P@12 $\uparrow$ & P@1 $" in many.to_latex(metrics=["P@12", "P@1"])
     with pytest.raises(cc.InputError, match="was not evaluated"):
         many.to_latex(metrics=["P@13"])

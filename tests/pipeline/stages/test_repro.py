@@ -9,7 +9,6 @@ from concord.metrics_core.analyses.cases.cases import ExampleSelection
 from concord.metrics_core.results.stored import read_cases, to_json
 from concord.pipeline.params.read import read_params
 from concord.pipeline.stages.evaluations import load_cases
-from concord.reports.latex import fitting_labels
 from tests.library import cases_as_pinned, compared_as_pinned
 from tests.project import (
     attempt,
@@ -98,7 +97,7 @@ def test_the_library_gives_the_same_comparison(demo: Path) -> None:
         "report/report.html": comparison.to_html(
             cases=read_cases(results / "comparison/cases.json")
         ),
-        "report/table.tex": comparison.to_latex(metrics=fitting_labels(comparison)),
+        "report/table.tex": comparison.to_latex(),
     }
 
     for name, text in stored.items():
