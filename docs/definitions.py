@@ -5,10 +5,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import concord as cc
 from concord.metrics import Conventions
 from concord.metrics_core.conventions.library_presets import ABOVE_ZERO
 from concord.metrics_core.conventions.presets import PRESETS
+from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.evaluation.panel import changed_conventions
 from concord.metrics_core.metrics.label import parse
@@ -56,7 +56,7 @@ def values_table(metric: Metric) -> Iterator[str]:
     values = {name: values_of(name)[metric.name] for name in presets_of(metric)}
     for name in sorted(values, key=lambda name: (name != "standard", -round(values[name], DIGITS))):
         text = format_value(values[name])
-        changes = "; ".join(_formula_words(changes_of(metric, cc.preset(name))))
+        changes = "; ".join(_formula_words(changes_of(metric, conventions_of_preset(name))))
         rows.setdefault(text, {}).setdefault(changes, []).append(name)
     yield f"| `{label_of(metric)}` | as computed by |"
     yield "|--:|---|"
@@ -72,7 +72,7 @@ def users_table(metric: Metric) -> Iterator[str]:
     """Yield a table of what presets do with users who have no list or no relevant item."""
     groups: dict[str, list[str]] = {}
     for name in presets_of(metric):
-        conventions = parse(label_of(metric)).conventions(cc.preset(name))
+        conventions = parse(label_of(metric)).conventions(conventions_of_preset(name))
         groups.setdefault(users_in_words(conventions), []).append(name)
     yield "| users | as counted by |"
     yield "|---|---|"
@@ -102,14 +102,14 @@ def users_in_words(conventions: Conventions) -> str:
     values = {name: _outcome(conventions, name) for name in OF_USERS[:-1]}
     no_list, no_item, unknown, neither = values.values()
     if no_list == no_item:
-        parts = [f"no list or no relevant item: {no_list}"]
+        parts = [f"{no_list} without a list or a relevant item"]
     else:
-        parts = [f"no list: {no_list}", f"no relevant item: {no_item}"]
+        parts = [f"{no_list} without a list", f"{no_item} without a relevant item"]
     if unknown not in {no_item, LEFT_OUT}:
-        parts.append(f"not in the ground truth: {unknown}")
+        parts.append(f"{unknown} outside the ground truth")
     if neither not in {no_list, no_item}:
-        parts.append(f"neither: {neither}")
-    return "; ".join(parts)
+        parts.append(f"{neither} without both")
+    return ", ".join(parts)
 
 
 def preset_links(names: Iterable[str], folder: str = "../presets/") -> str:

@@ -107,6 +107,8 @@ def _example(metric: Metric) -> Iterator[str]:
         yield f"![{description}]({PICTURES}/{metric.name}.svg)\n"
         if metric.family != "beyond":
             yield "[`cc.explain`](../../how-to/reconcile.md) prints the same for your users.\n"
+        else:
+            yield "Training set and catalogue are in the [example](README.md#the-example).\n"
     else:
         which = "lists" if metric.is_aggregate else "list"
         value = format_value(values_of("standard")[metric.name])
@@ -124,7 +126,7 @@ def _libraries(metric: Metric) -> Iterator[str]:
     yield from values_table(metric)
     yield ""
     if metric.name in affected_metrics("user_no_recs"):
-        yield "What users count who have no list, or no relevant item:\n"
+        yield "Users without a list or a relevant item count, or are left out of the mean:\n"
         yield from users_table(metric)
         yield ""
     yield "How lists are ranked (ties, copies) is on the page of each preset.\n"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from concord.metrics_core.metrics.metric import Metric
 from concord.reports.charts.svg import Chart, stylesheet
-from docs.worked_example import CUTOFF, TRUTH, WorkedList, worked_list
+from docs.worked_example import CUTOFF, TRUTH, Row, WorkedList, worked_list
 
 WIDTH, ROW, MARGIN = 420, 32, 12
 BOX = (30, 164)  # from left to right
@@ -60,7 +60,7 @@ def value_in_words(worked: WorkedList) -> str:
     return f"{worked.label} = {worked.value:.6g}"
 
 
-def _row(chart: Chart, place: int, row: tuple[str, float | None, bool, str] | None) -> None:
+def _row(chart: Chart, place: int, row: Row | None) -> None:
     top, (left, right) = 16 + ROW * place, BOX
     item, grade, is_hit, term = row or ("", None, False, "")
     middle, colour = top + ROW / 2 - 2, "better" if is_hit else "line-strong"

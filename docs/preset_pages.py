@@ -1,7 +1,6 @@
 """docs/reference/presets: a page for each preset, and the table of all."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -145,12 +144,12 @@ def _values(name: str) -> Iterator[str]:
         cells += [format_value(standard[metric])] if name != "standard" else []
         yield f"| {' | '.join(cells)} |"
     yield ""
-    yield f"Users in the mean: {users_in_words(conventions_of_preset(name))}.\n"
+    yield f"Users count {users_in_words(conventions_of_preset(name))}.\n"
 
 
 def _evidence(name: str) -> Iterator[str]:
-    package, n_printed = PRESETS[name].package, Counter(e.preset for e in EXAMPLES)
-    rows = residue(name)
+    package, rows = PRESETS[name].package, residue(name)
+    n_printed = sum(len(example.cutoffs) for example in EXAMPLES if example.preset == name)
     if package:
         n_values, n_cases = _n_compared()[name]
         yield "## Compared with the library\n"
@@ -160,11 +159,10 @@ def _evidence(name: str) -> Iterator[str]:
             + (" They agree, except for what follows." if rows else " They agree.")
             + "\n"
         )
-    elif n_printed[name]:
-        n_values = sum(len(e.cutoffs) for e in EXAMPLES if e.preset == name)
+    elif n_printed:
         yield "## Compared with the text\n"
         yield (
-            f"{n_values} numbers that the text prints are computed again: "
+            f"{n_printed} numbers that the text prints are computed again: "
             "[published numbers](../published.md#five-texts-on-metrics).\n"
         )
     if rows:

@@ -1,7 +1,8 @@
 """The example of the reference pages: one user's list, its ground truth, and values of Concord."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ import polars as pl
 import concord as cc
 from concord.metrics import Conventions
 from concord.metrics_core.conventions.presets import defines
+from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.data.argument_types import TableColumns
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.metric import Metric
@@ -39,6 +41,7 @@ ITEMS = pl.DataFrame(
 )
 COLUMNS: TableColumns = {"items": {"categories": "categories", "group": "group"}}
 OF_ITEMS = ("Novelty", "ARP", "LongTail")  # means over the list of a value of each item
+Row = tuple[str, float | None, bool, str]
 
 
 class Formula(NamedTuple):
@@ -67,14 +70,14 @@ class WorkedList(NamedTuple):
 
     Attributes
     ----------
-    rows : list of tuple
+    rows : sequence of tuple
         Item, grade (None if it is not judged), whether it is relevant, and what it adds.
     sums : list of str
         The formula with its numbers, line by line.
     """
 
     label: str
-    rows: list[tuple[str, float | None, bool, str]]
+    rows: Sequence[Row]
     sums: list[str]
     value: float
 
@@ -105,7 +108,7 @@ def values_of(preset: str) -> Mapping[str, float]:
     subtopics are left out.
     """
     metrics = [m for m in CATALOGUE if defines(preset, m.name) and not m.reads_subtopics]
-    conventions = cc.preset(preset, fairness_target="uniform")
+    conventions = replace(conventions_of_preset(preset), fairness_target="uniform")
     values: dict[str, float] = {}
     for users, is_aggregate in (("u", False), ("uv", True)):
         asked = {m.name: label_of(m) for m in metrics if m.is_aggregate == is_aggregate}
@@ -124,8 +127,8 @@ def worked_list(metric: Metric) -> WorkedList | None:
         values = [_evaluate({"u": [item]}, [label], STANDARD)[label] for item in LISTS["u"]]
         terms = [f"{value:.6g}" for value in values]
         sums = [f"{metric.name} = ({' + '.join(terms)}) / {len(terms)}  (mean over the items)"]
-        rows = [(item, None, False, term) for item, term in zip(LISTS["u"], terms, strict=True)]
-        return WorkedList(label, rows, sums, values_of("standard")[metric.name])
+        items = [(item, None, False, term) for item, term in zip(LISTS["u"], terms, strict=True)]
+        return WorkedList(label, items, sums, values_of("standard")[metric.name])
     if metric.family == "beyond" and metric.steps is None:
         return None
     data: dict[str, Any] = {"truth": TRUTH}

@@ -8,6 +8,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.presets import PRESETS
+from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
 from concord.metrics_core.metrics.metric import Metric
 from docs.definitions import presets_of, users_in_words, values_table
@@ -83,7 +84,9 @@ def test_a_row_of_libraries_has_one_value_and_each_library_is_in_one_row(name: s
 def test_values_of_a_table_are_those_that_evaluate_returns(preset: str) -> None:
     """The example has one user, so that a mean is this user's value."""
     recs, truth = {"u": LISTS["u"]}, {"u": TRUTH["u"]}
-    value = cc.evaluate(recs, truth, metrics=["nDCG@5"], conventions=preset)["nDCG@5"]
+    value = cc.evaluate(recs, truth, metrics=["nDCG@5"], conventions=conventions_of_preset(preset))[
+        "nDCG@5"
+    ]
 
     (row,) = (row for row in values_table(METRIC["nDCG"]) if f"[`{preset}`]" in row)
     assert math.isclose(float(row.split(" | ")[0].strip("| ")), value, abs_tol=5e-5)
@@ -92,16 +95,16 @@ def test_values_of_a_table_are_those_that_evaluate_returns(preset: str) -> None:
 @pytest.mark.parametrize(
     ("preset", "words"),
     [
-        ("standard", "no list: 0; no relevant item: left out"),
-        ("ranx", "no list or no relevant item: 0"),
-        ("pytrec_eval", "no list: left out; no relevant item: 0"),
-        ("ms_spark", "no list or no relevant item: left out"),
-        ("lightgbm", "no list: left out; no relevant item: 1"),
-        ("mlflow_retriever", "no list or no relevant item: 0; neither: 1"),
+        ("standard", "0 without a list, left out without a relevant item"),
+        ("ranx", "0 without a list or a relevant item"),
+        ("pytrec_eval", "left out without a list, 0 without a relevant item"),
+        ("ms_spark", "left out without a list or a relevant item"),
+        ("lightgbm", "left out without a list, 1 without a relevant item"),
+        ("mlflow_retriever", "0 without a list or a relevant item, 1 without both"),
     ],
 )
 def test_what_users_count_is_said_in_words(preset: str, words: str) -> None:
-    assert users_in_words(cc.preset(preset)) == words
+    assert users_in_words(conventions_of_preset(preset)) == words
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -111,7 +114,7 @@ def test_the_page_of_a_preset_has_use_differences_values_and_evidence(name: str)
 
     assert page.startswith(f"# {name}\n\n{preset.sentence}\n")
     assert f'conventions="{name}")' in page
-    conventions, standard = cc.preset(name), cc.preset("standard").preset_values()
+    conventions, standard = conventions_of_preset(name), cc.preset("standard").preset_values()
     keys = {key for key, value in conventions.preset_values().items() if value != standard[key]}
     keys |= {key for values in conventions.overrides.values() for key in values}
     assert keys == {*re.findall(r"^\| \[`(\w+)`\]", page, re.MULTILINE)}
