@@ -56,14 +56,13 @@ def values_table(metric: Metric) -> Iterator[str]:
     values = {name: values_of(name)[metric.name] for name in presets_of(metric)}
     for name in sorted(values, key=lambda name: (name != "standard", -round(values[name], DIGITS))):
         text = format_value(values[name])
-        changes = "; ".join(_formula_words(changes_of(metric, conventions_of_preset(name))))
+        changes = "; ".join(_formula_words(_changes(metric, conventions_of_preset(name))))
         rows.setdefault(text, {}).setdefault(changes, []).append(name)
     yield f"| `{label_of(metric)}` | as computed by |"
     yield "|--:|---|"
     for text, groups in rows.items():
         cells = (
-            preset_links(names) + (f": {changes}" if changes else "")
-            for changes, names in groups.items()
+            _links(names) + (f": {changes}" if changes else "") for changes, names in groups.items()
         )
         yield f"| {text} | {'<br>'.join(cells)} |"
 
@@ -77,7 +76,7 @@ def users_table(metric: Metric) -> Iterator[str]:
     yield "| users | as counted by |"
     yield "|---|---|"
     for words, names in groups.items():
-        yield f"| {words} | {preset_links(names)} |"
+        yield f"| {words} | {_links(names)} |"
 
 
 def presets_of(metric: Metric) -> list[str]:
@@ -85,7 +84,7 @@ def presets_of(metric: Metric) -> list[str]:
     return [name for name in PRESETS if metric.name in values_of(name)]
 
 
-def changes_of(metric: Metric, conventions: Conventions) -> dict[str, Any]:
+def _changes(metric: Metric, conventions: Conventions) -> dict[str, Any]:
     """Return the conventions that change the metric's formula and differ from `standard`."""
     changed = changed_conventions(parse(label_of(metric)), conventions, STANDARD)
     return {
@@ -99,8 +98,10 @@ def changes_of(metric: Metric, conventions: Conventions) -> dict[str, Any]:
 
 def users_in_words(conventions: Conventions) -> str:
     """Return what counts for users without a list and for users without a relevant item."""
-    values = {name: _outcome(conventions, name) for name in OF_USERS[:-1]}
-    no_list, no_item, unknown, neither = values.values()
+    no_list = _outcome(conventions, "user_no_recs")
+    no_item = _outcome(conventions, "user_empty_truth")
+    unknown = _outcome(conventions, "user_recs_only")
+    neither = _outcome(conventions, "user_both_empty")
     if no_list == no_item:
         parts = [f"{no_list} without a list or a relevant item"]
     else:
@@ -112,9 +113,9 @@ def users_in_words(conventions: Conventions) -> str:
     return ", ".join(parts)
 
 
-def preset_links(names: Iterable[str], folder: str = "../presets/") -> str:
-    """Return links to the pages of presets."""
-    return ", ".join(f"[`{name}`]({folder}{name}.md)" for name in names)
+def _links(names: Iterable[str]) -> str:
+    """Return links from a page of a metric to the pages of presets."""
+    return ", ".join(f"[`{name}`](../presets/{name}.md)" for name in names)
 
 
 def format_value(value: float) -> str:

@@ -126,7 +126,7 @@ def _libraries(metric: Metric) -> Iterator[str]:
     yield from values_table(metric)
     yield ""
     if metric.name in affected_metrics("user_no_recs"):
-        yield "Users without a list or a relevant item count, or are left out of the mean:\n"
+        yield "What a user without a list or without a relevant item counts in the mean:\n"
         yield from users_table(metric)
         yield ""
     yield "How lists are ranked (ties, copies) is on the page of each preset.\n"

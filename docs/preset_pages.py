@@ -11,7 +11,7 @@ from concord.metrics_core.conventions.presets import PRESETS
 from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.conventions.registry import CONVENTION
 from docs.cheat_sheet import library_names
-from docs.definitions import format_value, plain, users_in_words
+from docs.definitions import OF_USERS, format_value, plain, users_in_words
 from docs.worked_example import STANDARD, values_of
 from examples.published.texts import EXAMPLES
 from tests.parity.measure import LIBRARIES, VALUES, residue
@@ -133,7 +133,7 @@ def _row(key: str, value: Any, metrics: str) -> str:
 
 
 def _values(name: str) -> Iterator[str]:
-    """Yield the values of the example; users are counted as most metrics of the preset do."""
+    """Yield the values of the example, and what users without a list or relevant item count."""
     values, standard = values_of(name), values_of("standard")
     yield "## Metrics\n"
     yield "Values of the [example](../metrics/README.md#the-example).\n"
@@ -144,7 +144,13 @@ def _values(name: str) -> Iterator[str]:
         cells += [format_value(standard[metric])] if name != "standard" else []
         yield f"| {' | '.join(cells)} |"
     yield ""
-    yield f"Users count {users_in_words(conventions_of_preset(name))}.\n"
+    conventions = conventions_of_preset(name)
+    of_metrics = {*OF_USERS} & {key for values in conventions.overrides.values() for key in values}
+    yield (
+        f"Users in the mean: {users_in_words(conventions)}"
+        + ("; the rows of single metrics above come first" if of_metrics else "")
+        + ".\n"
+    )
 
 
 def _evidence(name: str) -> Iterator[str]:

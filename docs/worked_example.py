@@ -111,12 +111,11 @@ def values_of(preset: str) -> Mapping[str, float]:
     conventions = replace(conventions_of_preset(preset), fairness_target="uniform")
     values: dict[str, float] = {}
     for users, is_aggregate in (("u", False), ("uv", True)):
-        asked = {m.name: label_of(m) for m in metrics if m.is_aggregate == is_aggregate}
-        if asked:
-            evaluation = _evaluate(
-                {user: LISTS[user] for user in users}, asked.values(), conventions
-            )
-            values |= {name: float(evaluation[label]) for name, label in asked.items()}
+        labels = {m.name: label_of(m) for m in metrics if m.is_aggregate == is_aggregate}
+        if labels:
+            lists = {user: LISTS[user] for user in users}
+            evaluation = _evaluate(lists, labels.values(), conventions)
+            values |= {name: float(evaluation[label]) for name, label in labels.items()}
     return values
 
 
@@ -138,8 +137,9 @@ def worked_list(metric: Metric) -> WorkedList | None:
         data |= {"items": ITEMS, "columns": {"items": {"group": "group"}}}
     derivation = cc.explain(LISTS, user="u", metric=label, conventions=STANDARD, **data)
     assert isinstance(derivation, Derivation)
+    assert derivation.value is not None
     rows = [(str(r.item), r.grade, r.relevant, r.term) for r in derivation.listed]
-    return WorkedList(label, rows, list(derivation.sums), float(derivation.value or 0))
+    return WorkedList(label, rows, list(derivation.sums), derivation.value)
 
 
 def _evaluate(

@@ -15,7 +15,7 @@ from docs.definitions import presets_of, users_in_words, values_table
 from docs.metric_pages import metric_page
 from docs.metric_pictures import alternative, picture
 from docs.preset_pages import preset_page, presets_page
-from docs.worked_example import LISTS, TRUTH, read_formulas, worked_list
+from docs.worked_example import LISTS, OF_ITEMS, TRUTH, read_formulas, worked_list
 from tests.project import ROOT
 
 PICTURES = ROOT / "docs" / "images" / "metrics"
@@ -54,6 +54,15 @@ def test_a_metric_of_one_list_has_a_picture_that_ends_with_its_value(metric: Met
     if worked:
         assert picture(metric, worked).count(f">{worked.label} = {worked.value:.6g}</text>") == 1
         assert alternative(metric).endswith(f"{worked.label} = {worked.value:.6g}")
+
+
+@pytest.mark.parametrize("name", OF_ITEMS)
+def test_what_items_add_has_the_value_of_the_list_as_its_mean(name: str) -> None:
+    worked = worked_list(METRIC[name])
+    assert worked
+
+    added = [float(term) for *_, term in worked.rows]
+    assert sum(added) / len(added) == pytest.approx(worked.value, rel=1e-5)
 
 
 def test_a_picture_marks_the_hits_and_follows_light_and_dark() -> None:
