@@ -31,15 +31,12 @@ LIBRARY_PAGES = {  # pages that show how to move from a library to Concord
 NOTES = {  # what a page says in addition to the definition
     "polimi": """\
 The library is no package. Formulas in plain Python (`tests/parity/libraries/with_polimi.py`) \
-gave the values of its own code on all cases. Its metrics in Concord:
+gave the values of its own code on all cases. What names do not say of its metrics:
 
 | its name | Concord |
 |---|---|
-| PRECISION, RECALL, F1, MRR, NDCG, COVERAGE_ITEM | P, R, F1, RR, nDCG, Coverage |
 | MAP | AP; the authors' later code calls this division MAP_MIN_DEN |
 | PRECISION_RECALL_MIN_DEN | P under `polimi_min_den` |
-| HIT_RATE | Hit, which counts the hits |
-| SHANNON_ENTROPY | Entropy |
 | DIVERSITY_MEAN_INTER_LIST | Personalization, if every list has k items |
 | NOVELTY | Novelty × k / items of the catalogue, if every list has k items; \
 with `novelty_population: interactions` and `cold_item: zero` |

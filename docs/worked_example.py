@@ -138,7 +138,8 @@ def worked_list(metric: Metric) -> WorkedList | None:
     derivation = cc.explain(LISTS, user="u", metric=label, conventions=STANDARD, **data)
     assert isinstance(derivation, Derivation)
     assert derivation.value is not None
-    rows = [(str(r.item), r.grade, r.relevant, r.term) for r in derivation.listed]
+    terms = (("1" if row.term == "hit" else row.term, row) for row in derivation.listed)
+    rows = [(str(row.item), row.grade, row.relevant, term) for term, row in terms]
     return WorkedList(label, rows, list(derivation.sums), derivation.value)
 
 
