@@ -22,7 +22,7 @@ recs, truth = {"ann": ["tea", "rice", "milk"]}, {"ann": ["rice", "oil"]}
 cc.evaluate(recs, truth, metrics=["nDCG@10"], conventions="rectools")["nDCG@10"]
 ```
 
-[Presets](reference/presets.md) lists what each preset changes and what it cannot reproduce. \
+The page of a [preset](reference/presets.md) says what it changes and cannot reproduce. \
 If you do not know which library computed a number, [`cc.reconcile`](how-to/reconcile.md) finds \
 its definition.
 """

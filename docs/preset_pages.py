@@ -122,8 +122,9 @@ def _row(key: str, value: Any, metrics: str) -> str:
         meaning = next((convention.forms[kind] for kind in value if kind in convention.forms), "")
     else:
         meaning = convention.values.get(value, "")
-    about = convention.meaning.partition(";")[0].removesuffix(".")
-    about += f": {meaning}" if meaning else ""
+    about = convention.meaning
+    if meaning:
+        about = f"{about.partition(';')[0].removesuffix('.')}: {meaning}"
     standard = plain(getattr(STANDARD, key))
     name = f"[`{key}`](../conventions.md#{key}){metrics}"
     return f"| {name} | `{plain(value)}` | `{standard}` | {about} |"

@@ -138,8 +138,10 @@ def worked_list(metric: Metric) -> WorkedList | None:
     derivation = cc.explain(LISTS, user="u", metric=label, conventions=STANDARD, **data)
     assert isinstance(derivation, Derivation)
     assert derivation.value is not None
-    terms = (("1" if row.term == "hit" else row.term, row) for row in derivation.listed)
-    rows = [(str(row.item), row.grade, row.relevant, term) for term, row in terms]
+    rows = [
+        (str(row.item), row.grade, row.relevant, "1" if row.term == "hit" else row.term)
+        for row in derivation.listed
+    ]
     return WorkedList(label, rows, list(derivation.sums), derivation.value)
 
 
