@@ -22,7 +22,7 @@ recs, truth = {"ann": ["tea", "rice", "milk"]}, {"ann": ["rice", "oil"]}
 cc.evaluate(recs, truth, metrics=["nDCG@10"], conventions="rectools")["nDCG@10"]
 ```
 
-[Presets](reference/presets.md) lists what each preset changes and what it cannot reproduce. \
+The page of a [preset](reference/presets.md) says what it changes and cannot reproduce. \
 If you do not know which library computed a number, [`cc.reconcile`](how-to/reconcile.md) finds \
 its definition.
 """
@@ -35,17 +35,22 @@ _CUTOFF = re.compile(r"(@|_at_|_|\bk=)2\b")
 
 def cheat_sheet() -> list[str]:
     """Return the lines of the page."""
-    names = [*_names_of_pages(), *read_labels()]
+    names = library_names()
     lines = [INTRODUCTION]
     for package in dict.fromkeys(PRESETS[preset].package for preset, _, _ in names):
         lines += [f"## {package}\n", "| library | Concord | preset |", "|---|---|---|"]
         lines += [
-            f"| `{theirs}` | `{ours}` | [`{preset}`](reference/presets.md#{preset}) |"
+            f"| `{theirs}` | `{ours}` | [`{preset}`](reference/presets/{preset}.md) |"
             for preset, theirs, ours in names
             if PRESETS[preset].package == package
         ]
         lines.append("")
     return [*lines, *_accepted_names()]
+
+
+def library_names() -> list[tuple[str, str, str]]:
+    """Return preset, the library's name and Concord's name of each metric of a library."""
+    return [*_names_of_pages(), *read_labels()]
 
 
 def read_labels() -> list[tuple[str, str, str]]:

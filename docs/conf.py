@@ -70,6 +70,8 @@ copybutton_prompt_is_regexp = True
 
 # anchors as GitHub makes them
 myst_heading_anchors = 6
+myst_fence_as_directive = ["math"]  # a block that GitHub shows as a formula, too
+html_math_renderer = "mathml"  # of the browser: no script, no network
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
@@ -120,7 +122,8 @@ SECTIONS = [  # the navigation bar: pages of docs/, whose home page lists none
     "faq.md",
     "project/index.md",
 ]
-_CONTENTS = re.compile(r"docs/(.+/)?(index|README)$")  # pages that list other pages
+# pages that list other pages
+CONTENTS = re.compile(r"docs/((.+/)?(index|README)|reference/presets)$")
 _ENTRY = re.compile(r"^(?:(?:[-*]|\d+\.) *\**|\|.*?)\[[^\]]*\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
 _HEADING = re.compile(r"^##+ (.+)$")
 KEYWORDS = Path(__file__).with_name("keywords.csv")  # terms by which the search finds each page
@@ -132,6 +135,7 @@ NOT_SEARCHED = re.compile(  # records, and long tables that have every word
 
 def setup(app: Any) -> None:
     """Connect the functions below."""
+    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("config-inited", link_own_types_only, priority=900)  # after numpydoc
     app.connect("source-read", add_toctree)
     app.connect("autodoc-process-signature", hide_signature)
@@ -139,6 +143,14 @@ def setup(app: Any) -> None:
     app.connect("doctree-read", remove_mail_links)
     app.connect("doctree-read", hide_from_search)
     app.connect("html-page-context", rank_by_keywords)
+
+
+def write_formula(translator: Any, node: Any) -> None:
+    """Write a formula as MathML."""
+    tex2mathml = import_module("docutils.utils.math.latex2mathml").tex2mathml
+    formula = tex2mathml(node.astext(), as_block=True)
+    translator.body.append(f'<div class="formula">{formula}</div>')
+    raise import_module("docutils.nodes").SkipNode
 
 
 def link_own_types_only(_app: Any, config: Any) -> None:
@@ -190,7 +202,7 @@ def rank_by_keywords(app: Any, page: str, _template: str, _context: Any, _tree: 
 
 def add_toctree(_app: Any, page: str, source: list[str]) -> None:
     """Make the list of pages on a page of contents the navigation of the site."""
-    if _CONTENTS.match(page):
+    if CONTENTS.match(page):
         entries = dict.fromkeys(SECTIONS, "") if page == root_doc else contents(source[0])
         source[0] += "".join(_toctrees(page, entries))
 

@@ -17,7 +17,7 @@ from concord.metrics_core.conventions.presets import PRESETS
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import parse
 from docs.cheat_sheet import cheat_sheet, read_labels
-from docs.conf import SECTIONS, contents
+from docs.conf import CONTENTS, SECTIONS, contents
 from docs.robustness_rows import BAD_INPUTS, FAULTS, collected
 from tests.metrics_core.analyses.study.study_data import comparison_of
 from tests.parity import measure
@@ -138,7 +138,7 @@ def test_every_page_is_in_the_navigation_of_the_site() -> None:
         page = waiting.pop()
         for target in contents(page.read_text(encoding="utf-8")):
             reached.add(path := (page.parent / target).resolve())
-            waiting += [path] * (path.name in {"index.md", "README.md"} and path in DOCS)
+            waiting += [path] * bool(CONTENTS.match(_name(path.with_suffix(""))))
 
     assert [_name(page) for page in DOCS if page not in reached] == []
 

@@ -22,6 +22,7 @@ PAGES = [
     "docs/get-started/read-the-report",
     "docs/how-to/gate",
     "docs/reference/presets",
+    "docs/reference/presets/rectools",
     "docs/reference/metrics/nDCG",
     "docs/reference/api/generated/concord.compare",
     "docs/reference/api/generated/concord.results.Comparison",
