@@ -189,8 +189,9 @@ class Progress:
         if not self._total:
             return f"{self._title}: {self._done:,} {self._unit}"
         elapsed = time.monotonic() - self._start
-        seconds = elapsed * max(self._total - self._done, 0) / self._done
-        done = f"{self._done:,} of {self._total:,} {self._unit}"
+        known = min(self._done, self._total)  # users whom only lists have are not in the total
+        seconds = elapsed * (self._total - known) / known
+        done = f"{known:,} of {self._total:,} {self._unit}"
         return f"{self._title}: {done}, {seconds:.0f} s left"
 
     def _write(self, text: str) -> None:

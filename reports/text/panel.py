@@ -131,7 +131,7 @@ def _sentence(comparison: Comparison, definitions: Sequence[Definition]) -> str:
     orders = {tuple(each.ranks[model] for model in comparison.models) for each in definitions}
     start = f"The order of the top two holds under {n_same_order} of {total} definitions"
     if len(orders) == 1:
-        start = f"All {total} definitions rank these models alike"
+        start = f"All {total} definitions give these models the same order"
     return f"{start}; all verdicts against the baseline hold under {n_same_verdicts} of {total}."
 
 

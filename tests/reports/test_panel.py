@@ -135,7 +135,7 @@ def test_definitions_that_never_change_the_order_are_one_sentence() -> None:
 
     n = len(alike)
     assert entry.sentence == (
-        f"All {n} definitions rank these models alike; "
+        f"All {n} definitions give these models the same order; "
         f"all verdicts against the baseline hold under {n} of {n}."
     )
 

@@ -19,6 +19,7 @@ from concord.pipeline.running.connections import (
     isolated_connection,
 )
 from concord.pipeline.running.failures import error_message
+from concord.pipeline.running.messages import Progress
 from concord.pipeline.running.outputs import atomic_write, remove_stale_files, spill_folder
 from concord.pipeline.running.stage import run_stage
 from tests.faults.small import run_in_process
@@ -133,3 +134,10 @@ def test_invalid_size_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(InputError, match="CONCORD_SPILL: is 'much'"), isolated_connection():
         pass
+
+
+def test_progress_never_counts_more_than_there_is() -> None:
+    progress = Progress("evaluate als", "users", 1192)
+    progress.advance(1200)  # eight users are in lists only
+
+    assert progress.line() == "evaluate als: 1,192 of 1,192 users, 0 s left"
