@@ -186,7 +186,7 @@ def _draw_better_corner(chart: Chart, entry: Tradeoff) -> None:
     if is_right:
         chart.text(_WIDTH, y, f"better {arrow}", 12, "better", anchor="end", bold=True)
     else:
-        x = 1.1 * _LETTER_WIDTH * len(entry.y) - 32 if is_top else -44
+        x = 1.2 * _LETTER_WIDTH * len(entry.y) - 24 if is_top else -44
         chart.text(x, y, f"{arrow} better", 12, "better", bold=True)
 
 
