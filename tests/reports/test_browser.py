@@ -136,6 +136,30 @@ def test_the_fullest_page_is_shown_sorted_pointed_at_and_reduced(
     ]
 
 
+ROWS = """
+[...document.querySelectorAll('.side-by-side')].map(side =>
+  [...side.querySelectorAll('figure')].map(figure =>
+    [...figure.querySelectorAll('.wide [data-model]')]
+      .map(row => row.querySelector('[text-anchor=end]').getBoundingClientRect().y)))
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["references", "long"])
+@pytest.mark.parametrize("width", [830, 1024, DESK])
+def test_charts_side_by_side_have_the_same_rows(
+    browser: Page, pages: Pages, width: int, name: str
+) -> None:
+    """The right chart repeats no names; its caption may take more lines."""
+    browser.show(pages(name), width=width)
+    pairs = browser.run(ROWS)
+
+    assert pairs
+    for left, right in pairs:
+        assert len(left) == 5
+        assert left == pytest.approx(right, abs=1)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("width", [320, PHONE, 768, 1100, DESK])
 @pytest.mark.parametrize("name", SHAPES)
