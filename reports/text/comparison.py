@@ -16,7 +16,7 @@ from concord.reports.text.summary import (
     notes,
     share_note,
 )
-from concord.reports.text.verdict_styles import phrase
+from concord.reports.text.verdict_styles import VERDICTS, phrase
 
 Row = tuple[str, ...]
 
@@ -125,8 +125,16 @@ def primary_table(comparison: Comparison, labels: Sequence[str], n_models: int) 
 
 
 def _difference_word(comparison: Comparison, model: str, label: str) -> str:
-    difference, _, word = _difference(comparison, model, label, details=False)
-    return f"{difference} {word}".lstrip()
+    """Return `+0.066 better`, or the word of a model without a difference."""
+    pair = comparison.difference(model, comparison.baseline, label)
+    if pair is None:
+        return _without_difference(comparison, model)
+    difference = numbers.signed(pair.difference, comparison.decimals[label])
+    return f"{difference} {VERDICTS[pair.verdict].word}"
+
+
+def _without_difference(comparison: Comparison, model: str) -> str:
+    return "baseline" if model == comparison.baseline else "not compared"
 
 
 def _directed(comparison: Comparison, label: str) -> str:
@@ -141,8 +149,7 @@ def _mean(comparison: Comparison, model: str, label: str, marks: Mapping[str, st
 def _difference(comparison: Comparison, model: str, label: str, *, details: bool) -> Row:
     pair = comparison.difference(model, comparison.baseline, label)
     if pair is None:
-        word = "baseline" if model == comparison.baseline else "not compared"
-        return ("", "", *(("", "") if details else ()), word)
+        return ("", "", *(("", "") if details else ()), _without_difference(comparison, model))
     digits = comparison.decimals[label]
     p_values = (numbers.relative(pair.relative), numbers.p_value(pair.p_adjusted))
     word = phrase(pair.verdict, numbers.min_effect_text(comparison, label))
