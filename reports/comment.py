@@ -310,7 +310,7 @@ def _other_changes(comment: Comment, max_rows: int) -> str:
 def _family_table(comparison: Comparison, changes: Sequence[Change], max_rows: int) -> str:
     """Return a row for the cutoffs of a metric on which a model has the same verdict."""
     families = group_values(
-        ((each.model, each.label.partition("@")[0], _verdict(comparison, each)), each)
+        ((each.model, _cutoff(each.label)[0], _verdict(comparison, each)), each)
         for each in _worst_first(changes)
     )
     rows = [
@@ -323,7 +323,13 @@ def _family_table(comparison: Comparison, changes: Sequence[Change], max_rows: i
 def _cutoffs(family: Sequence[Change]) -> str:
     """Return `nDCG@1, 5 and 20`."""
     first, *others = (each.label for each in family)
-    return join_names([first, *(label.partition("@")[2] for label in others)])
+    return join_names([first, *(_cutoff(label)[1] for label in others)])
+
+
+def _cutoff(label: str) -> tuple[str, str]:
+    """Return the metric and its cutoff, such as `nDCG` and `10`; an empty text without one."""
+    metric, _, cutoff = label.rpartition("@")
+    return (metric, cutoff) if cutoff.isdecimal() else (label, "")
 
 
 def _reach(comparison: Comparison, family: Sequence[Change]) -> str:

@@ -36,8 +36,8 @@ class StatisticsOptions:
 class Options(StatisticsOptions):
     """Options of `compare` and `compare_values` that most comparisons leave as they are.
 
-    The blocks of params.yaml have the same fields and the same defaults. Both functions take each
-    field as a keyword argument, too.
+    The blocks of params.yaml have the same fields and the same defaults. `compare` takes each field
+    as a keyword argument, too; `compare_values` those that need no lists.
 
     Attributes
     ----------

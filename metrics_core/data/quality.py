@@ -201,10 +201,9 @@ def _list_notes(content: dict[str, Any]) -> Iterator[str]:
     ties, duplicates = content["ties"], content["duplicates"]
     n_disagreeing = content["rank_score_disagreements"]["users"]
     if ties["rows"]:
-        yield (
-            f"{_rows_text(ties)} tie with another of the same list; "
-            f"`ties: {ties['policy']}` ordered them"
-        )
+        how = "averages over their orders" if ties["policy"] == "average" else "ordered them"
+        tied = f"{_rows_text(ties)} tie with another of the same list"
+        yield f"{tied}; `ties: {ties['policy']}` {how}"
     if duplicates["rows"]:
         yield (
             f"{_rows_text(duplicates)} repeat an item of the same list; "

@@ -72,7 +72,7 @@ def short_leaderboard(comparison: "Comparison") -> "list[Block]":
     from concord.reports.text.comparison import leaderboard, primary_table
 
     labels, n_models = comparison.primary[:MAX_LABELS], len(comparison.models)
-    if len(labels) == 1 or comparison.replicates:
+    if comparison.replicates:  # whose verdicts have a row of their own
         labels = labels[:1]
 
     def table(n_models: int) -> "Block":

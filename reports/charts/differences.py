@@ -43,8 +43,8 @@ _TEXT_ABOVE = 17  # pixels from the marks of a narrow row up to its text
 _MARKS_ABOVE, _MARKS_BELOW = 8, 20  # pixels of a narrow row that have no text, from its marks
 _BASELINE = 24  # pixels of the row of the baseline
 _NAMES = {"alone": 140, "left": 130, "right": 0}  # pixels of the names of models
-_WIDTHS = {"alone": 940, "left": 540, "right": 410}  # pixels of a chart
-_COLUMNS = 244  # pixels of the columns beside the plot, of which these are places
+_WIDTHS = {"alone": 940, "left": 550, "right": 420}  # pixels of a chart
+_COLUMNS = 260  # pixels of the columns beside the plot, of which these are places
 _MEAN, _DIFFERENCE, _VERDICT = 50, 122, 138
 _EDGE = 0.2  # of the width, in which a name is not centred
 

@@ -24,14 +24,14 @@ _FONT = '<style>text { font-family: "Inter", "Segoe UI", "Helvetica Neue", sans-
 
 def plot(comparison: Comparison, kind: str, of: str | None = None) -> Plot:
     """Return a picture; see `Comparison.plot`."""
-    if kind not in _PICTURES:
-        raise refuse("kind", f"{kind!r} is not a picture", suggest(kind, _PICTURES))
+    if not isinstance(kind, str) or kind not in _PICTURES:
+        raise refuse("kind", f"{kind!r} is not a picture", suggest(f"{kind}", _PICTURES))
     picture = _PICTURES[kind]
     names = picture.names(comparison)
     if not names:
         raise refuse("kind", f"there is no picture {kind!r}, as {picture.missing}", picture.fix)
     if of is not None and of not in names:
-        raise refuse("of", f"there is no picture {kind!r} of {of!r}", suggest(of, names))
+        raise refuse("of", f"there is no picture {kind!r} of {of!r}", suggest(f"{of}", names))
     svg = display_words(comparison).show(picture.draw(comparison, of or names[0]), "html")
     title = svg.partition("<title>")[2].partition("</title>")[0]
     style = stylesheet(".concord")
@@ -52,6 +52,9 @@ def _with_title(svg: str, title: str) -> str:
 
 
 def _segmentations(comparison: Comparison) -> list[str]:
+    """Return the segmentations with differences to the baseline."""
+    if not comparison.compared_models:
+        return []
     return [entry.name for entry in entries(comparison) if not shows_shares(entry)]
 
 
@@ -86,13 +89,13 @@ _PICTURES = {
     "segments": _Picture(
         _segmentations,
         _segments,
-        "there are no segments of users",
-        "add them: `comparison.with_segments(…)`",
+        "no models were compared by segment",
+        "compare two models or more, and name segments: `comparison.with_segments(…)`",
     ),
     "curves": _Picture(
         curve_stems,
         curve_chart,
         "no primary metric was compared at two cutoffs or more",
-        "name more cutoffs, such as nDCG@5 beside nDCG@10",
+        "compare two models or more at several cutoffs, such as nDCG@5 and nDCG@10",
     ),
 }

@@ -73,7 +73,8 @@ def _starts(marks: Sequence[tuple[float, float]], chart: Chart) -> list[float]:
     distances = [length + _GAP for _, length in marks]
     for i in reversed(range(len(starts) - 1)):
         starts[i] = min(starts[i], starts[i + 1] - distances[i])
-    starts[:1] = [max(start, -chart.left) for start in starts[:1]]
+    if starts:
+        starts[0] = max(starts[0], -chart.left)
     for i in range(1, len(starts)):
         starts[i] = max(starts[i], starts[i - 1] + distances[i - 1])
     return starts

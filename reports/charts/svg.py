@@ -53,6 +53,9 @@ def stylesheet(card: str = "") -> str:
         for name, (light, _) in COLOURS.items()
         for paint in ("fill", "stroke")
     ]
+    if card:  # a ground of its own, unless the theme of the notebook is known
+        themes.append(f"{card} {{ background: var(--page); color: var(--ink); }}")
+        themes.append(f"[data-jp-theme-light] {card} {{ background: none !important; }}")
     return "\n".join([_variables(root, 0), dark, *(themes if card else ()), *rules])
 
 

@@ -40,6 +40,8 @@ def _lines(derivation: Derivation, known: Derivation | None = None) -> Iterator[
     """Yield the derivation; of its list only the ranks that differ from a known one."""
     rows = list(map(_row, derivation.listed))
     known_rows = [] if known is None else list(map(_row, known.listed))
+    if len(known_rows) != len(rows):  # a copy is left out: the whole list is shown again
+        known_rows = []
     new = [row for row in rows if row not in known_rows]
     if known is None or _head(derivation) != _head(known):
         yield _head(derivation)

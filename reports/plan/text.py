@@ -54,22 +54,31 @@ def describe(plan: Plan) -> Iterator[Block]:
 def _answer(differences: Sequence[PlannedDifference], power: float) -> str:
     """Return which differences these users detect, and how many users the effect takes."""
     first = differences[0]
-    users = "these users detect" if _users_differ(differences) else f"{_of_all(first)} users detect"
     name = "" if first.label is None else f"{first.label}: "
-    smallest = {each.smallest_corrected for each in differences} - {None}
-    if not smallest:
+    planned = [each for each in differences if each.smallest_corrected is not None]
+    if not planned:
         return f"{name}no plan, as too few users differ."
-    text = f"{name}{users} a true difference of {_range(smallest, _number)} in {percent(power)}"
-    effects, needed = ({getattr(each, key) for each in differences} for key in _EFFECT)
-    if len(effects) > 1 or None in effects:
-        return f"{text} of cases."
-    takes = "no number of users is enough"
-    if None not in needed:
-        takes = f"it takes {_range(needed, count)} users"
-    return f"{text} of cases; for {_effect(first)} {takes}."
+    users = (
+        "these users detect" if _users_differ(planned) else f"{_of_all(planned[0])} users detect"
+    )
+    detected = _range((each.smallest_corrected for each in planned), _number)
+    text = f"{name}{users} a true difference of {detected} in {percent(power)} of cases"
+    effects = {each.effect for each in planned}
+    if len(effects) == 1 and None not in effects:
+        text += f"; for {_effect(first)} {_users_taken(planned)}"
+    if left_out := [each.model or "" for each in differences if each not in planned]:
+        text += f"; no plan for {join_names(left_out)}, as too few users differ"
+    return f"{text}."
 
 
-_EFFECT = ("effect", "users_needed_corrected")
+def _users_taken(planned: Sequence[PlannedDifference]) -> str:
+    """Return `it takes 15,687 to 19,609 users`, or for which models no number is enough."""
+    needed = [n for each in planned if (n := each.users_needed_corrected) is not None]
+    without = [each.model or "" for each in planned if each.users_needed_corrected is None]
+    if not needed:
+        return "no number of users is enough"
+    more = f", and for {join_names(without)} no number is enough" if without else ""
+    return f"it takes {_range(needed, count)} users{more}"
 
 
 def _range(values: Iterable[Any], text: Callable[[Any], str]) -> str:

@@ -104,7 +104,7 @@ def means_table(comparison: Comparison, labels: Sequence[str]) -> TextTable:
         for model in comparison.ranked
     ]
     rows += [
-        (name, *(known[label].get(name, "") for label in labels))
+        (f"{name} ({references.WORD})", *(known[label].get(name, "") for label in labels))
         for name in references.names(comparison, labels)
     ]
     return TextTable(("", *(_directed(comparison, label) for label in labels)), rows)

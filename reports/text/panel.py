@@ -128,9 +128,11 @@ def _sentence(comparison: Comparison, definitions: Sequence[Definition]) -> str:
     n_same_verdicts = sum(not each.verdicts_changed for each in definitions)
     if len(comparison.models) == 1:
         return f"{total} definitions, one model: there is no ranking to change."
+    if total == 1:
+        return "All definitions give the same values."
     orders = {tuple(each.ranks[model] for model in comparison.models) for each in definitions}
     start = f"The order of the top two holds under {n_same_order} of {total} definitions"
-    if len(orders) == 1:
+    if len(orders) == 1 and any(orders.copy().pop()):
         start = f"All {total} definitions give these models the same order"
     return f"{start}; all verdicts against the baseline hold under {n_same_verdicts} of {total}."
 

@@ -52,16 +52,17 @@ class Finding:
 def findings(comparison: Comparison) -> list[Finding]:
     """Return the warnings, one finding for each other defect, and what is acknowledged.
 
-    A prominent warning of users without a list is left out: the page begins with it. All ties are
-    one finding.
+    A prominent warning of users without a list is left out: the page begins with it. Ties are one
+    finding, which replaces their notice if it says how far a mean can move.
     """
     ties = list(_ties(comparison))
+    says_more = any(each.fix for each in ties)
     warnings = [
         Finding(_warning_names(each), each.sentence, each.fix, each.severity == "serious")
         for each in comparison.warnings
         if not each.is_acknowledged
         and not (each.is_prominent and each.code in _MISSING_USERS)
-        and not (ties and each.code == "ties_at_cutoff")
+        and not (says_more and each.code == "ties_at_cutoff")
     ]
     acknowledged = [
         Finding(_warning_names(each), each.sentence, acknowledged=acknowledgement_text(each))
@@ -74,7 +75,7 @@ def findings(comparison: Comparison) -> list[Finding]:
 
 
 def _tied_rows(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return how many rows have equal scores, and what orders them; empty if none have.
+    """Return how many rows have equal scores, and what happens to them; empty if none have.
 
     Parameters
     ----------
@@ -87,41 +88,40 @@ def _tied_rows(tables: Mapping[str, Mapping[str, Any]]) -> str:
         return ""
     counts = [
         f"{format_count(each['rows'], 'row')} of {format_count(each['users'], 'user')}"
-        + (f" ({name})" if len(tables) > 1 else "")
+        + (f" ({name})" if len(tied) > 1 else "")
         for name, each in tied.items()
     ]
     policy = next(each["policy"] for each in tied.values())
+    how = "averages over their orders" if policy == "average" else "ordered them"
     listed = join_first(counts, _MAX_NAMES)
-    return f"{listed} tie with another of the same list; `ties: {policy}` ordered them"
+    return f"{listed} tie with another of the same list; `ties: {policy}` {how}"
 
 
 def _ties(comparison: Comparison) -> Iterator[Finding]:
-    """Yield the finding on equal scores: how many there are, and how far a mean can move."""
+    """Yield the finding on equal scores: how many there are, and how far a mean can move.
+
+    Models whose range is a warning of its own have no range here.
+    """
     tables = {name: comparison.quality[name] for name in comparison.ranked_lists}
     text = _tied_rows(tables)
     if not text:
         return
+    warned = {name for x in comparison.warnings if x.code == "tie_range" for name in x.models}
     primary = [each for each in comparison.ties if each.label in comparison.primary]
-    ends = {
-        each: [number(mean, comparison.decimals[each.label]) for mean in (each.low, each.high)]
-        for each in primary
-    }
-    moved = group_values(
-        (each.model, f"{each.label} is between {low} and {high}")
-        for each, (low, high) in ends.items()
-        if low != high
-    )
-    ranges = "; ".join(f"{model}: {join_names(texts)}" for model, texts in moved.items())
+    ranges = []
+    for each in primary:
+        digits = comparison.decimals[each.label]
+        low, high = number(each.low, digits), number(each.high, digits)
+        if low != high and each.model not in warned:
+            ranges.append(f"{each.label} of {each.model} between {low} and {high}")
     names = [name for name, table in tables.items() if table.get("ties", {}).get("rows")]
-    if moved:
-        yield Finding(
-            join_first(names, _MAX_NAMES),
-            f"{text}. In other orders a primary mean moves: {ranges}.",
-            "write scores with more digits; `ties: average` averages over all orders",
-        )
-    else:
-        still = ". No other order moves a primary mean by a digit that is shown" if primary else ""
-        yield Finding(join_first(names, _MAX_NAMES), f"{text}{still}.")
+    fix = ""
+    if ranges:
+        text += f". In other orders a primary mean moves: {join_names(ranges)}"
+        fix = "write scores with more digits; `ties: average` averages over all orders"
+    elif primary and not warned:
+        text += ". No other order moves a primary mean by a digit that is shown"
+    yield Finding(join_first(names, _MAX_NAMES), f"{text}.", fix)
 
 
 def _warning_names(warning: DataWarning) -> str:

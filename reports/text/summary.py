@@ -95,6 +95,16 @@ def pointers(comparison: Comparison, shown: Sequence[str]) -> list[str]:
     return lines
 
 
+def deciding(comparison: Comparison) -> str:
+    """Return which metrics decide, and which argument names them; empty for a single model."""
+    if not comparison.primary_pairs:
+        return ""
+    names = join_names(comparison.primary)
+    if len(comparison.primary) > 1:
+        return f"{names} decide: `primary` names the metrics that do."
+    return f"{names} decides: `primary` names the metric that does, by default the first."
+
+
 def chosen_sentences(comparison: Comparison) -> Iterator[str]:
     """Yield what was chosen from the tables, as `compare` got no metrics."""
     if not comparison.chosen:

@@ -159,15 +159,23 @@ def test_unchanged_models_share_one_line() -> None:
 def test_cutoffs_of_a_metric_with_the_same_verdict_are_one_row() -> None:
     changes = [
         replace(change("knn", label, primary=False), difference=difference)
-        for label, difference in (("P@1", -0.07), ("P@5", -0.03), ("AP@5", -0.05))
+        for label, difference in (
+            ("P@1", -0.07),
+            ("P@5", -0.03),
+            ("AP@5", -0.05),
+            ("AP", -0.04),
+            ("latency@p99", -0.02),
+        )
     ]
     two = Comment("", from_content(sample.two_models()), None)
 
     text = render_comment(replace(two, since=since(changes=changes)))
 
-    assert "<summary>Other metrics with a significant change (3)</summary>" in text
+    assert "<summary>Other metrics with a significant change (5)</summary>" in text
     assert "\n| knn | P@1 and 5 | worse | −0.070 to −0.030 |\n" in text
     assert "\n| knn | AP@5 | worse | −0.050 (−0.060 to −0.040) |\n" in text
+    assert "\n| knn | AP | worse | −0.040 (−0.060 to −0.040) |\n" in text
+    assert "| worse | −0.020 (−0.060 to −0.040) |\n" in text  # of the 99th percentile
 
 
 def test_warnings_of_the_revision_are_folded_but_suspicious_ones() -> None:

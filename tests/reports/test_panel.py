@@ -133,6 +133,8 @@ def test_definitions_that_never_change_the_order_are_one_sentence() -> None:
     )
     (entry,) = entries(replace(comparison, panel=(replace(row, definitions=alike),)))
 
+    (single,) = entries(replace(comparison, panel=(replace(row, definitions=alike[:1]),)))
+    assert single.sentence == "All definitions give the same values."
     n = len(alike)
     assert entry.sentence == (
         f"All {n} definitions give these models the same order; "

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -66,19 +67,22 @@ def test_a_mean_is_where_its_axis_says(five: Comparison) -> None:
 @pytest.mark.parametrize(
     ("kind", "of", "message"),
     [
+        (None, None, "kind: None is not a picture"),
+        ([], None, "kind: [] is not a picture"),
+        ("curves", 5, "of: there is no picture 'curves' of 5"),
         ("bars", None, "kind: 'bars' is not a picture\n  fix: known: "),
         (
             "leaderboard",
             "ndcg@10",
             "of: there is no picture 'leaderboard' of 'ndcg@10'\n  fix: did",
         ),
-        ("segments", None, "kind: there is no picture 'segments', as there are no segments of"),
+        ("segments", None, "kind: there is no picture 'segments', as no models were"),
     ],
 )
 def test_a_plot_that_cannot_be_drawn_is_refused(
-    five: Comparison, kind: str, of: str | None, message: str
+    five: Comparison, kind: Any, of: Any, message: str
 ) -> None:
     with pytest.raises(InputError) as refused:
-        replace(five, segments=()).plot(kind, of)  # type: ignore[arg-type]
+        replace(five, segments=()).plot(kind, of)
 
     assert str(refused.value).startswith(message)

@@ -92,51 +92,79 @@ def test_shares_of_resamples_are_shown_where_they_agree_with_the_intervals(
 
 
 _TIED = {"rows": 12, "users": 5, "policy": "item_asc"}
+_ROWS = "12 rows of 5 users tie with another of the same list; `ties: item_asc` ordered them"
+_DIGITS = "write scores with more digits; `ties: average` averages over all orders"
 
 
-@pytest.mark.parametrize(
-    ("high", "sentence", "fix"),
-    [
-        (
-            0.5,
-            "In other orders a primary mean moves: als: nDCG@10 is between 0.475 and 0.500.",
-            "write scores with more digits; `ties: average` averages over all orders",
-        ),
-        (0.4751, "No other order moves a primary mean by a digit that is shown.", ""),
-    ],
-)
-def test_all_ties_are_one_finding_that_says_how_far_a_mean_can_move(
-    high: float, sentence: str, fix: str
-) -> None:
+def _tied(
+    *models: str,
+    high: float = 0.5,
+    warnings: tuple[DataWarning, ...] = (),
+    policy: str = "item_asc",
+) -> Comparison:
+    """Return a comparison in which scores of these models are equal."""
     comparison = from_content(sample.five_models())
-    note = "12 rows of 5 users tie with another of the same list; `ties: item_asc` ordered them"
+    note = _ROWS.replace("item_asc", policy)
     tied = {
-        name: {**comparison.quality[name], "ties": _TIED, "notes": [note]}
-        for name in ("als", "ease")
+        name: {**comparison.quality[name], "ties": {**_TIED, "policy": policy}, "notes": [note]}
+        for name in models
     }
-    comparison = replace(
+    ranges = (TieRange("als", "nDCG@10", low=0.475, high=high, average=0.48, n_users=4),)
+    return replace(
         comparison,
         quality={**comparison.quality, **tied},
-        ties=(TieRange("als", "nDCG@10", low=0.475, high=high, average=0.48, n_users=4),),
-        warnings=(
-            *comparison.warnings,
-            DataWarning(
-                "ties_at_cutoff",
-                "notice",
-                ("als",),
-                {"k": 10, "ties": "item_asc", "share": 0.1, "unit": "user", "model": "als"},
-            ),
-        ),
+        ties=ranges if policy == "item_asc" else (),
+        warnings=(*comparison.warnings, *warnings),
     )
 
-    (finding,) = [each for each in findings(comparison) if "tie" in each.sentence]
 
+_AT_CUTOFF = DataWarning(
+    "ties_at_cutoff",
+    "notice",
+    ("als",),
+    {"k": 10, "ties": "item_asc", "share": 0.1, "unit": "user", "model": "als"},
+)
+_RANGE = DataWarning(
+    "tie_range", "serious", ("als",), {"model": "als", "ranges": [["nDCG@10", 0.475, 0.5]]}
+)
+
+
+def test_ties_are_one_finding_that_says_how_far_a_mean_can_move() -> None:
+    (finding,) = [x for x in findings(_tied("als", warnings=(_AT_CUTOFF,))) if "tie" in x.sentence]
+
+    assert finding == Finding(
+        "als",
+        f"{_ROWS}. In other orders a primary mean moves: nDCG@10 of als between 0.475 and 0.500.",
+        _DIGITS,
+    )
+
+
+def test_ties_of_several_models_are_one_finding() -> None:
+    (finding,) = [x for x in findings(_tied("als", "ease", high=0.4751)) if "tie" in x.sentence]
+
+    counts = "12 rows of 5 users (ease), 12 rows of 5 users (als) tie"
     assert finding.names == "ease, als"
-    assert finding.sentence == (
-        "12 rows of 5 users (ease), 12 rows of 5 users (als) tie with another of the same list; "
-        f"`ties: item_asc` ordered them. {sentence}"
+    assert finding.sentence.startswith(counts)
+    assert finding.sentence.endswith(
+        ". No other order moves a primary mean by a digit that is shown."
     )
-    assert finding.fix == fix
+    assert finding.fix == ""
+
+
+def test_a_notice_of_ties_stays_if_no_range_is_known() -> None:
+    rows = findings(_tied("als", policy="input", warnings=(_AT_CUTOFF,)))
+
+    assert [x.fix for x in rows if "across rank 10" in x.sentence] == [_DIGITS]
+    assert [x.sentence for x in rows if "`ties: input`" in x.sentence] == [
+        f"{_ROWS.replace('item_asc', 'input')}."
+    ]
+
+
+def test_a_range_that_is_a_warning_is_not_said_twice() -> None:
+    rows = findings(_tied("als", warnings=(_RANGE,)))
+
+    assert sum("between 0.475 and 0.500" in x.sentence for x in rows) == 1
+    assert [x.sentence for x in rows if "12 rows" in x.sentence] == [f"{_ROWS}."]
 
 
 def test_a_model_that_never_differs_has_no_percentiles() -> None:

@@ -172,6 +172,21 @@ def test_versus_tells_of_the_second_list_only_what_differs() -> None:
     assert "the other ranks as above" in other_gains
 
 
+def test_versus_shows_a_list_that_lost_its_copies_in_full() -> None:
+    both = cc.explain(
+        {"u": ["a", "b", "c", "b"]},
+        {"u": ["a"]},
+        user="u",
+        metric="nDCG@10",
+        conventions=cc.preset("standard", duplicates="keep"),
+        versus=cc.preset("standard", duplicates="drop"),
+    )
+
+    _, ours, theirs = str(both).split("rank  item  grade       adds\n")
+    assert ("4     b" in ours, "4     b" in theirs) == (True, False)
+    assert theirs.startswith("1     a     1      hit  1 × 1 = 1\n2     b\n3     c\n")
+
+
 def test_versus_names_two_decisive_conventions() -> None:
     both = _versus("nDCG@5", "lenskit")
 

@@ -133,6 +133,51 @@ def test_without_an_effect_the_text_says_how_to_get_the_number_of_users() -> Non
     assert "users for: users needed in all to detect it." in str(with_effect)
 
 
+def _planned(model: str, smallest: float | None, needed: int | None) -> PlannedDifference:
+    (base,) = cc.plan(sd=0.2, users=500, effect=0.01).differences
+    return replace(
+        base,
+        label="nDCG@10",
+        model=model,
+        baseline="old",
+        sd=None if smallest is None else 0.2,
+        smallest_corrected=smallest,
+        users_needed_corrected=needed,
+    )
+
+
+@pytest.mark.parametrize(
+    ("models", "sentence"),
+    [
+        (
+            {"a": (0.02, 3000), "b": (0.03, 4000)},
+            "500 users detect a true difference of 0.0200 to 0.0300 in 80 % of cases; for 0.01 it "
+            "takes 3,000 to 4,000 users.",
+        ),
+        (
+            {"a": (0.02, 3000), "b": (0.3, None), "c": (None, None)},
+            "500 users detect a true difference of 0.0200 to 0.300 in 80 % of cases; for 0.01 it "
+            "takes 3,000 users, and for b no number is enough; no plan for c, as too few users "
+            "differ.",
+        ),
+        (
+            {"a": (0.3, None)},
+            "500 users detect a true difference of 0.300 in 80 % of cases; for 0.01 no number of "
+            "users is enough.",
+        ),
+        ({"a": (None, None)}, "no plan, as too few users differ."),
+    ],
+)
+def test_the_first_sentence_speaks_of_the_models_that_have_a_plan(
+    models: dict[str, tuple[float | None, int | None]], sentence: str
+) -> None:
+    differences = tuple(_planned(model, *numbers) for model, numbers in models.items())
+    plan = replace(cc.plan(sd=0.2, users=500, effect=0.01), differences=differences)
+
+    first = str(plan).partition("\n")[0].replace("\N{NO-BREAK SPACE}", " ")
+    assert first == f"nDCG@10: {sentence}"
+
+
 def test_users_needed_include_thirty_who_differ() -> None:
     """One user in a hundred differs, so thirty who differ need 3,000 users."""
     a = np.zeros(2000)
