@@ -15,7 +15,7 @@ from tests.reports.samples.sample_history import HISTORY
 METRICS = ["nDCG@10"]
 README = Path(__file__).resolve().parents[1] / "README.md"
 _CARD = """<!doctype html><meta charset="utf-8"><style>
-body {{ font: 15px/1.4 system-ui, sans-serif; width: 768px }} td, th {{ white-space: nowrap }}
+body {{ font: 15px/1.4 system-ui, sans-serif; width: {width}px }} td, th {{ white-space: nowrap }}
 </style><body>{}"""
 _COMMENT = """<!doctype html><meta charset="utf-8"><style>
 body {{ font: 16px/1.5 system-ui, sans-serif; color: #1f2328; max-width: 900px; margin: 24px }}
@@ -24,12 +24,17 @@ h2 {{ border-bottom: 1px solid #d1d9e0; padding-bottom: 8px }}
 </style><body>{}"""
 
 
+def as_card(content: str, width: int = 768) -> str:
+    """Return a page with what a notebook shows for a result."""
+    return _CARD.format(content, width=width)
+
+
 def card_page() -> str:
     """Return what a notebook shows after the example of the README."""
     names: dict[str, Any] = {}
     (example,) = re.findall(r"^```python\n(.*?)^```", README.read_text("utf-8"), re.M | re.S)
     exec(example, names)
-    return _CARD.format(names["comparison"]._repr_html_())
+    return as_card(names["comparison"]._repr_html_())
 
 
 def error_analysis_page() -> str:

@@ -69,7 +69,7 @@ NOTES = {  # what a page says of a convention in addition to its row in the regi
     "rejected. Evaluated are the users in `users`, else those of the ground truth and those with a "
     "list. A user without an observed relevant item counts 0 in sums and is left out of ratios, "
     "whatever the values of `user_recs_only` and `user_empty_truth`.",
-    "exclude": "In params.yaml it is [`data.exclude`](../how-to/search.md#files), which the stages "
+    "exclude": "In params.yaml it is [`data.exclude`](../how-to/search-files.md#files), which the stages "
     "that load depend on.",
     "fairness_target": "AWRF raises an error without it: [fairness](../how-to/fairness.md).",
 }
@@ -182,7 +182,7 @@ def metric_page(metric: Metric) -> str:
         lines.append(f"- needs {', '.join(NEEDS[need] for need in metric.needs)}")
     if metric.reads_subtopics:
         lines.append(
-            "- needs the [subtopics](../../how-to/search.md#subtopics) of the ground truth"
+            "- needs the [subtopics](../../how-to/subtopics.md) of the ground truth"
         )
     if metric.family != "beyond":
         averages = "gives the expected value" if metric.averages_ties else "raises an error"
