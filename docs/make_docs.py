@@ -69,8 +69,8 @@ NOTES = {  # what a page says of a convention in addition to its row in the regi
     "rejected. Evaluated are the users in `users`, else those of the ground truth and those with a "
     "list. A user without an observed relevant item counts 0 in sums and is left out of ratios, "
     "whatever the values of `user_recs_only` and `user_empty_truth`.",
-    "exclude": "In params.yaml it is [`data.exclude`](../how-to/search-files.md#files), which the stages "
-    "that load depend on.",
+    "exclude": "In params.yaml it is [`data.exclude`](../how-to/search-files.md#files), which the "
+    "stages that load depend on.",
     "fairness_target": "AWRF raises an error without it: [fairness](../how-to/fairness.md).",
 }
 
@@ -181,9 +181,7 @@ def metric_page(metric: Metric) -> str:
     if metric.needs:
         lines.append(f"- needs {', '.join(NEEDS[need] for need in metric.needs)}")
     if metric.reads_subtopics:
-        lines.append(
-            "- needs the [subtopics](../../how-to/subtopics.md) of the ground truth"
-        )
+        lines.append("- needs the [subtopics](../../how-to/subtopics.md) of the ground truth")
     if metric.family != "beyond":
         averages = "gives the expected value" if metric.averages_ties else "raises an error"
         lines.append(f"- `ties: average` {averages}")

@@ -36,6 +36,12 @@ WITHOUT_PARTS = {"Packages and their reasons"}  # a table
 MOST_WORDS = 200  # of a decision
 MOST_README_WORDS = 600
 CODE_LINES = 6  # of its example
+RESULTS = {  # guides to search, and what their last example computes
+    "search": "comparison",
+    "search-files": "comparison",
+    "subtopics": "result",
+    "judge": "result",
+}
 _FENCED = re.compile(r"^(`{3,}).*?^\1", re.MULTILINE | re.DOTALL)
 _PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`[^`\n]*`")
@@ -185,7 +191,7 @@ def test_the_examples_of_the_notebook_page_run_and_show_what_it_quotes(
     monkeypatch.chdir(ROOT)
     page = ROOT / "docs" / "get-started" / "notebook.md"
     names: dict[str, Any] = {}
-    *examples, _ = _examples(page)  # the last one reads TREC files
+    examples = _examples(page)
     for example in examples:
         exec(example, names)
     (reconcile,) = (each for each in examples if each.startswith("cc.reconcile"))
@@ -222,6 +228,15 @@ def test_the_example_of_checks_prints_what_its_page_quotes(
 
     printed = capsys.readouterr().out.replace("\N{NO-BREAK SPACE}", " ")
     assert printed in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_examples_of_the_guides_to_search_run(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+
+    assert _names_after(ROOT / "docs" / "how-to" / f"{name}.md")[RESULTS[name]].to_dict()
 
 
 @pytest.mark.parametrize("name", ["faq.md", "concepts/which-metric.md"])
