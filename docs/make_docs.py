@@ -32,6 +32,7 @@ from concord.pipeline.dvc.study import study_schema
 from docs import option_types
 from docs.cheat_sheet import cheat_sheet
 from docs.errata import ERRATA, Erratum
+from docs.notebooks import notebooks
 from docs.params_schema import params_schema
 from docs.robustness_page import robustness_page
 from docs.robustness_rows import collected
@@ -138,6 +139,7 @@ def _pages() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "study.schema.json", f"{schema}\n"
     schema = json.dumps(json_schema(), indent=2, ensure_ascii=False)
     yield REFERENCE / "comparison.schema.json", f"{schema}\n"
+    yield from notebooks()
 
 
 def _metrics_page() -> str:
