@@ -27,7 +27,7 @@ RUNS = {"bm25": "bm25.run.json", "dense": "dense.run.gz", "reranked": "reranked.
 QRELS = "qrels/test.tsv"
 COLUMNS = 100  # of a terminal
 _TERMINAL = """<!doctype html><meta charset="utf-8"><style>
-body {{ width: max-content; margin: 0 }}
+body {{ width: max-content; margin: 0; background: #16191d }}
 pre {{ margin: 0; padding: 14px 18px; color: #e6e6e6; background: #16191d;
 font: 14px/1.45 ui-monospace, "DejaVu Sans Mono", monospace }} b {{ color: #8ab4f8 }}
 </style><body><pre>{}</pre>"""

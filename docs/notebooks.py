@@ -21,8 +21,9 @@ _LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
 
 def badge(tutorial: str) -> str:
     """Return the line of a tutorial that opens it in Colab or downloads it."""
-    link = f"[![Open in Colab](../images/colab.svg)]({COLAB}/blob/main/docs/tutorials/{tutorial}"
-    return f"{link}.ipynb) or [download the notebook]({tutorial}.ipynb)"
+    link = f"[![Open in Colab](../images/colab.svg)]({COLAB}/blob/main/docs/tutorials"
+    file = f"notebooks/{tutorial}.ipynb"
+    return f"{link}/{file}) or [download the notebook]({file})"
 
 
 def notebooks() -> Iterator[tuple[Path, str]]:
@@ -31,7 +32,7 @@ def notebooks() -> Iterator[tuple[Path, str]]:
         if page.name != "index.md":
             content = notebook(page.read_text(encoding="utf-8"))
             text = json.dumps(content, indent=1, ensure_ascii=False)
-            yield page.with_suffix(".ipynb"), f"{text}\n"
+            yield TUTORIALS / "notebooks" / f"{page.stem}.ipynb", f"{text}\n"
 
 
 def notebook(page: str) -> dict[str, Any]:

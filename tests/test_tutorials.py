@@ -61,7 +61,8 @@ def test_every_tutorial_is_tested() -> None:
 @pytest.mark.parametrize("page", QUOTED)
 def test_a_tutorial_is_a_notebook_that_installs_concord_and_links_to_the_site(page: str) -> None:
     text = (FOLDER / f"{page}.md").read_text(encoding="utf-8")
-    notebook = nbformat.read(FOLDER / f"{page}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    file = FOLDER / "notebooks" / f"{page}.ipynb"
+    notebook = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
     nbformat.validate(notebook)
 
     install, *cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
