@@ -154,11 +154,15 @@ def _judge() -> str:
 
 
 def _subtopics() -> str:
-    names = _names("subtopics")
-    lists = {"q1": ["cat", "zoo", "car"]}
-    columns = {"truth": {"user": "query", "item": "doc", "subtopic": "aspect"}}
+    qrels = _names("subtopics")["qrels"]
     return _card(
-        cc.explain(lists, names["qrels"], user="q1", metric="alpha_nDCG@3", columns=columns)
+        cc.explain(
+            {"q1": ["cat", "zoo", "car"]},
+            qrels,
+            user="q1",
+            metric="alpha_nDCG@3",
+            columns={"truth": {"user": "query", "item": "doc", "subtopic": "aspect"}},
+        )
     )
 
 
