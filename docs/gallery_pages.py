@@ -1,6 +1,7 @@
 """Pages that the documentation shows besides the report: on the demo, but for the history."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from concord.reports.comment import Comment, render_comment
 from concord.reports.page import render_history
 from tests.reports.samples.sample_history import HISTORY
 
+Picture = tuple[Callable[[], str], list[str], float]  # a page, elements of it, scale
 METRICS = ["nDCG@10"]
 README = Path(__file__).resolve().parents[1] / "README.md"
 _CARD = """<!doctype html><meta charset="utf-8"><style>
@@ -72,8 +74,14 @@ def history_page() -> str:
     return render_history(HISTORY)
 
 
+def as_comment(text: str) -> str:
+    """Return a page with a Markdown comment as GitHub shows it, approximately."""
+    markdown = text.replace("❌", "✖")  # fonts without pictures
+    return _COMMENT.format(MarkdownIt().enable("table").render(markdown))
+
+
 def comment_page() -> str:
-    """Return the comment of a gate as GitHub shows it, approximately."""
+    """Return the comment of a gate."""
     demo = load_demo()
     comparison = cc.compare(
         {name: demo.models[name] for name in ("ease", "ease-recent", "als")},
@@ -86,6 +94,4 @@ def comment_page() -> str:
         gate={"guardrails": {"nDCG@10": "5%", "Coverage@10": "10%"}},
         title="Demo shop",
     )
-    text = render_comment(Comment("evaluation", comparison, comparison.gate))
-    markdown = text.replace("❌", "✖")  # fonts without pictures
-    return _COMMENT.format(MarkdownIt().enable("table").render(markdown))
+    return as_comment(render_comment(Comment("evaluation", comparison, comparison.gate)))

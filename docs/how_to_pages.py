@@ -5,7 +5,7 @@ import io
 import re
 import tempfile
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ import polars as pl
 import concord as cc
 from concord.datasets import load_demo
 from concord.testing import assert_passes_gate
-from docs.gallery_pages import METRICS, as_card
+from docs.gallery_pages import METRICS, Picture, as_card, as_comment
 from tests.metrics_core.analyses.ppi.ppi_data import drawn, estimated
 from tests.project import ROOT, attempt
+from tests.reports.samples.sample_comment import comment
 from tests.reports.samples.sample_replicates import replicate_sample
 
 DEMO = ROOT / "data" / "demo"
@@ -63,27 +64,29 @@ def _card(result: Any) -> str:
     return as_card(result._repr_html_())
 
 
-def _comparison(names: tuple[str, ...] = ("ease", "als", "popularity"), **options: Any) -> Any:
+def _comparison(**options: Any) -> cc.results.Comparison:
     demo = load_demo()
     return cc.compare(
-        {name: demo.models[name] for name in names},
+        {name: demo.models[name] for name in ("ease", "als", "popularity")},
         demo.truth,
-        baseline=names[-1],
+        metrics=METRICS,
+        baseline="popularity",
+        min_effect="2%",
         items=demo.items,
         users=demo.users,
         title="Demo shop",
-        **{"metrics": METRICS, "min_effect": "2%", **options},
+        **options,
     )
 
 
-def _gated() -> Any:
+def _gated() -> cc.results.Comparison:
     gate = {"guardrails": {"nDCG@10": "2%"}, "segments": {"country": {"nDCG@10": "5%"}}}
     segments = {"country": {"by": "user", "column": "country"}}
     return _comparison(gate=gate, segments=segments)
 
 
 def _gate() -> str:
-    return str(_gated().to_html())
+    return _gated().to_html()
 
 
 def _gate_rules() -> str:
@@ -116,7 +119,7 @@ def _evaluation() -> str:
 def _fairness() -> str:
     """Return a report on groups of users, with the gap between the best and the worst."""
     tiers = {"channel": {"by": "user", "column": "channel", "compare_gaps": True}}
-    return str(_comparison(segments=tiers).to_html())
+    return _comparison(segments=tiers).to_html()
 
 
 def _own_metrics() -> str:
@@ -199,7 +202,7 @@ def _retrievers() -> str:
 
 
 def _warnings() -> str:
-    """Return a report whose data need a word."""
+    """Return a report with serious warnings."""
     demo = load_demo()
     return cc.compare(
         {"als": demo.models["als"].head(2_000), "popularity": demo.models["popularity"]},
@@ -212,14 +215,13 @@ def _warnings() -> str:
 
 CARD = [".concord > p", ".concord table", ".concord .wide"]
 FILES = "concord compare ease.jsonl.gz als.run.gz --truth truth.parquet --metrics nDCG@10"
-PICTURES: Mapping[
-    str, tuple[Callable[[], str], list[str], float]
-] = {  # file name -> page, elements, scale
+PICTURES: Mapping[str, Picture] = {
     "ab-tests.png": (lambda: _card(_names("ab-tests")["comparison"]), CARD, 1),
     "audit.png": (_audit, ["body > p", "body > table"], 1),
     "checks.png": (lambda: _names("checks")["comparison"].to_html(), ["#checks"], 1),
     "compare-files.png": (lambda: _after(FILES, DEMO), ["pre"], 1),
     "evaluation.png": (_evaluation, ["body"], 1.5),
+    "diff.png": (lambda: as_comment(comment("changes")), ["h2", "table", "ul"], 1),
     "exposure-bias.png": (
         lambda: _names("exposure-bias", slice(1, 2))["comparisons"][0.5].to_html(),
         ["#answer figure"],

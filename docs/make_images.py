@@ -7,12 +7,13 @@ chart view of MLflow, whose layout belongs to MLflow.
 import base64
 import io
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from PIL import Image
 
 from docs.gallery_pages import (
+    Picture,
     card_page,
     comment_page,
     error_analysis_page,
@@ -32,7 +33,7 @@ ELEMENTS = {  # file name -> elements of the report, the first of each name, and
     "panel.png": (["#definitions figure .wide"], 1.5),
     "segments.png": (["#segments .block"], 1.5),
 }
-GALLERY: Mapping[str, tuple[Callable[[], str], list[str], float]] = {  # page, elements, scale
+GALLERY: Mapping[str, Picture] = {
     "error-analysis.png": (error_analysis_page, ["#answer .eyebrow", "details.case"], 0.9),
     "study.png": (study_page, ["#answer .eyebrow", "#table .wide"], 1),
     "history.png": (history_page, ["#answer .eyebrow", "#metric-1 .wide"], 1),
