@@ -126,6 +126,7 @@ SECTIONS = [  # the navigation bar: pages of docs/, whose home page lists none
 CONTENTS = re.compile(r"docs/((.+/)?(index|README)|reference/presets)$")
 _ENTRY = re.compile(r"^(?:(?:[-*]|\d+\.) *\**|\|.*?)\[[^\]]*\]\(([^)#:]+\.md)(?:#[^)]*)?\)")
 _HEADING = re.compile(r"^##+ (.+)$")
+_NOTEBOOK = re.compile(r"\]\((notebooks/\S+\.ipynb)\)")
 KEYWORDS = Path(__file__).with_name("keywords.csv")  # terms by which the search finds each page
 NOT_SEARCHED = re.compile(  # records, and long tables that have every word
     r"docs/decisions/|docs/reference/(api/parts|errata|licences|robustness)$"
@@ -138,6 +139,7 @@ def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("config-inited", link_own_types_only, priority=900)  # after numpydoc
     app.connect("source-read", add_toctree)
+    app.connect("source-read", offer_notebooks)
     app.connect("autodoc-process-signature", hide_signature)
     app.connect("autodoc-skip-member", skip_functions)
     app.connect("doctree-read", remove_mail_links)
@@ -205,6 +207,11 @@ def add_toctree(_app: Any, page: str, source: list[str]) -> None:
     if CONTENTS.match(page):
         entries = dict.fromkeys(SECTIONS, "") if page == root_doc else contents(source[0])
         source[0] += "".join(_toctrees(page, entries))
+
+
+def offer_notebooks(_app: Any, _page: str, source: list[str]) -> None:
+    """Make links to notebooks downloads; MyST would look for pages."""
+    source[0] = _NOTEBOOK.sub(r"](path:\1)", source[0])
 
 
 def contents(text: str) -> dict[str, str]:

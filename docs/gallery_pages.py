@@ -3,6 +3,7 @@
 import re
 import runpy
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -13,16 +14,22 @@ from concord.reports.comment import Comment, render_comment
 from concord.reports.page import render_history
 from tests.reports.samples.sample_history import HISTORY
 
+Picture = tuple[Callable[[], str], list[str], float]  # a page, elements of it, scale
 METRICS = ["nDCG@10"]
 README = Path(__file__).resolve().parents[1] / "README.md"
 _CARD = """<!doctype html><meta charset="utf-8"><style>
-body {{ font: 15px/1.4 system-ui, sans-serif; width: 768px }} td, th {{ white-space: nowrap }}
+body {{ font: 15px/1.4 system-ui, sans-serif; width: {width}px }} td, th {{ white-space: nowrap }}
 </style><body>{}"""
 _COMMENT = """<!doctype html><meta charset="utf-8"><style>
 body {{ font: 16px/1.5 system-ui, sans-serif; color: #1f2328; max-width: 900px; margin: 24px }}
 table {{ border-collapse: collapse }} td, th {{ border: 1px solid #d1d9e0; padding: 6px 13px }}
 h2 {{ border-bottom: 1px solid #d1d9e0; padding-bottom: 8px }}
 </style><body>{}"""
+
+
+def as_card(content: str, width: int = 768) -> str:
+    """Return a page with what a notebook shows for a result."""
+    return _CARD.format(content, width=width)
 
 
 def card_page() -> str:
@@ -32,7 +39,7 @@ def card_page() -> str:
         file = Path(folder, "example.py")
         file.write_text(example, encoding="utf-8")
         names = runpy.run_path(str(file))
-    return _CARD.format(names["comparison"]._repr_html_())
+    return as_card(names["comparison"]._repr_html_())
 
 
 def error_analysis_page() -> str:
@@ -70,8 +77,14 @@ def history_page() -> str:
     return render_history(HISTORY)
 
 
+def as_comment(text: str) -> str:
+    """Return a page with a Markdown comment as GitHub shows it, approximately."""
+    markdown = text.replace("❌", "✖")  # fonts without pictures
+    return _COMMENT.format(MarkdownIt().enable("table").render(markdown))
+
+
 def comment_page() -> str:
-    """Return the comment of a gate as GitHub shows it, approximately."""
+    """Return the comment of a gate."""
     demo = load_demo()
     comparison = cc.compare(
         {name: demo.models[name] for name in ("ease", "ease-recent", "als")},
@@ -84,6 +97,4 @@ def comment_page() -> str:
         gate={"guardrails": {"nDCG@10": "5%", "Coverage@10": "10%"}},
         title="Demo shop",
     )
-    text = render_comment(Comment("evaluation", comparison, comparison.gate))
-    markdown = text.replace("❌", "✖")  # fonts without pictures
-    return _COMMENT.format(MarkdownIt().enable("table").render(markdown))
+    return as_comment(render_comment(Comment("evaluation", comparison, comparison.gate)))

@@ -21,6 +21,7 @@ from docs.definitions import plain
 from docs.errata import ERRATA, Erratum
 from docs.metric_pages import cell, metric_page, metrics_page
 from docs.metric_pictures import picture
+from docs.notebooks import notebooks
 from docs.params_schema import params_schema
 from docs.preset_pages import preset_page, presets_page
 from docs.robustness_page import robustness_page
@@ -43,8 +44,8 @@ NOTES = {  # what a page says of a convention in addition to its row in the regi
     "rejected. Evaluated are the users in `users`, else those of the ground truth and those with a "
     "list. A user without an observed relevant item counts 0 in sums and is left out of ratios, "
     "whatever the values of `user_recs_only` and `user_empty_truth`.",
-    "exclude": "In params.yaml it is [`data.exclude`](../how-to/search.md#files), which the stages "
-    "that load depend on.",
+    "exclude": "In params.yaml it is [`data.exclude`](../how-to/search-files.md#files), which the "
+    "stages that load depend on.",
     "fairness_target": "AWRF raises an error without it: [fairness](../how-to/fairness.md).",
 }
 
@@ -93,6 +94,7 @@ def _pages() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "study.schema.json", f"{schema}\n"
     schema = json.dumps(json_schema(), indent=2, ensure_ascii=False)
     yield REFERENCE / "comparison.schema.json", f"{schema}\n"
+    yield from notebooks()
 
 
 def conventions_page() -> str:

@@ -7,32 +7,34 @@ chart view of MLflow, whose layout belongs to MLflow.
 import base64
 import io
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from PIL import Image
 
 from docs.gallery_pages import (
+    Picture,
     card_page,
     comment_page,
     error_analysis_page,
     history_page,
     study_page,
 )
+from docs.how_to_pages import PICTURES
 from tests.reports.samples.browser import Page, chromium
 
 REPORT = Path("results/report/report.html")
 IMAGES = Path(__file__).with_name("images")
 WIDTH, HEIGHT = 1280, 20_000  # CSS pixels; all of the page, so that no scroll bar takes width
-COLOURS = 256  # makes files a third as large
-ELEMENTS = {  # file name -> elements of the report, the first of each name
-    "decision.png": ["#answer .eyebrow", "#answer h1", "#answer figure"],
-    "report.png": ["#answer"],
-    "panel.png": ["#definitions figure .wide"],
-    "segments.png": ["#segments .block"],
+COLOURS = 64  # makes files a fourth as large
+ELEMENTS = {  # file name -> elements of the report, the first of each name, and scale
+    "decision.png": (["#answer .eyebrow", "#answer h1", "#answer figure"], 1.5),
+    "report.png": (["#answer"], 1),
+    "panel.png": (["#definitions figure .wide"], 1.5),
+    "segments.png": (["#segments .block"], 1.5),
 }
-GALLERY: Mapping[str, tuple[Callable[[], str], list[str], float]] = {  # page, elements, scale
-    "error-analysis.png": (error_analysis_page, ["#answer .eyebrow", "details.case"], 1),
+GALLERY: Mapping[str, Picture] = {
+    "error-analysis.png": (error_analysis_page, ["#answer .eyebrow", "details.case"], 0.9),
     "study.png": (study_page, ["#answer .eyebrow", "#table .wide"], 1),
     "history.png": (history_page, ["#answer .eyebrow", "#metric-1 .wide"], 1),
     "comment.png": (comment_page, ["body"], 1),
@@ -48,12 +50,12 @@ _AREA = """(() => {
 
 
 def main() -> None:
-    """Write the pictures of `ELEMENTS` and `GALLERY`."""
+    """Write the pictures of the report, the gallery and the how-to guides."""
     with chromium() as page, tempfile.TemporaryDirectory() as folder:
         page.show(REPORT, width=WIDTH, height=HEIGHT)
-        for name, elements in ELEMENTS.items():
-            _write(page, name, elements, scale=1.5)
-        for name, (render, elements, scale) in GALLERY.items():
+        for name, (elements, scale) in ELEMENTS.items():
+            _write(page, name, elements, scale=scale)
+        for name, (render, elements, scale) in {**GALLERY, **PICTURES}.items():
             file = Path(folder, "page.html")
             file.write_text(render(), encoding="utf-8")
             page.show(file, width=WIDTH, height=HEIGHT)

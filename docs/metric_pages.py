@@ -162,7 +162,7 @@ def _details(metric: Metric) -> Iterator[str]:
     if metric.needs:
         yield f"- needs {', '.join(NEEDS[need] for need in metric.needs)}"
     if metric.reads_subtopics:
-        yield "- needs the [subtopics](../../how-to/search.md#subtopics) of the ground truth"
+        yield "- needs the [subtopics](../../how-to/subtopics.md) of the ground truth"
     if metric.family != "beyond":
         averages = "gives the expected value" if metric.averages_ties else "raises an error"
         yield f"- `ties: average` {averages}"

@@ -4,11 +4,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
+from docs.notebooks import INSTALL, URLS, badge
 from tests.project import ROOT
 
 FOLDER = ROOT / "docs" / "tutorials"
+_CELL = re.compile(r"^```\{code-cell\} python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 QUICK = "different-ndcg"  # runs with all tests; the site executes all of them at night
 QUOTED = {  # expressions whose values the text of a page quotes
     "compare-models": [
@@ -44,7 +47,7 @@ def test_the_text_quotes_what_the_cells_compute(
     monkeypatch.chdir(tmp_path)  # tutorials write files
     text = (FOLDER / f"{page}.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {}
-    for code in re.findall(r"^```\{code-cell\} python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+    for code in _CELL.findall(text):
         exec(code, names)
 
     quoted = [str(eval(expression, names)) for expression in QUOTED[page]]
@@ -53,3 +56,20 @@ def test_the_text_quotes_what_the_cells_compute(
 
 def test_every_tutorial_is_tested() -> None:
     assert {path.stem for path in FOLDER.glob("*.md")} == {*QUOTED, "index"}
+
+
+@pytest.mark.parametrize("page", QUOTED)
+def test_a_tutorial_is_a_notebook_that_installs_concord_and_links_to_the_site(page: str) -> None:
+    text = (FOLDER / f"{page}.md").read_text(encoding="utf-8")
+    file = FOLDER / "notebooks" / f"{page}.ipynb"
+    notebook = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
+    nbformat.validate(notebook)
+
+    install, *cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    prose = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    assert install == INSTALL
+    assert cells == [code.strip() for code in _CELL.findall(text)]
+    links = re.findall(r"\]\(([^)]+)\)", prose)
+    pages = [each.partition("#")[0].removeprefix(URLS["Documentation"]) for each in links]
+    assert [each for each in pages if not (ROOT / each).with_suffix(".md").is_file()] == []
+    assert badge(page) in text
