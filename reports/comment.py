@@ -327,9 +327,9 @@ def _cutoffs(family: Sequence[Change]) -> str:
 
 
 def _cutoff(label: str) -> tuple[str, str]:
-    """Return the metric and its cutoff, such as `nDCG` and `10`; an empty text without one."""
-    metric, _, cutoff = label.rpartition("@")
-    return (metric, cutoff) if cutoff.isdecimal() else (label, "")
+    """Return `nDCG@` and its cutoff `10`, or the label and an empty text if it has none."""
+    metric, at, cutoff = label.rpartition("@")
+    return (metric + at, cutoff) if cutoff.isdecimal() else (label, "")
 
 
 def _reach(comparison: Comparison, family: Sequence[Change]) -> str:

@@ -196,7 +196,7 @@ def test_a_reference_is_a_line_where_the_axis_says_or_an_arrow_to_it(
     without = Picture(difference_chart(five, RECALL, narrow=narrow))
     picture = Picture(difference_chart(comparison, RECALL, narrow=narrow))
     value_at, texts = picture.horizontal_axis(), {text.text for text in picture.texts}
-    low, high = (without.horizontal_axis()(x) for x in (0, 350 - 4 if narrow else 556))
+    low, high = (without.horizontal_axis()(x) for x in (0, 350 - 4 if narrow else 540))
     mean = five.score(five.baseline, RECALL).mean
     assert mean is not None
 

@@ -93,7 +93,7 @@ def test_a_page_has_a_line_of_them_and_rows_that_are_no_models(named: Comparison
 def test_a_card_has_them_in_its_tables(named: Comparison) -> None:
     lines = Markup(render_notebook(named)).lines().splitlines()
 
-    assert any(line.startswith("chance | 0.004 | 0.004 |") for line in lines)
+    assert any(line.startswith("chance (reference) | 0.004 | 0.004 |") for line in lines)
     assert f"References are no models: {NOTE}." in " ".join(lines)
 
 
