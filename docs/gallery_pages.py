@@ -39,7 +39,7 @@ def card_page() -> str:
         file = Path(folder, "example.py")
         file.write_text(example, encoding="utf-8")
         names = runpy.run_path(str(file))
-    return as_card(names["comparison"]._repr_html_())
+    return as_card(names["comparison"]._repr_html_(), width=980)
 
 
 def error_analysis_page() -> str:

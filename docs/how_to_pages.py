@@ -234,7 +234,11 @@ PICTURES: Mapping[str, Picture] = {
     "judge.png": (_judge, ["body"], 1),
     "judge-labels.png": (_judge_labels, ["body"], 1),
     "own-metrics.png": (_own_metrics, ["body"], 1.5),
-    "plan.png": (lambda: _card(_comparison().plan(effect="5%")), ["body"], 1.5),
+    "plan.png": (
+        lambda: as_card(_comparison().plan(effect="5%")._repr_html_(), 980),
+        ["body"],
+        1.2,
+    ),
     "reconcile.png": (_reconcile, ["body"], 1),
     "replay.png": (_replay, ["pre"], 1),
     "replicates.png": (lambda: replicate_sample().to_html(), ["#replicates .wide"], 1),
