@@ -158,6 +158,18 @@ def plotted_labels(comparison: Comparison) -> list[str]:
     return [label for label in comparison.primary if against_baseline(comparison, label)]
 
 
+def plot_rows(comparison: Comparison) -> list[list[str]]:
+    """Return the labels that are plotted: two in a row if the same models have differences."""
+    rows: list[tuple[list[str], list[str]]] = []  # models, labels
+    for label in plotted_labels(comparison):
+        models = [pair.a for pair in against_baseline(comparison, label)]
+        if rows and len(rows[-1][1]) == 1 and rows[-1][0] == models:
+            rows[-1][1].append(label)
+        else:
+            rows.append((models, [label]))
+    return [labels for _, labels in rows]
+
+
 def min_effect(comparison: Comparison, label: str) -> float:
     """Return the minimum relevant difference on a label; 0 if there is none."""
     effects = (pair.min_effect for pair in against_baseline(comparison, label))

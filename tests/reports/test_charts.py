@@ -31,7 +31,7 @@ from concord.reports.study.chart import forest_chart, heatmap_charts
 from concord.reports.text.panel import entries
 from concord.reports.text.references import known
 from concord.reports.text.segments import grids, shows_shares
-from concord.reports.text.tables import against_baseline, fold_models
+from concord.reports.text.tables import against_baseline, fold_models, plot_rows
 from concord.reports.text.verdict_styles import VERDICTS
 from tests.metrics_core.analyses.study.study_data import comparison_of
 from tests.reports.samples import sample
@@ -154,6 +154,13 @@ def test_a_chart_has_texts_apart_from_each_other_and_colours_that_follow_the_sch
     assert overlaps == []
     assert "font-family" not in markup
     assert not re.search(r"\d\.\d{3}", re.sub(r"<(title|desc)>.*?</\1>|>[^<]*<", "", markup))
+
+
+def test_charts_are_beside_each_other_only_with_the_same_rows(five: Comparison) -> None:
+    some = tuple(x for x in five.pairs if (x.a, x.b, x.label) != ("als", "popularity", RECALL))
+
+    assert plot_rows(five) == [[LABEL, RECALL]]
+    assert plot_rows(replace(five, pairs=some)) == [[LABEL], [RECALL]]
 
 
 @pytest.mark.parametrize("narrow", [True, False])
