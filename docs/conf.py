@@ -94,6 +94,7 @@ html_static_path = ["_static"]
 html_extra_path = ["_extra"]
 html_context = {"default_mode": "auto"}
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False

@@ -9,7 +9,7 @@ from docs.worked_example import CUTOFF, TRUTH, Row, WorkedList, worked_list
 
 WIDTH, ROW, MARGIN = 420, 32, 12
 BOX = (30, 164)  # from left to right
-LINE, CHARACTERS = 18, 62  # of the sums
+LINE, CHARACTERS = 18, 58  # of the sums
 FONT = "font-family: system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 
 

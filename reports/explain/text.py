@@ -46,7 +46,7 @@ def _lines(derivation: Derivation, known: Derivation | None = None) -> Iterator[
     if known is None or _head(derivation) != _head(known):
         yield _head(derivation)
     if new:
-        header = ("rank", "item", "grade", "", "adds")
+        header = ("rank", "item", "grade", "judged", "adds")
         n_columns = 5 if any(adds for *_, adds in rows) else 4
         yield TextTable(header[:n_columns], [row[:n_columns] for row in new[:MAX_RANKS]])
     if len(new) > MAX_RANKS:

@@ -107,7 +107,7 @@ def means_table(comparison: Comparison, labels: Sequence[str]) -> TextTable:
         (f"{name} ({references.WORD})", *(known[label].get(name, "") for label in labels))
         for name in references.names(comparison, labels)
     ]
-    return TextTable(("", *(_directed(comparison, label) for label in labels)), rows)
+    return TextTable(("model", *(_directed(comparison, label) for label in labels)), rows)
 
 
 def primary_table(comparison: Comparison, labels: Sequence[str], n_models: int) -> TextTable:
@@ -115,7 +115,7 @@ def primary_table(comparison: Comparison, labels: Sequence[str], n_models: int) 
     models = comparison.ranked[:n_models]
     if comparison.baseline not in models:
         models[-1] = comparison.baseline
-    header, columns = [""], [[*models]]
+    header, columns = ["model"], [[*models]]
     for label in labels:
         header += [_directed(comparison, label), "difference"]
         marks = tables.marks(comparison, label)

@@ -122,9 +122,9 @@ def explain(
     >>> print(derivation)  # doctest: +ELLIPSIS
     RR of user 'u1', conventions standard ...
     relevant: grade >= 1; relevant items: 1 in the ground truth, 2 in the list
-    rank  item  grade       adds
+    rank  item  grade  judged  adds
     1     a
-    2     b     1      hit  1/2
+    2     b     1      hit     1/2
     RR = 1 / 2  (the first hit)
     RR = 0.5
     """

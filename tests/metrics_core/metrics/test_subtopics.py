@@ -349,10 +349,10 @@ def test_alpha_ndcg_is_derived_as_by_hand() -> None:
     )
 
     assert derivation.summary.splitlines()[2:] == [
-        "rank  item  grade       adds",
-        "1     b     1      hit  subtopics 2: 1 × 1",
+        "rank  item  grade  judged  adds",
+        "1     b     1      hit     subtopics 2: 1 × 1",
         "2     x",
-        "3     a     2      hit  subtopics 1, 2: 1.5 × 0.5",
+        "3     a     2      hit     subtopics 1, 2: 1.5 × 0.5",
         "sum = 1 × 1 + 1.5 × 0.5 = 1.75",
         "ideal sum = 2 × 1 + 1.5 × 0.63093 + 0.75 × 0.5 = 3.32139  (greedy)",
         "alpha_nDCG = 1.75 / 3.32139",

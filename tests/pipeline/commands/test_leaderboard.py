@@ -159,7 +159,7 @@ def test_leaderboard_is_shown_after_repro_unless_quiet(
 
     headline, *lines, report = ended.out.splitlines()
     assert headline.startswith("No model is shown to beat als on R@2 or nDCG@2: ease is not ")
-    heads = ["R@2", "↑", "difference", "nDCG@2", "↑", "difference"]
+    heads = ["model", "R@2", "↑", "difference", "nDCG@2", "↑", "difference"]
     assert heads in [line.split() for line in lines]
     assert report == "report: results/report/report.html"
     assert (ended.code, quiet.code, quiet.out) == (0, 0, "")

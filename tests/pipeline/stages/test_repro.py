@@ -60,7 +60,7 @@ def test_stages_end_with_the_leaderboard(demo: Path) -> None:
     last = output.rpartition(f"{headline}\n")[2].splitlines()
     shown = run(demo, "concord", "leaderboard", COLUMNS="80").splitlines()
 
-    assert last[0].split() == ["nDCG@10", "↑", "difference", "R@20", "↑", "difference"]
+    assert last[0].split() == ["model", "nDCG@10", "↑", "difference", "R@20", "↑", "difference"]
     assert [line.split()[:2] for line in last[1:6]] == [line.split()[:2] for line in shown[1:6]]
     assert last[6:8] == [
         "1 warning: `concord leaderboard`, or the report",

@@ -52,11 +52,11 @@ def test_average_precision_is_derived_as_by_hand() -> None:
     assert derivation.summary == (
         f"AP@5 of user 'U2', conventions bellei {bellei.fingerprint}\n"
         "relevant: grade >= 1; relevant items: 3 in the ground truth, 5 in the list\n"
-        "rank  item  grade       adds\n"
+        "rank  item  grade  judged  adds\n"
         "1     1\n"
-        "2     2     1      hit  1/2\n"
+        "2     2     1      hit     1/2\n"
         "3     3\n"
-        "4     4     1      hit  2/4\n"
+        "4     4     1      hit     2/4\n"
         "5     5\n"
         "AP = (1/2 + 2/4) / 2  (sum / hits)\n"
         "AP@5 = 0.5"
@@ -182,9 +182,9 @@ def test_versus_shows_a_list_that_lost_its_copies_in_full() -> None:
         versus=cc.preset("standard", duplicates="drop"),
     )
 
-    _, ours, theirs = str(both).split("rank  item  grade       adds\n")
+    _, ours, theirs = str(both).split("rank  item  grade  judged  adds\n")
     assert ("4     b" in ours, "4     b" in theirs) == (True, False)
-    assert theirs.startswith("1     a     1      hit  1 × 1 = 1\n2     b\n3     c\n")
+    assert theirs.startswith("1     a     1      hit     1 × 1 = 1\n2     b\n3     c\n")
 
 
 def test_versus_names_two_decisive_conventions() -> None:
@@ -242,7 +242,7 @@ def test_averaged_ties_are_explained_by_their_probabilities(label: str) -> None:
     )
 
     assert (
-        "2     b     1      hit  any of ranks 2 to 3, in the top 2 with chance 0.5"
+        "2     b     1      hit     any of ranks 2 to 3, in the top 2 with chance 0.5"
         in derivation.summary.splitlines()
     )
 
