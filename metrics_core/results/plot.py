@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from concord.metrics_core.errors import refuse
 from concord.metrics_core.results.rendering import write_document
 
 Kind = Literal["differences", "leaderboard", "segments", "curves"]
@@ -39,7 +40,16 @@ class Plot:
     html: str
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture to an SVG file and return its path."""
+        """Write the picture to an SVG file and return its path.
+
+        Raises
+        ------
+        InputError
+            The name of the file ends otherwise.
+        """
+        if Path(path).suffix.lower() != ".svg":
+            problem = f"{str(path)!r} is not the name of an SVG file"
+            raise refuse("path", problem, "write `plot.save('plot.svg')`; browsers print it as PDF")
         return Path(write_document(self.svg, path))
 
     def _repr_html_(self) -> str:

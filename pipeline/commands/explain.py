@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _DECIMAL = re.compile(r"[0-9]*\.[0-9]+")  # a number as in a paper; no user has such an id
 HELP = "show how a value is computed, or where a number comes from"
 _SUBJECT = (
-    "a user's id; numbers with --metric are for `concord reconcile`, a CSV table for `verify`"
+    "the id of a user; numbers with --metric run `concord reconcile`, a CSV table runs `verify`"
 )
 
 

@@ -18,7 +18,7 @@ from concord.reports.text.display_words import display_words
 from concord.reports.text.segments import entries, grids, shows_shares
 from concord.reports.text.tables import plotted_labels
 
-_TITLE = 30  # pixels
+_TITLE, _EDGE = 36, 10  # pixels of the line of the title, and around the picture
 _FONT = '<style>text { font-family: "Inter", "Segoe UI", "Helvetica Neue", sans-serif; }</style>'
 
 
@@ -44,11 +44,10 @@ def _with_title(svg: str, title: str) -> str:
     size = re.search(r'width="(\d+)" height="(\d+)"', svg)
     assert size is not None
     width, height = map(int, size.groups())
-    top = f'<text x="0" y="16" font-size="14" fill="{COLOURS["ink"][0]}">{title}</text>'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height + _TITLE}">'
-        f'{_FONT}{top}<svg y="{_TITLE}" {svg.removeprefix("<svg ")}</svg>\n'
-    )
+    top = f'<text x="{_EDGE}" y="22" font-size="14" fill="{COLOURS["ink"][0]}">{title}</text>'
+    size_text = f'width="{width + 2 * _EDGE}" height="{height + _TITLE + _EDGE}"'
+    inner = f'<svg x="{_EDGE}" y="{_TITLE}" {svg.removeprefix("<svg ")}'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size_text}>{_FONT}{top}{inner}</svg>\n'
 
 
 def _segmentations(comparison: Comparison) -> list[str]:

@@ -144,7 +144,7 @@ def _draw_group(chart: Chart, x: Linear, top: float, group: Group, rows: Sequenc
                     draw_verdict(chart, place, verdict, 4.18, "page", colour=row.colour)
             label = x(row.reach) + _LABEL_GAP
             chart.text(label, y, row.number, 12, "ink", bold=True)
-            label += _DIGIT * len(row.number) + (_LETTER if row.number else 0)
+            label += _DIGIT * len(row.number) + (1.5 * _LETTER if row.number else 0)
             chart.text(label, y, row.label, 12, row.colour)
 
 

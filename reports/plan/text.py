@@ -65,7 +65,8 @@ def _answer(differences: Sequence[PlannedDifference], power: float) -> str:
     text = f"{name}{users} a true difference of {detected} in {percent(power)} of cases"
     effects = {each.effect for each in planned}
     if len(effects) == 1 and None not in effects:
-        text += f"; for {_effect(first)} {_users_taken(planned)}"
+        what = " (min_effect)" if first.effect == first.min_effect else ""
+        text += f"; for {_effect(first)}{what} {_users_taken(planned)}"
     if left_out := [each.model or "" for each in differences if each not in planned]:
         text += f"; no plan for {join_names(left_out)}, as too few users differ"
     return f"{text}."

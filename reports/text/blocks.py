@@ -19,7 +19,7 @@ _GAP = 2  # between two columns; 1 where the table fits only then
 _TABLE = 'style="border-collapse: collapse; color: inherit"'
 _CELL = 'style="text-align: {}; padding: 0.15em 1em 0.15em 0"'
 _TONES = {style.word: style.tone for style in VERDICTS.values()}
-_NUMBER = re.compile(r"[+−]?[\d.,]+( to [+−]?[\d.,]+| \w+)?")  # such cells are not wrapped
+_NUMBER = re.compile(r"[+−]?[\d.,]+( to [+−]?[\d.,]+)?")  # such cells are not wrapped
 _DIFFERENCE = re.compile(r"^[+−]?[\d.,]+ ")
 _STARTS_AS_NUMBER = re.compile(r"[+−<]? ?\d")
 Style = Callable[[str, str], str]  # text, and `bold` or the tone of a verdict -> styled text

@@ -265,7 +265,7 @@ def _models_by_metric(checks: Sequence[tuple[str, str]]) -> str:
 
 def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     """Return how many times as many users would decide all of these, at the same differences."""
-    ways = "a wider margin also decides; `undecided: pass` lets undecided guardrails pass."
+    ways = "a wider margin decides; `undecided: pass` lets undecided guardrails pass."
     if not deciding:
         return "More users can show smaller gains."
     advice, known = "", [each for _, each in deciding if not (each.n_unlisted or each.n_lost)]

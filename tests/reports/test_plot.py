@@ -86,3 +86,10 @@ def test_a_plot_that_cannot_be_drawn_is_refused(
         replace(five, segments=()).plot(kind, of)
 
     assert str(refused.value).startswith(message)
+
+
+def test_a_plot_is_saved_as_svg_only(five: Comparison, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not the name of an SVG file"):
+        five.plot("leaderboard").save(tmp_path / "plot.png")
+
+    assert [*tmp_path.iterdir()] == []
