@@ -3,6 +3,7 @@
 import html
 import io
 import re
+import runpy
 import tempfile
 import textwrap
 from collections.abc import Mapping
@@ -55,8 +56,10 @@ def _names(guide: str, examples: slice = slice(None)) -> dict[str, Any]:
     names: dict[str, Any] = {"concord": cc, "cc": cc}
     with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(io.StringIO()):
         Path(folder, "data").symlink_to(ROOT / "data")  # what examples write goes with the folder
+        file = Path(folder, "example.py")
         for example in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)[examples]:
-            exec(example, names)
+            file.write_text(example, encoding="utf-8")
+            names |= runpy.run_path(str(file), names)
     return names
 
 

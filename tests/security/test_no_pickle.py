@@ -36,10 +36,12 @@ CALLS = {"eval", "exec", "compile", "__import__"}
 
 
 def _files() -> list[Path]:
-    """Return the project's files, without libraries that the parity tests install."""
+    """Return the project's files, without installed libraries and the built site."""
     results = (file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
     return sorted(
-        f for f in results if not any(p.startswith(".") for p in f.relative_to(ROOT).parts)
+        f
+        for f in results
+        if not any(p.startswith((".", "_build")) for p in f.relative_to(ROOT).parts)
     )
 
 

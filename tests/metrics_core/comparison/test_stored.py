@@ -194,6 +194,7 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
 OPTIONAL = {
     *("unit", "words", "tried", "references", "doubts", "failed_checks", "chosen"),
     *("n_requests", "n_unlisted", "n_without_list", "n_with_both"),
+    "decimals",  # of labels that the comparison has
     *("order_decides", "ties"),  # of equal scores that ids order
 }
 OPTIONAL_OF = {
@@ -216,7 +217,7 @@ OPTIONAL_OF = {
     [
         ("short_lists", {}),
         ("short_lists", {"k": 10, "share": "half", "unit": "user", "model": "als"}),
-        ("same_file", {}),
+        ("below_popular", {"label": "AP"}),
         ("truth_in_train", {"rows": 1, "users": 1, "of_rows": 0}),
         ("few_judged", {"sentence": "x"}),
     ],

@@ -134,7 +134,7 @@ def test_ir_measures_orders_equal_scores_by_provider(label: str, value: float) -
     assert cc.evaluate(lists, truth, metrics=[label], conventions=conventions)[label] == value
     derived = cc.explain(lists, truth, user="u", metric=label, conventions=conventions)
     assert derived.value == value
-    assert f"rank {1 if label == 'RR' else 3}: 9" in str(derived)
+    assert f"\n{1 if label == 'RR' else 3}     9 " in str(derived)
 
 
 def test_an_override_for_labels_with_a_cutoff_goes_before_that_of_the_metric() -> None:

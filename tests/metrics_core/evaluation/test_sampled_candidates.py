@@ -296,7 +296,7 @@ def test_explain_shows_how_the_value_came_about() -> None:
 
     assert both.ours.value == pytest.approx(f[1])
     for words in (
-        "rank 2: 0, grade 1: hit  [sampled rank 2 of 5]",
+        "2     0     1      hit     sampled rank 2 of 5",
         "among 4 of 29 others; uncorrected 1",
         f"f(1), f(2), … = {f[0]:.6g}, {f[1]:.6g}",
         "at full rank 30 (truly 0)",

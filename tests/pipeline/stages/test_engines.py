@@ -367,4 +367,4 @@ def test_later_copies_are_explained_as_misses() -> None:
     derived = cc.explain(recs, truth, user="u", metric="AP@3", conventions=conventions)
 
     assert derived.value == (1 / 1 + 2 / 3) / 2
-    assert "  rank 2: (a later copy)" in derived.summary.splitlines()
+    assert "2     (a later copy)" in derived.summary.splitlines()
