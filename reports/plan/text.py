@@ -16,6 +16,7 @@ from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import MISSING, count
 
 NONE = "none"  # no number is enough
+_NO_PLAN = "too few users differ or the mean is pooled over users"
 MAX_GUARDRAILS = 20
 _MIN_WHOLE = 1000  # from here on numbers are written without decimals
 _GUARDRAIL_HEADER = (
@@ -57,7 +58,7 @@ def _answer(differences: Sequence[PlannedDifference], power: float) -> str:
     name = "" if first.label is None else f"{first.label}: "
     planned = [each for each in differences if each.smallest_corrected is not None]
     if not planned:
-        return f"{name}no plan, as too few users differ."
+        return f"{name}no plan, as {_NO_PLAN}."
     users = (
         "these users detect" if _users_differ(planned) else f"{_of_all(planned[0])} users detect"
     )
@@ -65,10 +66,11 @@ def _answer(differences: Sequence[PlannedDifference], power: float) -> str:
     text = f"{name}{users} a true difference of {detected} in {percent(power)} of cases"
     effects = {each.effect for each in planned}
     if len(effects) == 1 and None not in effects:
-        what = " (min_effect)" if first.effect == first.min_effect else ""
-        text += f"; for {_effect(first)}{what} {_users_taken(planned)}"
+        effect = _effect(planned[0])
+        what = " (min_effect)" if planned[0].effect == planned[0].min_effect else ""
+        text += f"; for {effect}{what} {_users_taken(planned)}"
     if left_out := [each.model or "" for each in differences if each not in planned]:
-        text += f"; no plan for {join_names(left_out)}, as too few users differ"
+        text += f"; no plan for {join_names(left_out)}, as {_NO_PLAN}"
     return f"{text}."
 
 
@@ -191,7 +193,7 @@ def _legend(plan: Plan) -> Iterator[str]:
             "two equally good models differ by less."
         )
     if any(each.sd is None for each in differences):
-        yield (f"{MISSING}: no plan, as too few users differ or the mean is pooled over users.")
+        yield f"{MISSING}: no plan, as {_NO_PLAN}."
     yield from dict.fromkeys(_seed_sentences(differences))
 
 

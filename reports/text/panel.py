@@ -132,7 +132,7 @@ def _sentence(comparison: Comparison, definitions: Sequence[Definition]) -> str:
         return "All definitions give the same values."
     orders = {tuple(each.ranks[model] for model in comparison.models) for each in definitions}
     start = f"The order of the top two holds under {n_same_order} of {total} definitions"
-    if len(orders) == 1 and any(orders.copy().pop()):
+    if len(orders) == 1 and any(next(iter(orders))):
         start = f"All {total} definitions give these models the same order"
     return f"{start}; all verdicts against the baseline hold under {n_same_verdicts} of {total}."
 

@@ -54,6 +54,15 @@ def _script(folder: Path, how: str, target: str, *options: str) -> list[str]:
     return [sys.executable, script, str(folder), how, target, *LIGHT, *options]
 
 
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run a script that has to succeed."""
+    done = subprocess.run(
+        command, env=_environment(), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done
+
+
 def _assert_as_on_one_machine(folder: Path, inputs: Tables) -> None:
     content: dict[str, Any] = json.loads((folder / "found.json").read_text())
     how: dict[str, Any] = {"metrics": METRICS, "conventions": "standard", "items": inputs.items}
@@ -68,16 +77,8 @@ def _assert_as_on_one_machine(folder: Path, inputs: Tables) -> None:
 def test_spark_connect(folder: Path) -> None:
     pytest.importorskip("pyspark")
     pytest.importorskip("grpc")
-    done = subprocess.run(
-        _script(folder, "remote", "local[2]"),
-        env=_environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    _run(_script(folder, "remote", "local[2]"))
 
-    assert done.returncode == 0, done.stderr[-3000:]
     _assert_as_on_one_machine(folder, tables())
 
 
@@ -158,16 +159,9 @@ def test_an_executor_of_the_engine_is_killed_half_way(tmp_path: Path) -> None:
     ranked = actual.recs.sort("user", "score", "item").with_columns(rank=ranks)
     ranked.write_parquet(tmp_path / "lists.parquet", row_group_size=25)
     actual.truth.sort("user", "item").write_parquet(tmp_path / "truth.parquet")
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tests/spark/engine_on_a_cluster.py"), str(tmp_path), *LIGHT],
-        env=_environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    script = str(ROOT / "tests/spark/engine_on_a_cluster.py")
+    done = _run([sys.executable, script, str(tmp_path), *LIGHT])
 
-    assert done.returncode == 0, done.stderr[-3000:]
     assert "killed" in done.stdout
     assert re.search("Lost executor|ExecutorLostFailure|killed by", done.stderr), done.stderr[
         -3000:

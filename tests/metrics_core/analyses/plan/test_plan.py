@@ -158,14 +158,17 @@ def _planned(model: str, smallest: float | None, needed: int | None) -> PlannedD
             {"a": (0.02, 3000), "b": (0.3, None), "c": (None, None)},
             "500 users detect a true difference of 0.0200 to 0.300 in 80 % of cases; for 0.01 it "
             "takes 3,000 users, and for b no number is enough; no plan for c, as too few users "
-            "differ.",
+            "differ or the mean is pooled over users.",
         ),
         (
             {"a": (0.3, None)},
             "500 users detect a true difference of 0.300 in 80 % of cases; for 0.01 no number of "
             "users is enough.",
         ),
-        ({"a": (None, None)}, "no plan, as too few users differ."),
+        (
+            {"a": (None, None)},
+            "no plan, as too few users differ or the mean is pooled over users.",
+        ),
     ],
 )
 def test_the_first_sentence_speaks_of_the_models_that_have_a_plan(
