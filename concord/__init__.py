@@ -65,6 +65,10 @@ else:
         if name in _NAMESPACES:
             return import_module(f"concord.{name}")
         if name not in _MODULES:
+            from concord.metrics_core.deprecation import replacement
+
+            if new := replacement(f"concord.{name}"):
+                return __getattr__(new)
             _refuse_moved(name)
             msg = f"module 'concord' has no attribute {name!r}"
             raise AttributeError(msg)

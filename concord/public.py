@@ -7,6 +7,8 @@ from traceback import walk_tb
 from types import FunctionType
 from typing import Any
 
+from concord.metrics_core.deprecation import with_new_arguments
+
 PACKAGE = "concord"
 _EXAMPLES = {  # of arguments that may be missing
     "metrics": 'metrics=["nDCG@10", "R@20"]',
@@ -27,12 +29,15 @@ def publish(module: str, names: Iterable[str], values: dict[str, Any]) -> None:
 def _with_short_traceback(function: Any) -> Any:
     """Return the function; its traceback ends at the call unless `CONCORD_DEBUG` is set.
 
+    Deprecated arguments are replaced.
+
     This applies to errors whose message is enough: a ValueError that Concord raises, or a wrong
     signature. Other errors keep their traceback.
     """
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
+        options = with_new_arguments(function.__name__, options)
         try:
             return function(*arguments, **options)
         except (ValueError, TypeError) as error:

@@ -29,6 +29,7 @@ from docs.robustness_rows import collected
 from docs.worked_example import STANDARD, worked_list
 
 REFERENCE = Path(__file__).parent / "reference"
+SCHEMAS = Path(__file__).parent / "_extra" / "schemas"  # the site publishes them as schemas/
 METRICS = REFERENCE / "metrics"
 PRESET_PAGES = REFERENCE / "presets"
 PICTURES = REFERENCE.parent / "images" / "metrics"
@@ -88,12 +89,9 @@ def _pages() -> Iterator[tuple[Path, str]]:
     yield option_types.FIELDS_PATH, option_types.option_fields()
     yield REFERENCE.parent / "cheat-sheet.md", _text([HEADER, *cheat_sheet()])
     yield REFERENCE / "robustness.md", _text([HEADER, *robustness_page(collected())])
-    schema = json.dumps(params_schema(), indent=2, ensure_ascii=False)
-    yield REFERENCE / "params.schema.json", f"{schema}\n"
-    schema = json.dumps(study_schema(), indent=2, ensure_ascii=False)
-    yield REFERENCE / "study.schema.json", f"{schema}\n"
-    schema = json.dumps(json_schema(), indent=2, ensure_ascii=False)
-    yield REFERENCE / "comparison.schema.json", f"{schema}\n"
+    for schema in (params_schema(), study_schema(), json_schema()):
+        text = json.dumps(schema, indent=2, ensure_ascii=False)
+        yield SCHEMAS / schema["$id"].rpartition("/")[2], f"{text}\n"
     yield from notebooks()
 
 

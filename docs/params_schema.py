@@ -5,6 +5,7 @@ from typing import Any
 from concord.metrics_core.comparison.warnings.acknowledge import CODES
 from concord.metrics_core.conventions.convention import Convention, Key
 from concord.metrics_core.conventions.registry import CONVENTIONS, PRESET_CONVENTIONS
+from concord.metrics_core.files import described_schema
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.values import SECTIONS_OF_LISTS
 
@@ -12,14 +13,13 @@ from concord.pipeline.params.values import SECTIONS_OF_LISTS
 def params_schema() -> dict[str, Any]:
     """Return the schema that pydantic makes of the keys, with every convention and its values."""
     schema = Params.model_json_schema()
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "params.yaml of Concord"
     schema["properties"]["conventions"] = _conventions()
     of_lists = [name for name in schema["required"] if name in SECTIONS_OF_LISTS]
     schema["required"] = [name for name in schema["required"] if name not in of_lists]
     schema["anyOf"] = [{"required": of_lists}, {"required": ["metrics"]}]
     schema["properties"]["acknowledge"]["propertyNames"] = {"enum": sorted(CODES)}
-    return schema
+    return described_schema(schema, "params")
 
 
 def _conventions() -> dict[str, Any]:

@@ -19,10 +19,22 @@ STORES = {  # scheme -> store
     "abfss": "az",
     "azure": "az",  # as DVC calls it
 }
+_SCHEMAS = "https://concord-eval.github.io/concord/schemas"
 _HADOOP_SCHEMES = ("s3a", "s3n")  # Hadoop's names of S3
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # a Path keeps one slash of s3://
 _ACCOUNT = re.compile(r"([a-z0-9-]+)@([a-z0-9]+)\.dfs\.core\.windows\.net", re.IGNORECASE)
 _REMOVE = "remove them: credentials and endpoints come from the environment"
+
+
+def schema_address(name: str, version: int = 1) -> str:
+    """Return the `$id` of the JSON Schema of a file; the documentation publishes it there."""
+    return f"{_SCHEMAS}/{name}-{version}.json"
+
+
+def described_schema(schema: dict[str, Any], name: str, version: int = 1) -> dict[str, Any]:
+    """Return a JSON Schema with its dialect and address first."""
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, "$id": schema_address(name, version), **schema}
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.data.tables import Table, read_column, read_if_small, scan
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.diagnostics import (
@@ -291,6 +292,7 @@ def pinned_content(model: str, conventions: Conventions) -> Content:
     """Return the entries that all result files of a model have."""
     return {
         "model": model,
+        "values_version": VALUES_VERSION,
         "conventions": conventions.as_dict(),
         "fingerprint": conventions.fingerprint,
     }

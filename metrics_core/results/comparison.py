@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from concord.metrics_core.analyses.cases.result import Cases
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.results.base import OMIT_IF_NONE, frame_of
 from concord.metrics_core.results.behaviour import BehaviourCheck, Overlap
@@ -105,6 +106,8 @@ class Comparison(ComparisonMethods):
         All conventions and their values, with overrides for single metrics.
     provenance : Provenance
         The input tables with their hashes, and the versions of programs.
+    values_version : int
+        Version of the values; a Concord that computes other values rejects them.
     replicates : Replicates or None
         Models with replicates; None if every model was trained once.
     family : {'baseline', 'all'}
@@ -156,6 +159,7 @@ class Comparison(ComparisonMethods):
     quality: Mapping[str, Any] = field(default_factory=dict)
     conventions: PinnedConventions = NO_CONVENTIONS
     provenance: Provenance = NO_PROVENANCE
+    values_version: int = VALUES_VERSION
     replicates: Replicates | None = None
     family: Literal["baseline", "all"] = "baseline"
     tried: int | None = field(default=None, metadata=OMIT_IF_NONE)

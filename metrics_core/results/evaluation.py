@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.results.base import BaseResult, to_plain
 from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.metrics_core.results.summary import Summary
@@ -101,6 +102,7 @@ class Evaluation(BaseResult):
         """Return conventions, counts, summaries and warnings as plain values; NaN becomes None."""
         content: dict[str, Any] = to_plain(
             {
+                "values_version": VALUES_VERSION,
                 "conventions": self.conventions.as_dict(),
                 "fingerprint": self.conventions.fingerprint,
                 "n_users": self.n_users,

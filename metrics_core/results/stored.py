@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.analyses.cases.result import Cases
+from concord.metrics_core.conventions.values_version import values_version_problem
 from concord.metrics_core.errors import refuse, report_missing_extra
-from concord.metrics_core.files import load_json
+from concord.metrics_core.files import described_schema, load_json
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.reference import References
 
 CASES, DECISION = "cases.json", "decision.concord"
-SCHEMA = 1  # it may change until the first release; other schemas are refused
+SCHEMA = 1  # keys may be added to a schema; if one changes or goes, the number rises
 EVALUATE_AGAIN = "evaluate again"  # the fix unless a caller knows the command
 
 
@@ -54,6 +55,10 @@ def _validate(kind: type, content: Any, where: str, fix: str) -> Any:
     schema = content.get("schema") if isinstance(content, Mapping) else None
     if schema != SCHEMA:
         raise refuse(where, f"has schema {schema}, and this version reads {SCHEMA}", fix)
+    if kind is Comparison and (
+        problem := values_version_problem(content.get("values_version"), fix)
+    ):
+        raise refuse(where, *problem)
     with report_missing_extra():
         from pydantic import ValidationError  # takes 0.1 s
 
@@ -86,12 +91,12 @@ def read_cases(path: Path, fix: str = EVALUATE_AGAIN) -> Cases:
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema of comparison.json."""
     schema = _adapter(Comparison).json_schema()
-    return schema | {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+    content = schema | {
         "title": "comparison.json",
         "properties": {"schema": {"const": SCHEMA}, **schema["properties"]},
         "required": ["schema", *schema["required"]],
     }
+    return described_schema(content, "comparison", SCHEMA)
 
 
 def read_references(path: Path, fix: str = EVALUATE_AGAIN) -> tuple[str, References | None]:

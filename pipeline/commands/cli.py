@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NoReturn
 
+from concord.metrics_core.deprecation import with_new_words
 from concord.pipeline.commands import compare, evaluate, explain, stage
 from concord.pipeline.commands.parser import PROGRAM, Parser, Version, add_evaluation
 
@@ -82,6 +83,7 @@ def _add_verbosity(parser: argparse.ArgumentParser, dest: str) -> None:
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the arguments; `output_flags` are those before and after the command."""
+    argv = with_new_words(PROGRAM, argv)
     if argv[:1] == ["help"]:
         return _help(argv[1:])
     if argv[:1] == ["explain"]:

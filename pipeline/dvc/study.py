@@ -12,7 +12,7 @@ from concord.metrics_core.analyses.study.result import LeftOut, Study, StudyData
 from concord.metrics_core.analyses.study.study import study
 from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
-from concord.metrics_core.files import is_address
+from concord.metrics_core.files import described_schema, is_address
 from concord.metrics_core.results.base import frame_of
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
@@ -88,9 +88,7 @@ def study_schema() -> dict[str, Any]:
     datasets = schema["properties"]["datasets"]
     folder = {"type": "string", "minLength": 1}
     datasets["additionalProperties"] = {"anyOf": [folder, datasets["additionalProperties"]]}
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = "study.yaml of Concord"
-    return schema
+    return described_schema(schema | {"title": "study.yaml of Concord"}, "study")
 
 
 def read_study_file(path: Path) -> StudyFile:

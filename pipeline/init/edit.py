@@ -12,13 +12,19 @@ from ruamel.yaml.representer import RoundTripRepresenter
 
 from concord.metrics_core.conventions.presets import PRESETS, differs_in_scale
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.init.render import NamedFiles, dvc_yaml, flow, params_yaml
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import check_params
-from concord.pipeline.params.repository import is_concord_project, rerun_command, run_hint
+from concord.pipeline.params.repository import (
+    VERSION_KEY,
+    is_concord_project,
+    rerun_command,
+    run_hint,
+)
 from concord.pipeline.params.values import has_values, kind_of_models
 from concord.pipeline.params.yaml_files import read_yaml
 from concord.pipeline.running.messages import print_text
@@ -30,7 +36,7 @@ _WIDTH = 4096  # of a line: none is folded
 _USER_KEYS = {"segments", "background", "models", "gate"}  # sections whose keys the user chooses
 
 
-def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> dict[Path, str]:
+def upgraded_texts(project: Path, *, dvc: bool, mlflow: bool) -> dict[Path, str]:
     """Return the texts of params.yaml and, with DVC, dvc.yaml; values and comments stay.
 
     Raises
@@ -44,7 +50,7 @@ def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> d
     if not is_concord_project(project) or not isinstance(models, dict):
         raise refuse(str(path), "is not a params.yaml of `concord init`", run_hint(project))
     old = path.read_bytes().decode("utf-8")
-    text = _upgraded_params(old, version, with_defaults=not of_values)
+    text = _upgraded_params(old, with_defaults=not of_values)
     if not dvc:
         return {path: text}
     files = NamedFiles.of_params(content)
@@ -52,9 +58,9 @@ def upgraded_texts(project: Path, version: str, *, dvc: bool, mlflow: bool) -> d
     return {path: text, path.with_name("dvc.yaml"): stages}
 
 
-def _upgraded_params(old: str, version: str, *, with_defaults: bool) -> str:
+def _upgraded_params(old: str, *, with_defaults: bool) -> str:
     """Return the text with the version and the missing keys; unchanged if it has both."""
-    content, new = load_with_comments(old), load_with_comments(params_yaml({}, version))
+    content, new = load_with_comments(old), load_with_comments(params_yaml({}))
     missing = [(content, new)] if with_defaults else []
     missing += [
         (content[section], defaults)
@@ -64,9 +70,9 @@ def _upgraded_params(old: str, version: str, *, with_defaults: bool) -> str:
         and isinstance(content.get(section), dict)
     ]
     n_added = sum(add_missing(*sections) for sections in missing)
-    if not n_added and content.get("concord") == version:
+    if not n_added and content.get(VERSION_KEY) == VALUES_VERSION:
         return old
-    set_value(content, "concord", version)
+    set_value(content, VERSION_KEY, VALUES_VERSION)
     return dump_with_comments(content)
 
 
@@ -175,7 +181,7 @@ def _edit(text: str, changed: Mapping[str, Any]) -> str:
     Keys that files omit are removed when they have their default.
     """
     content = load_with_comments(text)
-    defaults = load_with_comments(params_yaml({}, None, optional=changed))[SECTION]
+    defaults = load_with_comments(params_yaml({}, changed))[SECTION]
     if content.get(SECTION):
         add_missing(content[SECTION], defaults)
     else:

@@ -4,7 +4,6 @@ import difflib
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 
@@ -162,7 +161,7 @@ def _free_folder(folder: str, option: str, *, force: bool, dvc: bool) -> tuple[P
 
 def _files(root: Path, project: Path, content: Content, *, dvc: bool) -> dict[Path, str]:
     """Return the texts of the files of a new evaluation."""
-    files = {project / PARAMS: params_yaml(content, version("concord-eval"))}
+    files = {project / PARAMS: params_yaml(content)}
     if dvc:
         named = NamedFiles.of_params({"models": content["models"]})
         stages = dvc_yaml(named, mlflow=is_mlflow_installed())
@@ -178,7 +177,7 @@ def _files(root: Path, project: Path, content: Content, *, dvc: bool) -> dict[Pa
 
 
 def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
-    """Upgrade a project to this version: missing keys, the version, and with DVC a new dvc.yaml.
+    """Upgrade a project: missing keys, the version of values, and with DVC a new dvc.yaml.
 
     The template of its plot is replaced too, unless it has changed since the last commit.
     `folder` is that of the project; None: the nearest one.
@@ -192,7 +191,7 @@ def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
     nearest = find_evaluation_folder(current) or current / DEFAULT_FOLDER
     project = nearest if folder is None else current / folder
     dvc = dvc and has_dvc(project)
-    files = upgraded_texts(project, version("concord-eval"), dvc=dvc, mlflow=mlflow)
+    files = upgraded_texts(project, dvc=dvc, mlflow=mlflow)
     template = repository(project) / TEMPLATE
     if dvc and (not template.exists() or (_is_in_git(project) and not _is_changed(template))):
         files[template] = plot_template()

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from concord.metrics_core.conventions.presets import STANDARD, preset
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
+from concord.metrics_core.files import schema_address
 from concord.pipeline.params.values import ModelKind
 from concord.pipeline.params.yaml_files import load_yaml
 
@@ -51,10 +53,8 @@ _COMMENTS = {  # on conventions, instead of their allowed values
 }
 
 
-def params_yaml(
-    content: Mapping[str, Any], version: str | None, optional: Collection[str] = ()
-) -> str:
-    """Return the text of params.yaml; `version` is None in the checkout of Concord itself.
+def params_yaml(content: Mapping[str, Any], optional: Collection[str] = ()) -> str:
+    """Return the text of params.yaml.
 
     Of the conventions that files omit, it has those in `optional` and those of the preset.
     """
@@ -69,7 +69,11 @@ def params_yaml(
     ]
     template = _template("params.yaml.j2")
     return template.render(
-        content, version=version, conventions=conventions, overrides=values["overrides"]
+        content,
+        schema=schema_address("params"),
+        values_version=VALUES_VERSION,
+        conventions=conventions,
+        overrides=values["overrides"],
     )
 
 

@@ -163,7 +163,7 @@ def _is_dvc_lock(text: str) -> bool:
 def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
     """Yield parts of dvc.yaml that do not fit params.yaml: named files, and optional keys."""
     path = Path("dvc.yaml")
-    if params.concord is None or not path.is_file():
+    if not path.is_file() or Path("metrics_core").is_dir():  # the checkout has stages of its own
         return
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
     files = NamedFiles.of_params(params.model_dump(include={"models", "data"}))

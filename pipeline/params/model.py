@@ -495,7 +495,7 @@ class Results(Section):
 class Params(Section):
     """Content of params.yaml.
 
-    `concord`: the version that wrote dvc.yaml and this file; other versions refuse them.
+    `values_version`: the version of all values; a Concord that computes other values rejects it.
     `checks`: conditions that the lists of models must meet, by name, such as
     {never: {items: {group: adult}, users: {age_group: minor}}} or
     {overlap: {with: production, at_least: 0.7, k: 10}}.
@@ -505,7 +505,7 @@ class Params(Section):
     `conventions`.
     """
 
-    concord: str | None = None
+    values_version: int
     data: Data
     background: Annotated[
         dict[Literal["train", "items", "users", "metrics"], BackgroundFile],

@@ -3,13 +3,18 @@
 import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
-from importlib.metadata import version
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
 
 from concord.metrics_core.conventions.convention import format_value
+from concord.metrics_core.conventions.values_version import (
+    VALUES_VERSION,
+    values_version_problem,
+)
+from concord.metrics_core.deprecation import with_new_keys
 from concord.metrics_core.errors import InputError, Location, Problem, params_keys, refuse
 from concord.metrics_core.metrics.custom_metric import load_metrics, loaded_digest
 from concord.metrics_core.metrics.label import set_value_labels
@@ -21,7 +26,7 @@ from concord.pipeline.params.checks import (
 from concord.pipeline.params.model import PARAMS, TAGS, Params
 from concord.pipeline.params.model_names import model_name_problems
 from concord.pipeline.params.paths import check_inside, path_problems, result_folder_problems
-from concord.pipeline.params.repository import rerun_command, run_hint
+from concord.pipeline.params.repository import VERSION_KEY, rerun_command, run_hint
 from concord.pipeline.params.values import has_values, misplaced_sections, with_absent_sections
 from concord.pipeline.params.yaml_files import read_yaml
 
@@ -72,9 +77,10 @@ def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]
         If the file is missing or is not YAML.
     """
     yaml = read_yaml(path)
-    if "concord" not in yaml.content and not isinstance(yaml.content.get("conventions"), dict):
+    yaml = replace(yaml, content=with_new_keys(str(PARAMS), yaml.content))
+    if VERSION_KEY not in yaml.content and not isinstance(yaml.content.get("conventions"), dict):
         raise refuse(str(path), "is not a params.yaml of Concord", run_hint(path.parent))
-    if version_problems := [*_version_problems(yaml.content.get("concord"))]:
+    if version_problems := [*_version_problems(yaml.content, path.parent)]:
         return None, yaml.error(version_problems)
     if places := [*yaml.fill_in_problems()]:
         return None, yaml.error(places)
@@ -143,12 +149,16 @@ def refuse_other_metrics(params: Params, loaded: Mapping[str, Any]) -> None:
         raise refuse(str(file), "changed after it was read", fix)
 
 
-def _version_problems(version_written: Any) -> Iterator[Problem]:
-    """Yield another version than the installed one: values or keys may differ."""
-    if version_written is not None and version_written != (installed := version("concord-eval")):
-        problem = f"was made for Concord {version_written}, and {installed} is installed"
-        fix = f"`pip install concord-eval=={version_written}`, or `concord init --upgrade`"
-        yield Problem(("concord",), problem, fix)
+def _version_problems(content: Mapping[str, Any], folder: Path) -> Iterator[Problem]:
+    """Yield a missing version of values, or another than that of this Concord."""
+    location, command = (VERSION_KEY,), rerun_command(folder=folder)
+    if VERSION_KEY not in content:
+        fix = f"add `{VERSION_KEY}: {VALUES_VERSION}`: the version of the values of this Concord"
+        yield Problem(location, "is missing", fix)
+        return
+    fix = f"write `{VERSION_KEY}: {VALUES_VERSION}` and run `{command}`"
+    if problem := values_version_problem(content[VERSION_KEY], fix):
+        yield Problem(location, *problem)
 
 
 _TYPES = {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PARAMS = Path("params.yaml")
+VERSION_KEY = "values_version"  # every params.yaml of Concord has it
 FILL_IN = "FILL_IN"  # a value that `concord init` cannot know
 
 _MAX_BYTES = 1_000_000
@@ -45,8 +46,8 @@ def original_project() -> Path:
 
 
 def is_concord_project(folder: Path) -> bool:
-    """True if the params.yaml of a folder names the version of Concord that wrote it."""
-    return _has_key(folder, b"concord")
+    """True if the params.yaml of a folder names its version of values: it is Concord's."""
+    return _has_key(folder, VERSION_KEY)
 
 
 def find_evaluation_folder(folder: Path) -> Path | None:
@@ -87,16 +88,17 @@ def _evaluations_below(folder: Path) -> Iterator[Path]:
 
 
 def _is_evaluation(folder: Path) -> bool:
-    """True if the params.yaml of a folder is Concord's; that of its checkout has no version."""
-    return _has_key(folder, b"concord|conventions")
+    """True if the params.yaml of a folder looks like Concord's; it may lack the version."""
+    return _has_key(folder, f"{VERSION_KEY}|conventions")
 
 
-def _has_key(folder: Path, keys: bytes) -> bool:
+def _has_key(folder: Path, keys: str) -> bool:
     path = folder / PARAMS
     if not path.is_file():
         return False
     try:
         with path.open("rb") as file:
-            return re.search(rb"^(%b):" % keys, file.read(_MAX_BYTES), re.MULTILINE) is not None
+            text = file.read(_MAX_BYTES)
     except OSError:
         return False
+    return re.search(rb"^(%b):" % keys.encode(), text, re.MULTILINE) is not None

@@ -16,6 +16,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
+from concord.metrics_core.conventions.values_version import values_version_problem
 from concord.metrics_core.data.tables import read_if_small
 from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult, with_missing_users
@@ -76,6 +77,7 @@ def read_evaluations(
         )
         for model, paths in files.items()
     }
+    raise_problems(_version_problems(files, results))
     problems: list[Problem] = []
     excluded: dict[str, str] = {}
     for model, result in results.items():
@@ -112,6 +114,17 @@ def stored_references(params: Params) -> References | None:
         LOG.warning(message, path, rerun_command("reference"))
         return None
     return references
+
+
+def _version_problems(
+    files: Mapping[str, ModelFiles], results: Mapping[str, ModelResult]
+) -> Iterator[Problem]:
+    """Yield files whose values have another version than those of this Concord."""
+    for model, result in results.items():
+        per_user, summary = files[model].per_user, files[model].summary
+        for path, content in ((per_user, read_metadata(per_user)), (summary, result.summary)):
+            if problem := values_version_problem(content.get("values_version"), rerun_fix()):
+                yield Problem(str(path), *problem)
 
 
 def _departures(

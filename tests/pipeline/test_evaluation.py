@@ -10,7 +10,7 @@ from concord.pipeline.terminal import in_evaluation
 from tests.pipeline.init.repository import write
 from tests.project import attempt
 
-CUSTOM = "concord: 0.0.0\n"
+CUSTOM = "values_version: 0\n"
 
 
 def test_paths_of_the_command_line_name_the_same_files(
@@ -37,7 +37,7 @@ def test_command_reads_the_evaluation_below_and_names_it(
     done = attempt(tmp_path, "concord", "leaderboard", *arguments)
 
     assert done.returncode == 2
-    assert done.stderr.startswith("evaluation: ev\nparams.yaml: line 1, concord: was made for")
+    assert done.stderr.startswith("evaluation: ev\nparams.yaml: line 1, values_version: has values")
 
 
 def test_unknown_folder_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from concord.metrics_core.conventions import values_version
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.behaviour import BehaviourCheck, BehaviourExample
 from concord.metrics_core.results.comparison import Comparison
@@ -63,6 +65,27 @@ def test_nan_and_infinity_are_written_as_null(value: float) -> None:
 
     assert unknown.mean is None
     assert written["scores"][0]["mean"] is None
+
+
+@pytest.mark.parametrize("found", [0, VALUES_VERSION + 1, None, float(VALUES_VERSION), True])
+def test_values_of_another_version_are_refused(found: object) -> None:
+    with pytest.raises(InputError) as caught:
+        from_content(sample.two_models() | {"values_version": found})
+
+    (problem,) = caught.value.problems
+    assert problem.message == (
+        f"has values of version {found}, and this Concord computes version {VALUES_VERSION}"
+    )
+    assert problem.fix == "read 'Values changed' in the changelog, then evaluate again"
+
+
+def test_the_fix_names_the_releases_that_compute_these_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(values_version, "VALUES_VERSION", 2)
+
+    with pytest.raises(InputError, match=r"again; or `pip install 'concord-eval==0\.1\.\*'`$"):
+        from_content(sample.two_models())
 
 
 @pytest.mark.parametrize("schema", [0, SCHEMA + 1, None, str(SCHEMA)])

@@ -102,7 +102,7 @@ def test_missing_outs_are_reported(tmp_path: Path) -> None:
 
 
 OTHERS = {  # another evaluation, another repository, an environment, results
-    "first/params.yaml": "concord: 0.1.0\n",
+    "first/params.yaml": "values_version: 1\n",
     "first/dvc.yaml": "stages:\n  load: {cmd: x, outs: [results/lists/als.csv]}\n",
     "first/results/lists/als.csv": LISTS,
     "sub/.dvc/config": "",

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concord as cc
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.errors import InputError
 from concord.pipeline.init.choices import TABLE_HELP
-from concord.pipeline.init.edit import upgraded_texts
 from concord.pipeline.init.project import init, upgrade
 from concord.pipeline.init.render import (
     DVCIGNORE,
@@ -35,7 +34,7 @@ from tests.project import ROOT
 
 ID = "0123456789abcdef0123456789abcdef"
 EDITS = {  # of params.yaml after `init`
-    "concord: 0.1.0": "concord: 0.0.9",
+    "values_version: 1": "values_version: 0",
     "min_effect: 2%": 'min_effect: {default: "2%", nDCG@1: 0.01} # asked for by Ana',
     "discount: {log: 2}": "discount: {jk: 2}",
     "preset: standard": "preset: custom",
@@ -54,7 +53,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(root)
     init("evaluation", None, (), dry_run=False, force=False)
     path = root / "evaluation/params.yaml"
-    text = path.read_text().replace(f"concord: {version('concord-eval')}", "concord: 0.1.0")
+    text = path.read_text()
     for before, after in EDITS.items():
         assert before in text
         text = text.replace(before, after)
@@ -86,16 +85,16 @@ def test_upgrade_keeps_values_and_comments_and_adds_missing_keys(
     upgrade("evaluation", dry_run=False)
     after, lines = content(root), (root / "evaluation/params.yaml").read_text().splitlines()
 
-    assert after["concord"] == version("concord-eval")
+    assert after["values_version"] == VALUES_VERSION
     assert (after["gate"], after["comparison"].pop("wilcoxon")) == ({}, False)
-    assert {k: v for k, v in after.items() if k not in {"concord", "gate"}} == {
-        k: v for k, v in before.items() if k != "concord"
+    assert {k: v for k, v in after.items() if k not in {"values_version", "gate"}} == {
+        k: v for k, v in before.items() if k != "values_version"
     }
     assert [line for line in text.splitlines() if line not in lines] == [
-        "concord: 0.0.9 # version that wrote this file (and dvc.yaml); `concord init --upgrade` "
-        "updates it"
+        "values_version: 0 # of all numbers; a Concord that computes other numbers rejects this "
+        "file"
     ]
-    assert "\n".join(lines).replace("concord: 0.1.0 #", "concord: 0.0.9 #") + "\n" == whole(text)
+    assert "\n".join(lines).replace("version: 1 #", "version: 0 #") + "\n" == whole(text)
     monkeypatch.chdir(root / "evaluation")
     assert read_params().comparison.min_effect == {"default": "2%", "nDCG@1": 0.01}
 
@@ -164,7 +163,7 @@ def test_dry_run_shows_changes_and_writes_no_file(
     output = capsys.readouterr().out
 
     assert tree(root) == before
-    assert "-concord: 0.0.9 #" in output
+    assert "-values_version: 0 #" in output
     assert "-stages: {}\n+# Stages of the pipeline." in output
 
 
@@ -213,14 +212,14 @@ def test_without_git_previous_files_are_kept_as_copies(
     monkeypatch.chdir(repository(tmp_path, USUAL, git=False))
     init("evaluation", None, (), dry_run=False, force=False)
     path = tmp_path / "evaluation/params.yaml"
-    path.write_text(old := path.read_text().replace("concord: ", "concord: 0.0.1 # "))
+    path.write_text(old := path.read_text().replace("values_version: ", "values_version: 0 # "))
     upgrade("evaluation", dry_run=False)
 
     assert path.with_name("params.yaml.before").read_text() == old
 
 
 @pytest.mark.parametrize(
-    "text", ["lr: 1\n", "models: {als: {}}\n", "concord: 0.1.0\n", "[]\n", "a: [\n", ""]
+    "text", ["lr: 1\n", "models: {als: {}}\n", "values_version: 1\n", "[]\n", "a: [\n", ""]
 )
 def test_a_params_yaml_of_others_is_refused(root: Path, text: str) -> None:
     write(root, {"mine/params.yaml": text, "params.yaml": text})
@@ -230,21 +229,6 @@ def test_a_params_yaml_of_others_is_refused(root: Path, text: str) -> None:
         with pytest.raises(InputError):
             upgrade(folder, dry_run=False)
     assert tree(root) == before
-
-
-@pytest.mark.parametrize(
-    ("number", "line"), [("1.0", "concord: '1.0' #"), ("0.1.0", "concord: 0.1.0 #")]
-)
-def test_every_version_is_written_as_text(root: Path, number: str, line: str) -> None:
-    project = root / "evaluation"
-    for _ in range(2):  # the second time it replaces what the first time wrote
-        text = upgraded_texts(project, number, dvc=True, mlflow=True)[
-            Path("evaluation/params.yaml")
-        ]
-        (project / "params.yaml").write_text(text)
-
-        assert f"\n{line} version that wrote" in text
-        assert content(root)["concord"] == number
 
 
 def test_missing_file_names_the_command_that_writes_it(root: Path) -> None:
@@ -259,9 +243,10 @@ def test_another_version_is_refused_in_these_words(
     monkeypatch.chdir(root / "evaluation")
 
     assert refusal_of(read_params) == (
-        "params.yaml: line 4, concord: was made for Concord 0.0.9, and "
-        f"{version('concord-eval')} is installed\n"
-        "  fix: `pip install concord-eval==0.0.9`, or `concord init --upgrade`"
+        "params.yaml: line 5, values_version: has values of version 0, and this Concord computes "
+        "version 1\n"
+        "  fix: read 'Values changed' in the changelog, then write `values_version: 1` and run "
+        "`dvc repro`"
     )
 
 
@@ -301,28 +286,26 @@ EDITED = {
 }
 
 
-def test_dvc_yaml_of_the_checkout_is_the_template_with_code_instead_of_the_version() -> None:
+def test_dvc_yaml_of_the_checkout_is_the_template_with_code() -> None:
     lines = (ROOT / "dvc.yaml").read_text().splitlines()
     code = re.compile(r" +- (metrics_core|pipeline|reports)\b")
 
-    assert [line for line in lines if not code.match(line)] == [
-        line for line in dvc_yaml().splitlines() if line.strip() != "- concord"
-    ]
+    assert [line for line in lines if not code.match(line)] == dvc_yaml().splitlines()
 
 
 def test_params_of_the_checkout_have_the_keys_of_the_template() -> None:
-    actual = load_yaml(params_yaml(CONTENT, None), "")
+    actual = load_yaml(params_yaml(CONTENT), "")
     expected = load_yaml((ROOT / "params.yaml").read_text(), "")
 
     assert list(actual) == list(expected)
-    for section in set(actual) - CHOICES:
+    for section in set(actual) - CHOICES - {"values_version"}:
         assert list(actual[section]) == list(expected[section])
         for key, value in actual[section].items():
             assert expected[section][key] == value or (section, key) in EDITED
 
 
 def test_comments_of_the_checkouts_params_are_in_the_template() -> None:
-    actual, expected = params_yaml(CONTENT, None), (ROOT / "params.yaml").read_text()
+    actual, expected = params_yaml(CONTENT), (ROOT / "params.yaml").read_text()
     section = "conventions:\n"
     remarks = [line.partition(" # ")[2] for line in expected.partition(section)[2].splitlines()]
 
@@ -340,7 +323,7 @@ def test_plot_and_ignore_files_are_those_of_the_checkout() -> None:
 
 def test_written_file_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("params.yaml").write_text(params_yaml(CONTENT, cc.__version__))
+    Path("params.yaml").write_text(params_yaml(CONTENT))
     params = read_params()
 
     expected = cc.preset("standard", relevance_threshold=4, err_max_grade=5)
@@ -351,13 +334,13 @@ def test_written_file_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert params.report.title == "a: shop"
 
 
-def test_stages_depend_on_the_version() -> None:
+def test_stages_depend_on_the_version_of_values() -> None:
     stages = load_yaml(dvc_yaml(), "")["stages"]
     bodies = [stage.get("do", stage) for stage in stages.values()]
     code = [dep for body in bodies for dep in body["deps"] if "$" not in dep]
 
     assert code == []
-    assert all("concord" in body["params"] for body in bodies)
+    assert all("values_version" in body["params"] for body in bodies)
     assert "log" not in load_yaml(dvc_yaml(mlflow=False), "")["stages"]
 
 

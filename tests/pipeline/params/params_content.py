@@ -1,10 +1,10 @@
 """The content of a params.yaml for tests: two tables, few resamples, nothing that is optional."""
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.pipeline.params.model import Results
 
 OF_LISTS = ("data", "background", "input", "evaluation", "segments", "conventions")  # sections
@@ -58,7 +58,8 @@ def params_content(
         },
         "results": {folder: f"results/{folder}" for folder in Results.model_fields},
     }
-    return {name: {**section, **changes.get(name, {})} for name, section in sections.items()}
+    merged = {name: {**section, **changes.get(name, {})} for name, section in sections.items()}
+    return {"values_version": VALUES_VERSION, **merged}
 
 
 def value_params_content(
@@ -69,4 +70,4 @@ def value_params_content(
     content = params_content(models, ["none"], [1], **{**changes, "comparison": primary})
     for section in OF_LISTS:
         del content[section]
-    return {"concord": version("concord-eval"), **content, "metrics": dict(metrics), "gate": {}}
+    return {**content, "metrics": dict(metrics), "gate": {}}

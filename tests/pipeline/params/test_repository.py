@@ -7,7 +7,8 @@ import pytest
 from concord.pipeline.params.repository import find_evaluation_folder, run_hint
 from tests.pipeline.init.repository import write
 
-OWN, OTHER, CHECKOUT = "concord: 0.1.0\n", "lr: 1\n", "conventions:\n  preset: standard\n"
+OWN, OTHER = "values_version: 1\n", "lr: 1\n"
+UNVERSIONED = "conventions:\n  preset: standard\n"
 
 
 def params(folder: str, text: str = OWN) -> dict[str, str]:
@@ -19,7 +20,7 @@ def params(folder: str, text: str = OWN) -> dict[str, str]:
     [
         (params("r/ev"), "r/ev", "r/ev"),
         (params("r/ev"), "r/ev/results/report", "r/ev"),
-        (params("r", CHECKOUT), "r/data", "r"),
+        (params("r", UNVERSIONED), "r/data", "r"),
         (params("r/ev") | params("r", OTHER), "r", "r/ev"),
         (params("r/ev") | params("r/src", OTHER), "r/src", None),
         (params("r/ev") | params("r/ev/inner"), "r/ev", "r/ev"),

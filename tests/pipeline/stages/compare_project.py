@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.label import is_pooled, parse
 from concord.pipeline.params.model import Comparison, Params, Results
@@ -62,6 +63,7 @@ def write_evaluation(
     frame = frame.with_columns(pl.col(list(values)).cast(pl.Float64))
     metadata = {
         "model": model,
+        "values_version": VALUES_VERSION,
         "conventions": conventions.as_dict(),
         "fingerprint": conventions.fingerprint,
     }

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from scipy.stats import wilcoxon
 
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.stored import from_content
 from concord.pipeline.params.model import Params
@@ -271,6 +272,17 @@ def test_results_of_other_params_are_refused(
     assert message.startswith(f"{tmp_path}/per_user/als.parquet: ")
     assert problem in message
     assert f"\n  fix: {fix}" in message
+
+
+def test_values_of_another_version_are_refused(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    path = tmp_path / "summary/als.json"
+    write_json(path, json.loads(path.read_text(encoding="utf-8")) | {"values_version": 0})
+
+    assert refusal_of(lambda: compare(params)) == (
+        f"{path}: has values of version 0, and this Concord computes version {VALUES_VERSION}\n"
+        "  fix: read 'Values changed' in the changelog, then run `dvc repro`, which makes it again"
+    )
 
 
 def test_only_results_that_params_no_longer_name_are_removed(
