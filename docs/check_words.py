@@ -1,4 +1,4 @@
-"""Check README, CONTRIBUTING, CHANGELOG and docs/ for words that have a plainer replacement.
+"""Check README, CONTRIBUTING, CHANGELOG, docs/ and the paper for words with a plainer replacement.
 
 `docs/words.csv` lists the words with what to write instead. Code, quotations, comments and the
 targets of links are not checked.
@@ -31,7 +31,8 @@ def read_words(path: Path = WORDS) -> dict[str, str]:
 
 def pages() -> list[Path]:
     """Return the pages that are checked."""
-    top = (ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))
+    names = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "paper/paper.md")
+    top = (ROOT / name for name in names)
     return [*top, *sorted((ROOT / "docs").rglob("*.md"))]
 
 

@@ -42,6 +42,14 @@ def test_metadata_agree() -> None:
     assert CITATION["abstract"] == about["summary"] == PROJECT["description"]
 
 
+def test_the_preferred_citation_is_that_of_the_software() -> None:
+    """Until the paper is published."""
+    preferred = CITATION["preferred-citation"]
+
+    assert preferred == {key: CITATION[key] for key in preferred}
+    assert {"title", "authors", "version", "repository-code"} <= set(preferred)
+
+
 def test_the_recipe_needs_what_the_package_with_the_command_needs() -> None:
     extras = PROJECT["optional-dependencies"]
     required = [*PROJECT["dependencies"], *extras.pop("report")]
