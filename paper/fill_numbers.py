@@ -72,10 +72,14 @@ def fill(text: str) -> tuple[str, list[str]]:
 
 
 def _find(pattern: str, path: Path) -> re.Match[str]:
-    """Return the only match in a file."""
+    """Return the match of a pattern that occurs in a file with one text only."""
     matches = list(re.finditer(pattern, path.read_text(encoding="utf-8")))
-    if len({match[0] for match in matches}) != 1:
-        message = f"{path.relative_to(ROOT)} has not one match of {pattern!r}: {matches}"
+    different = sorted({match[0] for match in matches})
+    if len(different) != 1:
+        message = (
+            f"{path.relative_to(ROOT)}: {pattern!r} must match one text, found {different}. "
+            "Change the page, or the pattern in paper/fill_numbers.py."
+        )
         raise ValueError(message)
     return matches[0]
 

@@ -62,7 +62,7 @@ def test_each_reference_says_who_what_when_and_where() -> None:
     for key, fields in _references().items():
         names = set(re.findall(r"^  (\w+) +=", fields, re.MULTILINE))
         assert {"author", "title"} <= names, key
-        assert names & {"year", "note"}, key
+        assert names & {"year", "urldate"}, key
         assert names & {"doi", "url"}, key
 
 
