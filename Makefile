@@ -83,8 +83,10 @@ demo: $(INSTALLED)  ## make the demo data again
 lock: $(INSTALLED)  ## pin all requirements again, after a change of pyproject.toml
 	uv pip compile --universal --python-version 3.11 --generate-hashes --extra all --group dev --no-header --no-annotate \
 		--output-file requirements.lock pyproject.toml
-	echo 'pyspark[connect]>=4,<5' | uv pip compile --universal --python-version 3.11 --constraints requirements.lock --generate-hashes --no-header --no-annotate \
+	echo 'pyspark[connect]>=4' | uv pip compile --universal --python-version 3.11 --constraints requirements.lock --generate-hashes --no-header --no-annotate \
 		--output-file tests/spark/requirements.lock -
+	uv pip compile --universal --python-version 3.11 --constraints requirements.lock --constraints tests/spark/requirements.lock --extra all --extra delta --extra spark --no-header --no-annotate \
+		--output-file packaging/constraints.txt pyproject.toml
 	printf '%s\n' 'sphinx>=9' myst-nb numpydoc pydata-sphinx-theme sphinx-copybutton | uv pip compile --universal --python-version 3.11 --constraints requirements.lock --generate-hashes --no-header --no-annotate \
 		--output-file docs/requirements.lock -
 

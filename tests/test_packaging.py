@@ -3,11 +3,13 @@
 import json
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from ruamel.yaml import YAML
 
 from tests.project import ROOT, attempt, change_params, copied
@@ -48,6 +50,28 @@ def test_the_preferred_citation_is_that_of_the_software() -> None:
 
     assert preferred == {key: CITATION[key] for key in preferred}
     assert {"title", "authors", "version", "repository-code"} <= set(preferred)
+
+
+def test_requirements_have_no_upper_limit_without_a_known_break() -> None:
+    """A limit would keep others from a fix; constraints.txt has the versions that were tested."""
+    needs = [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values())]
+    operators = {each.operator for need in needs for each in Requirement(need).specifier}
+
+    assert operators == {">="}
+
+
+def test_constraints_of_a_release_are_versions_of_the_lock() -> None:
+    """`make lock` writes both; tests/installed install the wheel with these constraints."""
+    text = (ROOT / "packaging/constraints.txt").read_text(encoding="utf-8")
+    locks = [ROOT / "requirements.lock", ROOT / "tests/spark/requirements.lock"]
+    locked = "".join(path.read_text(encoding="utf-8") for path in locks)
+    pinned = re.findall(r"^([a-z0-9._-]+==[^ ;\n]+)", text, re.MULTILINE)
+    extras = PROJECT["optional-dependencies"].values()
+    needed = {Requirement(need).name for need in [*PROJECT["dependencies"], *chain(*extras)]}
+
+    assert [each for each in pinned if f"{each} " not in locked] == []
+    names = {pin.partition("==")[0] for pin in pinned}
+    assert {canonicalize_name(name) for name in needed} - names == {"concord-eval"}
 
 
 def test_the_recipe_needs_what_the_package_with_the_command_needs() -> None:

@@ -13,6 +13,7 @@ from packaging.metadata import Metadata
 from tests.project import ROOT
 
 LOCK = ROOT / "requirements.lock"
+CONSTRAINTS = ROOT / "packaging" / "constraints.txt"  # published with a release
 INHERITED_VARIABLES = (
     ROOT / ".cache" / "installed"
 )  # environments without Concord, made anew when what they hold, or the lock, changes
@@ -47,10 +48,11 @@ def environment(
 ) -> Path:
     """Return the `bin` of an environment with the wheel, its `extras` and the requirements `more`.
 
-    resolution : LOCKED (versions of the lock), or uv's HIGHEST or LOWEST within the wheel's ranges
+    resolution : LOCKED (the constraints of the release), or uv's HIGHEST or LOWEST in the ranges
     """
     needs = [*_needed(wheel, extras), *more]
-    how = ("--constraint", str(LOCK)) if resolution == LOCKED else ("--resolution", resolution)
+    is_locked = resolution == LOCKED
+    how = ("--constraint", str(CONSTRAINTS)) if is_locked else ("--resolution", resolution)
     folder = packages(name, needs, *how, python=python)
     command = ["uv", "pip", "install", "--quiet", "--no-deps", "--reinstall"]
     run(*command, "--python", str(folder), str(wheel))

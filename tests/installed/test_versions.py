@@ -74,6 +74,14 @@ def test_the_newest_versions_give_the_same_bits(
     assert _digests(newest, tmp_path) == expected
 
 
+def test_the_constraints_of_the_release_give_the_same_bits(
+    wheel: Path, expected: dict[str, str], tmp_path: Path
+) -> None:
+    constrained = environment("constrained", wheel, "")
+
+    assert _digests(constrained, tmp_path) == expected
+
+
 @on_3_11
 def test_the_lowest_versions_give_the_same_bits_but_for_students_t(
     wheel: Path, expected: dict[str, str], tmp_path: Path, python: Path
