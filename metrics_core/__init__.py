@@ -13,3 +13,13 @@ Eight concepts, in the order in which data flows through them:
 
 `analyses` has one module per further question. `concord` lists the public names.
 """
+
+import sys
+
+# On the Python Package Index, `concord` is another tool with the same import name.
+if not hasattr(_package := sys.modules[__name__.partition(".")[0]], "__all__"):
+    _message = (
+        f"{_package.__file__} is not of concord-eval: another package has the same import name; "
+        "pip uninstall concord, then pip install --force-reinstall --no-deps concord-eval"
+    )
+    raise ImportError(_message)

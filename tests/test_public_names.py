@@ -4,6 +4,7 @@ import ast
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -68,3 +69,20 @@ def test_type_checkers_see_the_public_names_that_are_there_at_run_time() -> None
     assert imports == namespaces | {
         name: f"concord.metrics_core.{modules[name]}.{name}" for name in modules
     }
+
+
+def test_another_package_of_the_same_name_is_noticed(tmp_path: Path) -> None:
+    """If it is installed after concord-eval, its `__init__.py` replaces that of Concord."""
+    package = tmp_path / "concord"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for name in ("metrics_core", "pipeline"):
+        (package / name).symlink_to(ROOT / name)
+    code = "from concord.pipeline.commands.cli import main"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+
+    assert f"ImportError: {package / '__init__.py'} is not of concord-eval" in done.stderr
+    assert "pip uninstall concord, then pip install --force-reinstall" in done.stderr

@@ -1,6 +1,7 @@
 """The published wheel and sdist: one package, which does not change what others installed."""
 
 import hashlib
+import re
 import tarfile
 from importlib.metadata import EntryPoints, PathDistribution
 from pathlib import Path
@@ -16,6 +17,8 @@ from tests.project import ROOT
 pytestmark = pytest.mark.whole
 
 NAME = "concord_eval-0.1.0"
+PAGES = "https://github.com/concord-eval/concord/blob/v0.1.0/"
+RAW = "https://raw.githubusercontent.com/concord-eval/concord/v0.1.0/"
 
 
 def _code() -> set[str]:
@@ -60,6 +63,25 @@ def test_the_wheel_of_the_checkout_is_that_of_the_sdist(wheel: Path, tmp_path: P
 
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_the_long_description_links_to_files_of_this_version(wheel: Path) -> None:
+    metadata = PathDistribution(InZip(wheel, f"{NAME}.dist-info/")).metadata
+    text = metadata.get_payload()
+    targets = re.findall(r"(!?)\[[^]]*\]\(([^)]*)\)", text)
+    pictures = [target for mark, target in targets if mark]
+    files = {
+        target: target.removeprefix(RAW if mark else PAGES)
+        for mark, target in targets
+        if not target.startswith("#")
+    }
+
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert "\npip install 'concord-eval[report]'" in text
+    assert "<this repository>" not in text
+    assert len(pictures) == 1
+    assert len(files) > 20
+    assert [target for target, path in files.items() if not (ROOT / path).is_file()] == []
 
 
 def test_the_metadata_name_commands_extras_and_needs_without_pins(wheel: Path) -> None:
