@@ -13,6 +13,7 @@ BELLEI = "Bellei 2017, The confusion over information retrieval metrics in Recom
 WIKIPEDIA = "Wikipedia, Discounted cumulative gain (2^rel - 1, p = 6)"
 RECOHUT = "recohut, NDCG"
 AMITNESS = "Evaluation Metrics For Information Retrieval"
+BREUER = "Breuer et al. 2020, How to Measure the Reproducibility of System-oriented IR Experiments"
 LIST = {"u": list("abcdef")}
 
 
@@ -112,5 +113,19 @@ ERRATA: tuple[Erratum, ...] = (
         "0.9723",
         _graded("nDCG@5", "amitness", [3, 2, 3, 0, 1]),
         "truncated instead of rounded",
+    ),
+    Erratum(
+        BREUER,
+        "appendix, table 1: p of AP, rpl_wcr0405_tf_4",
+        "0.015",
+        _constant("0.016"),
+        "0.0158, truncated instead of rounded, as are 30 others of the 60 p-values",
+    ),
+    Erratum(
+        BREUER,
+        "appendix, table 2: p of nDCG, rpd_C_1",
+        "54E-06",
+        _constant("5.8E-06"),
+        "unpaired t-test of the published values of each topic",
     ),
 )

@@ -6,11 +6,11 @@ It downloads the run and its judgements, 140 kB, from the repository of trec_eva
 at ADDRESS, and checks their SHA-256. The published means are in trec_eval.csv.
 """
 
-import hashlib
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.request import urlopen
+
+from download import download
 
 import concord as cc
 
@@ -28,19 +28,9 @@ def main(address: str = ADDRESS) -> None:
     """Download the files, and print the published means beside those of Concord."""
     with TemporaryDirectory() as folder:
         run, judgements = Path(folder, "sample.run"), Path(folder, "sample.qrels")
-        run.write_bytes(download(address, RUN))
-        judgements.write_bytes(download(address, JUDGEMENTS))
+        run.write_bytes(download(f"{address}/{RUN}", SHA256[RUN]))
+        judgements.write_bytes(download(f"{address}/{JUDGEMENTS}", SHA256[JUDGEMENTS]))
         print(cc.verify({"STANDARD": run}, judgements, PUBLISHED, conventions="pytrec_eval"))
-
-
-def download(address: str, name: str) -> bytes:
-    """Return the content of a file; exit if it has another hash than `SHA256`."""
-    with urlopen(f"{address}/{name}", timeout=60) as response:
-        content: bytes = response.read()
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != SHA256[name]:
-        sys.exit(f"{address}/{name}: SHA-256 is {digest}, not {SHA256[name]}")
-    return content
 
 
 if __name__ == "__main__":
