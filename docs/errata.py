@@ -14,6 +14,7 @@ WIKIPEDIA = "Wikipedia, Discounted cumulative gain (2^rel - 1, p = 6)"
 RECOHUT = "recohut, NDCG"
 AMITNESS = "Evaluation Metrics For Information Retrieval"
 BREUER = "Breuer et al. 2020, How to Measure the Reproducibility of System-oriented IR Experiments"
+LENSKIT = "LensKit 2025.8.1, Getting Started"
 LIST = {"u": list("abcdef")}
 
 
@@ -127,5 +128,12 @@ ERRATA: tuple[Erratum, ...] = (
         "54E-06",
         _constant("5.8E-06"),
         "unpaired t-test of the published values of each topic",
+    ),
+    Erratum(
+        LENSKIT,
+        "RBP of ALS and II",
+        "0.088839 and 0.036945",
+        _constant("RBP with patience 0.5"),
+        "the page was run before the default became 0.85",
     ),
 )

@@ -8,6 +8,7 @@ names are those of the downloaded tables. The repository states no licence.
 """
 
 import sys
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_DOWN, Decimal
 from io import BytesIO
 from pathlib import Path
@@ -17,6 +18,7 @@ from download import download
 from scipy.stats import t as student
 
 import concord as cc
+from concord.results import Comparison
 
 COMMIT = "8a44294f6b4e00acf4ad3182782c7e185035b5cc"
 ADDRESS = (
@@ -44,42 +46,47 @@ def main(address: str = ADDRESS) -> None:
         for metric, name in FILES.items()
     }
     printed = pl.read_csv(PUBLISHED, schema_overrides={"mean": pl.String, "p": pl.String})
-    values = {
-        run: {
-            metric: dict(zip(table["Row"].to_list(), table[run].to_list(), strict=True))
-            for metric, table in tables.items()
-        }
-        for run in printed["run"].unique(maintain_order=True)
-    }
-    comparison = cc.compare_values(
-        values,
-        baseline=ORIGINAL,
-        primary=["AP"],
-        bounds=dict.fromkeys(FILES, (0, 1)),
-        words={"user": "topic"},
-    )
-    means = p_values = 0
-    others = []
+    comparison = compare(tables, printed["run"].unique(maintain_order=True).to_list())
+    n_means = n_p_values = 0
+    by_sign_flips = []
     for run, metric, mean, p in printed.iter_rows():
-        means += f"{tables[metric][run].mean():.4f}" == mean
+        n_means += f"{tables[metric][run].mean():.4f}" == mean
         if run == ORIGINAL:
             continue
         pair = comparison.difference(run, ORIGINAL, metric)
         assert pair is not None
         t_test = 2 * student.sf(abs(pair.difference / pair.standard_error), pair.n_users - 1)
-        p_values += truncated(t_test, like=p) == Decimal(p)
-        if pair.test != "t":
-            others.append(
-                f"{run:<22}{metric:<8}{pair.n_nonzero:<8}{p:<9}{t_test:<9.2g}{pair.p:.2g}"
-            )
-    print(f"{means} of {len(printed)} printed means agree")
-    print(f"{p_values} of {printed['p'].count()} printed p-values are those of the t-test, cut off")
-    print(f"{len(others)} are tested by sign flips here:")
+        n_p_values += truncate(t_test, like=p) == Decimal(p)
+        if pair.test == "sign_flips":
+            numbers = f"{pair.n_nonzero:<8}{p:<9}{t_test:<9.2g}{pair.p:.2g}"
+            by_sign_flips.append(f"{run:<22}{metric:<8}{numbers}")
+    n_printed = printed["p"].count()
+    print(f"{n_means} of {len(printed)} printed means agree")
+    print(f"{n_p_values} of {n_printed} printed p-values are those of the t-test, cut off")
+    print(f"{len(by_sign_flips)} are tested by sign flips here:")
     print(f"{'run':<22}{'metric':<8}{'differ':<8}{'printed':<9}{'t-test':<9}Concord")
-    print(*others, sep="\n")
+    print(*by_sign_flips, sep="\n")
 
 
-def truncated(value: float, *, like: str) -> Decimal:
+def compare(tables: Mapping[str, pl.DataFrame], runs: Sequence[str]) -> Comparison:
+    """Return the comparison of the replications with the original run."""
+    values = {
+        run: {
+            metric: dict(zip(table["Row"].to_list(), table[run].to_list(), strict=True))
+            for metric, table in tables.items()
+        }
+        for run in runs
+    }
+    return cc.compare_values(
+        values,
+        baseline=ORIGINAL,
+        primary=["AP"],
+        bounds=dict.fromkeys(tables, (0, 1)),
+        words={"user": "topic"},
+    )
+
+
+def truncate(value: float, *, like: str) -> Decimal:
     """Return the value with the digits of a printed number, the others cut off."""
     return Decimal(float(value)).quantize(Decimal(like), rounding=ROUND_DOWN)
 

@@ -39,11 +39,15 @@ def main() -> None:
     print(f"{'':<21}{'positive first':<19}positive last")
     print(f"{'rule':<21}{'Hit@10':<9}{'nDCG@10':<10}{'Hit@10':<9}{'nDCG@10':<10}warning")
     for name, score in (("heapq.nlargest", 0.5), ("heapq.nlargest, NaN", math.nan)):
-        cells = [f"{mean:<9.4f}" for first in (True, False) for mean in nlargest(score, first)]
+        cells = [
+            f"{mean:<9.4f}"
+            for first in (True, False)
+            for mean in evaluate_nlargest(score, positive_first=first)
+        ]
         print(f"{name:<21}{cells[0]}{cells[1]} {cells[2]}{cells[3]}".rstrip())
     for rule in RULES:
         try:
-            first, last = (evaluated(rule, positive_first=each) for each in (True, False))
+            first, last = (evaluate(rule, positive_first=each) for each in (True, False))
         except cc.InputError:
             print(f"{rule:<21}InputError")
             continue
@@ -52,17 +56,17 @@ def main() -> None:
         print(f"{rule:<21}{cells[0]}{cells[1]} {cells[2]}{cells[3]} {codes}".rstrip())
 
 
-def candidates(positive: int, *, positive_first: bool) -> list[int]:
+def order_candidates(positive: int, *, positive_first: bool) -> list[int]:
     """Return the items in the order in which a model scores them."""
     others = [item for item in range(N_ITEMS) if item != positive]
     return [positive, *others] if positive_first else [*others, positive]
 
 
-def nlargest(score: float, positive_first: bool) -> tuple[float, float]:
+def evaluate_nlargest(score: float, *, positive_first: bool) -> tuple[float, float]:
     """Return hit rate and nDCG of the ten best by `heapq.nlargest`."""
     hits = gains = 0.0
     for positive in POSITIVES.values():
-        items = candidates(positive, positive_first=positive_first)
+        items = order_candidates(positive, positive_first=positive_first)
         best = heapq.nlargest(10, items, key=lambda item: score)
         if positive in best:
             hits += 1
@@ -70,12 +74,12 @@ def nlargest(score: float, positive_first: bool) -> tuple[float, float]:
     return hits / len(POSITIVES), gains / len(POSITIVES)
 
 
-def evaluated(rule: str, *, positive_first: bool) -> Evaluation:
+def evaluate(rule: str, *, positive_first: bool) -> Evaluation:
     """Return Concord's evaluation of the same items and scores."""
     rows = [
         (user, item, 0.5)
         for user, positive in POSITIVES.items()
-        for item in candidates(positive, positive_first=positive_first)
+        for item in order_candidates(positive, positive_first=positive_first)
     ]
     recs = pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
     conventions = cc.preset("standard", ties=rule)
