@@ -169,9 +169,10 @@ def test_lenskit_and_concord_return_the_same_means_of_lenskits_demo_experiment(
     python = python_with(SCRIPTS / "with_lenskit.txt")
     script = FOLDER / "lenskit_lists.py"
     one_process = os.environ | {"LK_NUM_PROCS": "1"}
-    subprocess.run([python, script, tmp_path / "u.data", tmp_path], env=one_process, check=True)
+    lists = tmp_path / "lists"
+    subprocess.run([python, script, tmp_path / "u.data", lists], env=one_process, check=True)
 
-    runpy.run_path(str(FOLDER / "lenskit_demo.py"))["main"](str(tmp_path))
+    runpy.run_path(str(FOLDER / "lenskit_demo.py"))["main"](str(lists))
 
     _, *rows = capsys.readouterr().out.splitlines()
     means = [tuple(map(float, row.split()[3:])) for row in rows]

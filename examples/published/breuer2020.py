@@ -4,7 +4,8 @@ python examples/published/breuer2020.py [ADDRESS]
 
 It downloads the values of each topic, 103 kB, from the repository of the paper or from a copy at
 ADDRESS, and checks their SHA-256. breuer2020.csv holds the printed means and p-values; its run
-names are those of the downloaded tables. The repository states no licence.
+names are those of the downloaded tables. The repository states no licence, so no table of it is
+stored here.
 """
 
 import sys

@@ -4,8 +4,8 @@ python examples/published/lenskit_lists.py u.data FOLDER
 python examples/published/lenskit_demo.py FOLDER
 
 The first command writes lists, ground truth and LensKit's means into FOLDER. The printed means, in
-lenskit_demo.csv, are those of docs/guide/GettingStarted.ipynb in lenskit/lkpy, tag v2025.8.1.
-Ratings and lists are not stored here: MovieLens 100K may not be redistributed.
+lenskit_demo.csv, are those of docs/guide/GettingStarted.ipynb in lenskit/lkpy, tag v2025.8.1
+(MIT). Ratings and lists are not stored here: MovieLens 100K may not be redistributed.
 """
 
 import sys

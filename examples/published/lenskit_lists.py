@@ -43,6 +43,7 @@ def main(ratings: str, folder: str) -> None:
             trained = pipeline.clone()
             trained.train(split.train)
             lists[name].add_from(recommend(trained, split.test.keys(), 100))
+    Path(folder).mkdir(exist_ok=True)
     write(truth, Path(folder, "truth.parquet"))
     with Path(folder, "means.csv").open("w", encoding="utf-8") as file:
         writer = csv.writer(file)
