@@ -26,7 +26,7 @@ def main() -> None:
     start, cpu = time.perf_counter(), time.process_time()
     comparison = compare(values, baseline="model-0", primary=METRICS[:2], min_effect=0.005)
     cost = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
-    print(json.dumps({**cost, "peak": peak_memory() / 1e6, "value": len(comparison.pairs)}))
+    print(json.dumps({**cost, "peak": (peak_memory() or 0) / 1e6, "value": len(comparison.pairs)}))
 
 
 def _values(n_models: int) -> dict[str, pl.DataFrame]:

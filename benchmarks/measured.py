@@ -109,7 +109,7 @@ def timed(work: Callable[[], object]) -> dict[str, float]:
     start, cpu = time.perf_counter(), time.process_time()
     work()
     costs = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
-    return {**costs, "peak": peak_memory() / 1e6}
+    return {**costs, "peak": (peak_memory() or 0) / 1e6}
 
 
 def best(times: int, measure: Callable[[], Measured]) -> Measured:

@@ -33,8 +33,8 @@ def find_table(
     additional judgements, or with users of a dict who have no item.
     """
     reading: Mapping[str, Any] = described.reading.get("reading", _OF_VALUES)
-    is_file, path = described.hash_of == "file", described.path
-    inside = [part for part in Path(path).parts if part not in ("..", "/")]
+    is_file, path = described.hash_of == "file", Path(described.path)
+    inside = [part for part in path.parts if part not in ("..", path.anchor)]
     names = ["/".join(inside), inside[-1]]
     names = names if is_file else [f"{described.name or described.role}.parquet"]
     existing = [folder / name for name in names if folder and (folder / name).exists()]

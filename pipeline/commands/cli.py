@@ -110,8 +110,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         from concord.pipeline.running.signals import prepare_process
 
         prepare_process()
-    from concord.pipeline.running.messages import flush
+    from concord.pipeline.running.messages import flush, set_up_encodings
 
+    set_up_encodings()  # help has characters that not every console knows
     try:
         arguments = parse(argv)
     except SystemExit:

@@ -79,18 +79,11 @@ def _run_stages(params: "Params", specs: Sequence["StageSpec"], *, force: bool) 
 @contextmanager
 def _only_run(folder: Path) -> Iterator[None]:
     """Wait until no other `concord run` works on these results."""
-    import fcntl
-
     from concord.pipeline.running.failures import refuse_unwritable
-    from concord.pipeline.running.messages import LOG
+    from concord.pipeline.running.locks import open_locked
     from concord.pipeline.running.outputs import refuse_irregular
 
     refuse_irregular([folder / LOCK])
     refuse_unwritable(folder)
-    with (folder / LOCK).open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            LOG.info("waiting for another `concord run` in this folder")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with open_locked(folder / LOCK, waiting="waiting for another `concord run` in this folder"):
         yield

@@ -1,7 +1,6 @@
 """A project's DVC cache and remote; every file is checked against its hash."""
 
 import json
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import refuse
-from concord.pipeline.params.repository import repository
+from concord.pipeline.params.repository import relative_path, repository
 
 _FOLDER_SUFFIX = ".dir"  # of the hash of a folder; its file lists the files in the folder
 FindFile = Callable[[str], Path | None]  # hash -> file; None if it is missing
@@ -46,7 +45,7 @@ class DvcCache:
             return None
         if hash_content(path).md5 != md5.removesuffix(_FOLDER_SUFFIX):
             problem = "is damaged: its content does not match its hash"
-            fix = f"delete {os.path.relpath(path)}; then `dvc fetch --all-commits`"
+            fix = f"delete {relative_path(path)}; then `dvc fetch --all-commits`"
             raise refuse("DVC's cache", problem, fix)
         return path
 

@@ -1,7 +1,6 @@
 """The project at a git revision: its files, results and models, renamed ones included."""
 
 import hashlib
-import os.path
 import re
 import shlex
 import shutil
@@ -35,6 +34,7 @@ from concord.pipeline.dvc.git import (
 )
 from concord.pipeline.dvc.lock import LOCK, RESULT_SUFFIXES, DvcLock, as_mapping, replicates_of
 from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.repository import normalized_path
 from concord.pipeline.params.yaml_files import load_yaml
 
 COMPARISON = "comparison.json"
@@ -63,7 +63,7 @@ def renamed_lists(current: Entries, previous: Entries) -> dict[str, str]:
 
 def _path(entry: Any) -> str | None:
     path = _text(entry, "path") or _text(entry, "values")
-    return None if path is None else os.path.normpath(path)
+    return None if path is None else normalized_path(path)
 
 
 def _text(entry: Any, key: str) -> str | None:

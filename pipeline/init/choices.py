@@ -34,7 +34,7 @@ from concord.pipeline.init.discovery import Choice, Discovery
 from concord.pipeline.init.model_names import baseline_of
 from concord.pipeline.init.rows import has_duplicates, has_times, longest_list, value_range
 from concord.pipeline.init.tables import Table
-from concord.pipeline.params.repository import FILL_IN, repository
+from concord.pipeline.params.repository import FILL_IN, relative_path, repository
 
 
 def with_user_column(truth: Table, models: Mapping[str, Table]) -> Table:
@@ -76,7 +76,7 @@ def run_id_file(table: Table, models: Collection[Table], project: Path) -> Conte
     is_alone = [other.path.parent for other in models].count(folder) == 1
     own_name = re.compile("" if is_alone else rf"{re.escape(stem)}[._-]*run")
     entries = [
-        {"file": os.path.relpath(file, project), **key}
+        {"file": relative_path(file, project), **key}
         for file in sorted(folder.glob("*run*"))
         if own_name.match(file.name) and (key := _run_id_key(file)) is not None
     ]
@@ -108,7 +108,7 @@ def tracking_uri(project: Path) -> str:
     root = repository(project)
     folders = [folder for folder in project.parents if folder.is_relative_to(root)]
     database = next((f / _STORE for f in folders if (f / _STORE).is_file()), project / _STORE)
-    return f"sqlite:///{os.path.relpath(database, project)}"
+    return f"sqlite:///{relative_path(database, project)}"
 
 
 SEARCH_PRESET = Choice(
@@ -198,7 +198,7 @@ def _entry(table: Table, common: Mapping[str, str], project: Path) -> Content:
     columns = named_columns(table, common)
     has_usual_name = table.file.format in ("", format_by_name(table.path))
     return {
-        "path": os.path.relpath(table.path, project),
+        "path": relative_path(table.path, project),
         **({"columns": columns} if columns else {}),
         **({"order": table.order} if table.order else {}),
         **({} if has_usual_name else {"format": table.file.format}),

@@ -1,12 +1,12 @@
 """Data sets of a repository: which tables belong to that of the ground truth."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import takewhile
 from pathlib import Path
 
 from concord.pipeline.init.model_names import path_words
 from concord.pipeline.init.tables import SPLITS, Role, Table, role_in_path
+from concord.pipeline.params.repository import relative_path
 
 Words = tuple[str, ...]
 _PREDICTIONS = ("pred", "preds", "prediction", "predictions")
@@ -81,7 +81,7 @@ def _longest(words: Words, names: Iterable[Words]) -> Words:
 
 
 def _words(path: Path, folder: Path) -> Words:
-    return tuple(word.casefold() for word in path_words(Path(os.path.relpath(path, folder))))
+    return tuple(word.casefold() for word in path_words(Path(relative_path(path, folder))))
 
 
 def predictions_next_to_lists(tables: Sequence[Table], folder: Path) -> set[Path]:

@@ -304,7 +304,7 @@ def _tables(
 ) -> Iterator[tuple[Table, Role, str | None]]:
     """Yield each table, its role, and why it is incomplete; None if it is complete."""
     for path, stage in files.items():
-        file, name = inspect_file(path), str(path.relative_to(folder))
+        file, name = inspect_file(path), path.relative_to(folder).as_posix()
         if file is None:
             continue
         role = guess_role(file, name, names)
@@ -345,7 +345,7 @@ def _choose(
 
 def _priority(table: Table) -> tuple[bool, bool, int, str]:
     """Return a sort key: tables without order first, then those of a stage, then short paths."""
-    return (_has_order(table), not table.stage, len(table.path.parts), str(table.path))
+    return (_has_order(table), not table.stage, len(table.path.parts), table.path.as_posix())
 
 
 def _has_order(table: Table) -> bool:

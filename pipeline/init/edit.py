@@ -1,6 +1,5 @@
 """Edit params.yaml and dvc.yaml of a project: upgrades, and the values of a preset."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from io import StringIO
@@ -22,6 +21,7 @@ from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import (
     VERSION_KEY,
     is_concord_project,
+    relative_path,
     rerun_command,
     run_hint,
 )
@@ -44,7 +44,7 @@ def upgraded_texts(project: Path, *, dvc: bool, mlflow: bool) -> dict[Path, str]
     InputError
         If params.yaml is not valid YAML, or `concord init` did not write it.
     """
-    path = Path(relative(project / PARAMS))
+    path = Path(relative_path(project / PARAMS))
     content = read_yaml(path).content
     models, of_values = content.get("models"), has_values(content)
     if not is_concord_project(project) or not isinstance(models, dict):
@@ -217,8 +217,3 @@ def read_text(path: Path) -> str:
         return ""
     with open_file(path, "move it away") as file:
         return bytes(file.read()).decode("utf-8", errors="replace")
-
-
-def relative(path: Path) -> str:
-    """Return the path relative to the working directory."""
-    return os.path.relpath(path)

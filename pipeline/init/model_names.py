@@ -42,7 +42,7 @@ def name_models(tables: Sequence[Table], folder: Path) -> dict[str, Table]:
     }
     uses = Counter(tuple(map(str.lower, each)) for each in in_name.values())
     models: dict[str, Table] = {}
-    for table in sorted(tables, key=lambda table: str(table.path)):
+    for table in sorted(tables, key=lambda table: table.path.as_posix()):
         short, long = in_name[table.path], in_path[table.path]
         if uses[tuple(map(str.lower, short))] > 1:  # the folders distinguish the models
             short = long or short

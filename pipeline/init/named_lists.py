@@ -30,7 +30,7 @@ from concord.pipeline.init.named_tables import absolute_file, apply_columns, par
 from concord.pipeline.init.row_filters import set_filters
 from concord.pipeline.init.tables import Role, Table, named_table
 from concord.pipeline.params.model_names import is_model_name, model_name_problems
-from concord.pipeline.params.repository import FILL_IN
+from concord.pipeline.params.repository import FILL_IN, relative_path
 
 ROLES: tuple[Role, ...] = ("truth", "train", "items")
 
@@ -190,5 +190,5 @@ def _as_argument(table: Table, name: str, role: str) -> InputTable:
     """Return a table as the library reads it, with a relative path as in the command line."""
     columns = resolve_columns(COLUMNS_OF_ROLE[role], named_columns(table, {}))
     key = {"recs": ("models", name), "truth": ("data", name)}.get(role, ("background", name))
-    path, settings = os.path.relpath(table.path), SettingNames(key, _as_option)
+    path, settings = relative_path(table.path), SettingNames(key, _as_option)
     return InputTable(path, table.file.format, *columns, settings, where=table.file.where)

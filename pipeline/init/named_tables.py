@@ -17,6 +17,7 @@ from concord.pipeline.init.tables import ROLE_COLUMNS, Role, Table, TableFile, n
 from concord.pipeline.params.model_names import model_name_problems
 from concord.pipeline.params.repository import (
     FILL_IN,
+    relative_path,
     repository,
 )
 from concord.pipeline.running.messages import print_text
@@ -92,9 +93,9 @@ def _missing_tables(discovery: Discovery, current: Path) -> list[Problem]:
     root, problems = repository(current), []
     elsewhere = ""
     if current != root:
-        elsewhere = f"run at the root of the repository ({os.path.relpath(root)}), or "
+        elsewhere = f"run at the root of the repository ({relative_path(root)}), or "
     if "truth" not in discovery.tables and discovery.truth_candidates:
-        candidates = [os.path.relpath(path) for path in discovery.truth_candidates]
+        candidates = [relative_path(path) for path in discovery.truth_candidates]
         fix = f"name the one that no model was trained on: `--truth {shlex.quote(candidates[0])}`"
         problems.append(Problem("ground truth", f"may be {join_names(candidates, 'or')}", fix))
     elif "truth" not in discovery.tables and not discovery.models:
@@ -141,7 +142,7 @@ def _table(file: Path, role: Role, names: Mapping[str, str], discovery: Discover
     stage = stage_of(file, discovery.outs)
     if stage is None and not file.resolve().is_relative_to(repository()):
         raise refuse(
-            os.path.relpath(file), "is outside the repository", "copy it into the repository"
+            relative_path(file), "is outside the repository", "copy it into the repository"
         )
     return replace(named_table(file, role, names), stage=stage or "")
 
@@ -203,13 +204,13 @@ def print_discovery(
         rows.append((f"model {name}", table, _run_text(run) if isinstance(run, dict) else ""))
     found = [row for row in rows if row[1].path.name != FILL_IN]
     print_list("found", [f"{name:<18} {_table_text(table)}{run}" for name, table, run in found])
-    skipped = [f"{os.path.relpath(table.path)}: {table.reason}" for table in discovery.skipped]
+    skipped = [f"{relative_path(table.path)}: {table.reason}" for table in discovery.skipped]
     print_list("not used", skipped)
     for name, truth in [*discovery.data_sets.items()][:1]:
-        options = shlex.join(["--truth", os.path.relpath(truth), "--dir", f"evaluation/{name}"])
+        options = shlex.join(["--truth", relative_path(truth), "--dir", f"evaluation/{name}"])
         print_text(f"other data sets: `concord init {options}`, then `concord study` over all")
     print_list(
-        "missing; `dvc pull` or `dvc repro` creates it", [*map(os.path.relpath, discovery.missing)]
+        "missing; `dvc pull` or `dvc repro` creates it", [*map(relative_path, discovery.missing)]
     )
     if discovery.has_more:
         print_text(f"only {MAX_FILES:,} files were inspected; name others by --truth and --model")
@@ -228,7 +229,7 @@ def _table_text(table: Table) -> str:
     columns = ", ".join(name if name == column else f"{name}: {column}" for name, column in names)
     stage = f"   out of {table.stage}" if table.stage else ""
     rows = "".join(f"   where {name}: {value}" for name, value in table.file.where.items())
-    return f"{os.path.relpath(table.path)}   {columns}{rows}{stage}"
+    return f"{relative_path(table.path)}   {columns}{rows}{stage}"
 
 
 def _run_text(run: Mapping[str, str]) -> str:

@@ -15,7 +15,7 @@ from concord.pipeline.commands.parser import COMMAND_LINE
 from concord.pipeline.dvc.git import run_git
 from concord.pipeline.init.choices import Content, choose
 from concord.pipeline.init.discovery import Discovery
-from concord.pipeline.init.edit import read_text, relative, upgraded_texts
+from concord.pipeline.init.edit import read_text, upgraded_texts
 from concord.pipeline.init.named_tables import (
     find_tables,
     parse_columns,
@@ -36,6 +36,7 @@ from concord.pipeline.params.repository import (
     find_evaluation_folder,
     has_dvc,
     is_concord_project,
+    relative_path,
     repository,
 )
 from concord.pipeline.params.yaml_files import YamlFile, load_yaml
@@ -95,7 +96,7 @@ def init(
     print_discovery(discovery, assumptions, entries)
     _print_changes(files) if dry_run else print_list("written", written)
     params = project / PARAMS
-    path, text = Path(relative(params)), files[params]
+    path, text = Path(relative_path(params)), files[params]
     places = [*YamlFile(path, text, load_yaml(text, str(path))).fill_in_problems()]
     if places or not dry_run:
         _print_next_step(project, places, dvc=dvc)
@@ -155,7 +156,7 @@ def _free_folder(folder: str, option: str, *, force: bool, dvc: bool) -> tuple[P
         if is_own and option == "--dir":
             ways = "`concord init --upgrade` keeps their settings; `--force` writes them again"
             fix = f"{ways}; {fix}"
-        raise InputError(Problem(relative(path), "exists already", fix) for path in existing)
+        raise InputError(Problem(relative_path(path), "exists already", fix) for path in existing)
     return root, project
 
 
@@ -202,7 +203,7 @@ def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
     if not dry_run:
         fix = "commit it first, so that nothing is lost"
         raise_problems(
-            Problem(relative(path), "is not committed", fix)
+            Problem(relative_path(path), "is not committed", fix)
             for path in changed
             if _is_changed(path)
         )
@@ -222,21 +223,25 @@ def _check_folder(current: Path, folder: str, option: str, *, dvc: bool) -> tupl
         raise refuse(COMMAND_LINE, f"{folder!r} is outside the repository", "name a folder in it")
     fix_dir = f"name another folder by {option}"
     if dvc and (inner := repository(project)) != root:
-        problem = f"belongs to another DVC repository, {relative(inner)}"
-        raise refuse(relative(project), problem, f"remove {relative(inner / '.dvc')}, or {fix_dir}")
+        problem = f"belongs to another DVC repository, {relative_path(inner)}"
+        raise refuse(
+            relative_path(project), problem, f"remove {relative_path(inner / '.dvc')}, or {fix_dir}"
+        )
     if project != current and is_concord_project(current):
         fix = (
             "run at the root of your repository; `concord init --upgrade` upgrades this evaluation"
         )
         raise refuse(PARAMS.name, "this folder is an evaluation of Concord already", fix)
     if _RESERVED.intersection(part.casefold() for part in project.relative_to(root).parts):
-        raise refuse(relative(project), "is a folder of git or DVC", fix_dir)
+        raise refuse(relative_path(project), "is a folder of git or DVC", fix_dir)
     if file := next((path for path in (project, *project.parents) if path.is_file()), None):
-        raise refuse(relative(file), "is a file", f"name a folder by {option}")
+        raise refuse(relative_path(file), "is a file", f"name a folder by {option}")
     ignored = run_git("check-ignore", "-q", str(project / "dvc.yaml"), folder=root)
     if dvc and ignored.returncode == 0:
         problem = "is ignored by git, so DVC does not read it"
-        raise refuse(relative(project / "dvc.yaml"), problem, f"{fix_dir}, or change .gitignore")
+        raise refuse(
+            relative_path(project / "dvc.yaml"), problem, f"{fix_dir}, or change .gitignore"
+        )
     return root, project
 
 
@@ -244,7 +249,7 @@ def _write(files: Mapping[Path, str], *, backup: bool = True) -> list[str]:
     """Write all files and return lines on them; files that change are kept as backups."""
     lines = []
     for path, text in files.items():
-        line = relative(path)
+        line = relative_path(path)
         if backup and path.exists() and read_text(path) != text:
             old = _free_name(path)
             path.replace(old)
@@ -273,7 +278,7 @@ def _is_changed(path: Path) -> bool:
 def _print_changes(files: Mapping[Path, str]) -> None:
     """Print the differences between files and their new texts."""
     for path, text in files.items():
-        name = relative(path)
+        name = relative_path(path)
         old = read_text(path).splitlines(keepends=True)
         source = name if path.exists() else os.devnull
         lines = difflib.unified_diff(old, text.splitlines(keepends=True), source, name)
@@ -283,10 +288,10 @@ def _print_changes(files: Mapping[Path, str]) -> None:
 
 def _print_next_step(project: Path, places: Sequence[Problem], *, dvc: bool) -> None:
     """Print the values of params.yaml that are to be filled in, and the command to run next."""
-    folder = relative(project)
+    folder = relative_path(project)
     cd = "" if folder == "." else f"cd {shlex.quote(folder)} && "
     print_list(
-        f"{format_count(len(places), 'place')} to fill in, in {relative(project / PARAMS)}",
+        f"{format_count(len(places), 'place')} to fill in, in {relative_path(project / PARAMS)}",
         [f"{place.where}: {place.fix}" for place in places],
     )
     run = f"{cd}concord validate && {'dvc repro' if dvc else 'concord run'}"

@@ -1,7 +1,6 @@
 """Detection of tables: role and columns of a file, by its columns, rows and path."""
 
 import csv
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.text_files import first_line, open_unpacked, read_header, trec_kind
 from concord.metrics_core.errors import argument_names, params_keys, refuse
 from concord.metrics_core.files import refuse_special
-from concord.pipeline.params.repository import FILL_IN
+from concord.pipeline.params.repository import FILL_IN, relative_path
 
 LIST_NAMES = "recs recommendations recommended prediction predictions labels"  # and names of items
 # Role -> words of a path, the most specific first.
@@ -305,7 +304,7 @@ def named_table(path: Path, role: Role, names: Mapping[str, str]) -> Table:
     InputError
         If the file cannot be read as a table.
     """
-    location = os.path.relpath(path)
+    location = relative_path(path)
     if not path.exists():
         fix = "name another; `dvc pull` or `dvc repro` may create it"
         raise refuse(location, "there is no such file", fix)

@@ -45,7 +45,7 @@ from concord.pipeline.params.paths import (
     truth_file,
 )
 from concord.pipeline.params.read import check_params
-from concord.pipeline.params.repository import repository, rerun_command
+from concord.pipeline.params.repository import relative_path, repository, rerun_command
 from concord.pipeline.params.values import kind_of_models
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.connections import isolated_connection
@@ -142,7 +142,7 @@ def _dvc_file_problems() -> Iterator[Problem]:
     elif text is not None and not _is_dvc_lock(text):
         fix = "restore it by `git checkout dvc.lock`; if git has none, delete it"
         yield Problem(str(lock), problem, fix)
-    rwlock = Path(os.path.relpath(repository())) / ".dvc" / "tmp" / "rwlock"
+    rwlock = Path(relative_path(repository())) / ".dvc" / "tmp" / "rwlock"
     try:
         json.loads(rwlock.read_text(encoding="utf-8") if rwlock.is_file() else "{}")
     except ValueError:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
 import re
 import shlex
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from concord.pipeline.params.repository import PARAMS, original_project
 from concord.pipeline.running.failures import without_credentials
+from concord.pipeline.running.locks import open_locked, remove_locked
 from concord.pipeline.running.signals import without_garbage_collection
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class Tracking:
         file = self.database.with_name(f"{self.database.name}.lock")
         try:
             self.database.parent.mkdir(parents=True, exist_ok=True)
-            lock = _open_locked(file)
+            lock = open_locked(file)
         except OSError as error:
             raise self.error(error) from None
         with lock:
@@ -244,8 +244,7 @@ class Tracking:
                 self._check_database(self.database)
                 yield
             finally:
-                with suppress(OSError):  # in a shared folder, the file may be another user's
-                    file.unlink()
+                remove_locked(lock, file)
 
     def _check_database(self, database: Path) -> None:
         try:
@@ -272,10 +271,11 @@ class Tracking:
         uri = _sqlite_uri(temporary)
         event.listen(Engine, "connect", _write_later)  # hundreds of statements would each wait
         try:
-            SqlAlchemyStore(uri, self.artifact_location)  # type: ignore[no-untyped-call]
+            store = SqlAlchemyStore(uri, self.artifact_location)  # type: ignore[no-untyped-call]
+            store.engine.dispose()  # Windows renames no open file
         finally:
             event.remove(Engine, "connect", _write_later)
-        with temporary.open("rb") as file:
+        with temporary.open("rb+") as file:  # Windows flushes only what can be written
             os.fsync(file.fileno())
         temporary.replace(self.database)
 
@@ -283,17 +283,6 @@ class Tracking:
 def _write_later(connection: sqlite3.Connection, _: object) -> None:
     """Leave it to the system when changes reach the disk: the file has a temporary name."""
     connection.execute("PRAGMA synchronous = OFF")
-
-
-def _open_locked(file: Path) -> TextIO:
-    """Open and lock a file; try again if its last owner removed it meanwhile."""
-    while True:
-        lock = file.open("a")
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(lock.fileno()), file.stat()):
-                return lock
-        lock.close()
 
 
 def _sqlite_uri(database: Path) -> str:

@@ -9,6 +9,9 @@ from concord.metrics_core.errors import Problem
 from concord.metrics_core.files import RESERVED_NAMES, SIDE_TABLES, TRUTH
 
 MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
+_DEVICES = frozenset({"con", "prn", "aux", "nul"}) | {
+    f"{port}{number}" for port in ("com", "lpt") for number in range(10)
+}  # of Windows: it has no file of such a name, whatever its ending
 
 
 def model_name_problems(models: Any) -> Iterator[Problem]:
@@ -21,7 +24,10 @@ def model_name_problems(models: Any) -> Iterator[Problem]:
     names: dict[str, str] = {}
     for name in models if isinstance(models, dict) else []:
         location = ("models", name)
-        if not is_model_name(name):
+        if isinstance(name, str) and name.lower() in _DEVICES:
+            problem = f"{name!r} is a device on Windows, which has no files of this name"
+            yield Problem(location, problem, "give it another name")
+        elif not is_model_name(name):
             yield Problem(location, f"{format_value(name)} cannot be the name of a model", fix)
         elif (first := names.setdefault(name.lower(), name)) != name:
             problem = (
@@ -33,4 +39,4 @@ def model_name_problems(models: Any) -> Iterator[Problem]:
 def is_model_name(name: Any) -> bool:
     """True if an entry of `models` may have this name."""
     is_name = isinstance(name, str) and re.fullmatch(MODEL_NAME, name) is not None
-    return is_name and name.lower() not in RESERVED_NAMES
+    return is_name and name.lower() not in RESERVED_NAMES | _DEVICES

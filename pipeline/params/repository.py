@@ -29,6 +29,20 @@ def repository(folder: Path | None = None) -> Path:
     return next(roots, start)
 
 
+def relative_path(path: Path | str, folder: Path | str = ".") -> str:
+    """Return the path relative to a folder, with `/`; unchanged if it is on another drive."""
+    try:
+        path = os.path.relpath(path, folder)
+    except ValueError:  # on Windows
+        path = str(path)
+    return path.replace(os.sep, "/")
+
+
+def normalized_path(path: str) -> str:
+    """Return a path without `.` and `//`, with `/` as dvc.lock has it."""
+    return os.path.normpath(path).replace(os.sep, "/")
+
+
 def has_dvc(folder: Path) -> bool:
     """True if a folder is in a DVC repository."""
     return (repository(folder) / ".dvc").is_dir()

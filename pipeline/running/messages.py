@@ -5,7 +5,6 @@ import io
 import json
 import logging
 import os
-import resource
 import sys
 import threading
 import time
@@ -38,10 +37,7 @@ def set_up_logging(arguments: list[str]) -> list[str]:
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # closed: the next opened file would get its number
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            is_ascii = codecs.lookup(stream.encoding).name == "ascii"
-            stream.reconfigure(encoding="utf-8" if is_ascii else None, errors="backslashreplace")
+    set_up_encodings()
     words = {*os.environ.get(VARIABLE, "").lower().replace(",", " ").split()}
     words |= {FLAGS[argument] for argument in arguments if argument in FLAGS}
     logging.raiseExceptions = False  # a closed stderr does not fail the work
@@ -54,6 +50,20 @@ def set_up_logging(arguments: list[str]) -> list[str]:
     logging.lastResort = handler  # for messages of other packages
     LOG.setLevel(min((_LEVELS[word] for word in words & _LEVELS.keys()), default=logging.INFO))
     return [argument for argument in arguments if argument not in FLAGS]
+
+
+def set_up_encodings() -> None:
+    """Let no character fail to be printed; ASCII and the code pages of Windows become UTF-8."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            is_ascii = codecs.lookup(stream.encoding).name == "ascii"
+            encoding = "utf-8" if is_ascii or sys.platform == "win32" else None
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def obeys_escape_codes(stream: TextIO) -> bool:
+    """True for a terminal with colours and links; consoles of Windows may print the codes."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb" and sys.platform != "win32"
 
 
 def is_quiet() -> bool:
@@ -70,10 +80,11 @@ def shows_progress() -> bool:
 
 def log_stage_end(stage: str, summary: str | None, seconds: float) -> None:
     """Log the last line of a stage: its summary, time and peak memory."""
-    megabytes = peak_memory() / 1e6
-    message = f"{stage}: {summary}" if summary else stage
-    fields = {"stage": stage, "seconds": round(seconds, 3), "megabytes": round(megabytes)}
-    LOG.info("%s; %.1f s, %.0f MB", message, seconds, megabytes, extra={"fields": fields})
+    cost, fields = f"{seconds:.1f} s", {"stage": stage, "seconds": round(seconds, 3)}
+    if (memory := peak_memory()) is not None:
+        cost += f", {memory / 1e6:.0f} MB"
+        fields["megabytes"] = round(memory / 1e6)
+    LOG.info("%s; %s", f"{stage}: {summary}" if summary else stage, cost, extra={"fields": fields})
 
 
 def print_text(text: str) -> None:
@@ -114,12 +125,19 @@ def discard_output(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def peak_memory() -> int:
-    """Return the peak resident memory of this process in bytes, without that before exec."""
+def peak_memory() -> int | None:
+    """Return the peak resident memory of this process in bytes, without that before exec.
+
+    Python cannot tell it on Windows: None.
+    """
+    if sys.platform == "win32":
+        return None
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
         return int(status.partition("VmHWM:")[2].split()[0]) * 1024
     except (OSError, IndexError, ValueError):
+        import resource  # Windows has none
+
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024
 
@@ -159,7 +177,7 @@ class Progress:
     def __init__(self, title: str, unit: str, total: int | None = None) -> None:
         self._title, self._unit, self._total = title, unit, total
         self._done, self._start, self._drawn = 0, time.monotonic(), 0.0
-        self._is_shown = shows_progress() and sys.stderr.isatty()
+        self._is_shown = shows_progress() and obeys_escape_codes(sys.stderr)
         self._lock = threading.Lock()
 
     def __enter__(self) -> "Progress":

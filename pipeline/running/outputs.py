@@ -1,10 +1,12 @@
 """Results on disk: atomic writes, tables, temporary files, damaged results, removed models."""
 
+import ctypes
 import json
 import os
 import re
 import shutil
 import socket
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from concord.pipeline.params.model import Params, Results
 
 _TEMPORARY = re.compile(r"\..+\.(\d{1,9})\.part")
+_QUERY_PROCESS, _ACCESS_DENIED = 0x1000, 5  # of Windows
 _SPILL = f"concord-duckdb-{socket.gethostname()}-"  # hosts may share a folder but not processes
 
 
@@ -55,6 +58,12 @@ def spill_folder() -> Iterator[str]:
 
 
 def _is_running(process: int) -> bool:
+    if sys.platform == "win32":  # where `os.kill` would send it Ctrl-C
+        kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
+        if handle := kernel32.OpenProcess(_QUERY_PROCESS, False, process):
+            kernel32.CloseHandle(handle)
+            return True
+        return ctypes.get_last_error() == _ACCESS_DENIED  # another user's
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
@@ -104,7 +113,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
         with explain_disk_errors(path, temporary):
             path.parent.mkdir(parents=True, exist_ok=True)
             yield temporary
-            with temporary.open("rb") as file:
+            with temporary.open("rb+") as file:  # Windows flushes only what can be written
                 os.fsync(file.fileno())
             temporary.replace(path)
             LOG.debug("wrote %s", path)

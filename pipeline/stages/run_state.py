@@ -30,6 +30,7 @@ from concord.pipeline.init.render import (
     is_mlflow_installed,
 )
 from concord.pipeline.params.model import Params
+from concord.pipeline.params.repository import normalized_path
 from concord.pipeline.params.values import kind_of_models
 from concord.pipeline.params.yaml_files import load_yaml, value_at
 from concord.pipeline.running.inputs import file_state, refuse_changes, visible_files
@@ -125,7 +126,7 @@ def _spec(words: tuple[str, ...], stage: Mapping[str, Any], values: Mapping[str,
 
 def _path(text: str, values: Mapping[str, Any]) -> str:
     path = _resolve(text, values)
-    return path if is_address(path) else os.path.normpath(path)
+    return path if is_address(path) else normalized_path(path)
 
 
 def _resolve(text: str, values: Mapping[str, Any]) -> str:
@@ -249,7 +250,9 @@ class RunState:
         if isinstance(path, RemotePath):
             return hash_content(path).etag
         if path.is_dir():
-            return _digest([(str(file), self._hash_file(file)) for file in visible_files(path)])
+            return _digest(
+                [(file.as_posix(), self._hash_file(file)) for file in visible_files(path)]
+            )
         return self._hash_file(path) if path.is_file() else None
 
     def _hash_file(self, path: Path) -> str:

@@ -1,0 +1,73 @@
+"""Locks on files: of several processes, one works at a time."""
+
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
+
+from concord.pipeline.running.messages import LOG
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_POLL = 0.1  # seconds between two attempts on Windows, which cannot wait for a lock
+
+
+def open_locked(file: Path, *, waiting: str = "") -> TextIO:
+    """Open a file and lock it until it is closed; log `waiting` if another process holds it.
+
+    It tries again if the last owner removed the file meanwhile.
+    """
+    while True:
+        lock = file.open("a", encoding="utf-8")
+        try:
+            if not _try_lock(lock):
+                if waiting:
+                    LOG.info("%s", waiting)
+                _wait_for_lock(lock)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(lock.fileno()), file.stat()):
+                    return lock
+        except BaseException:
+            lock.close()
+            raise
+        lock.close()
+
+
+def remove_locked(lock: TextIO, file: Path) -> None:
+    """Remove a file that `open_locked` opened; in a shared folder it may be another user's."""
+    if sys.platform == "win32":  # no open file can be removed, so nobody else has opened it
+        lock.close()
+    with suppress(OSError):
+        file.unlink()
+
+
+if sys.platform == "win32":
+
+    def _try_lock(lock: TextIO) -> bool:
+        lock.seek(0)
+        try:
+            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        return True
+
+    def _wait_for_lock(lock: TextIO) -> None:
+        while not _try_lock(lock):
+            time.sleep(_POLL)
+
+else:
+
+    def _try_lock(lock: TextIO) -> bool:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _wait_for_lock(lock: TextIO) -> None:
+        fcntl.flock(lock, fcntl.LOCK_EX)
