@@ -35,7 +35,7 @@ def source_tags(generated: Iterable[str]) -> dict[str, str]:
         "mlflow.source.name": "concord",
         "mlflow.source.type": "LOCAL",
     }
-    with suppress(KeyError, OSError):  # the user of a container may have no name
+    with suppress(KeyError, OSError, ImportError):  # no name: in a container; a service of Windows
         tags["mlflow.user"] = getpass.getuser()
     if commit := _git_output("rev-parse", "HEAD"):
         tags["mlflow.source.git.commit"] = commit

@@ -5,7 +5,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
+from typing import IO
 
 from concord.pipeline.running.messages import LOG
 
@@ -17,13 +17,13 @@ else:
 _POLL = 0.1  # seconds between two attempts on Windows, which cannot wait for a lock
 
 
-def open_locked(file: Path, *, waiting: str = "") -> TextIO:
+def open_locked(file: Path, *, waiting: str = "") -> IO[bytes]:
     """Open a file and lock it until it is closed; log `waiting` if another process holds it.
 
     It tries again if the last owner removed the file meanwhile.
     """
     while True:
-        lock = file.open("a", encoding="utf-8")
+        lock = file.open("ab")
         try:
             if not _try_lock(lock):
                 if waiting:
@@ -38,7 +38,7 @@ def open_locked(file: Path, *, waiting: str = "") -> TextIO:
         lock.close()
 
 
-def remove_locked(lock: TextIO, file: Path) -> None:
+def remove_locked(lock: IO[bytes], file: Path) -> None:
     """Remove a file that `open_locked` opened; in a shared folder it may be another user's."""
     if sys.platform == "win32":  # no open file can be removed, so nobody else has opened it
         lock.close()
@@ -48,7 +48,7 @@ def remove_locked(lock: TextIO, file: Path) -> None:
 
 if sys.platform == "win32":
 
-    def _try_lock(lock: TextIO) -> bool:
+    def _try_lock(lock: IO[bytes]) -> bool:
         lock.seek(0)
         try:
             msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
@@ -56,18 +56,18 @@ if sys.platform == "win32":
             return False
         return True
 
-    def _wait_for_lock(lock: TextIO) -> None:
+    def _wait_for_lock(lock: IO[bytes]) -> None:
         while not _try_lock(lock):
             time.sleep(_POLL)
 
 else:
 
-    def _try_lock(lock: TextIO) -> bool:
+    def _try_lock(lock: IO[bytes]) -> bool:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True
 
-    def _wait_for_lock(lock: TextIO) -> None:
+    def _wait_for_lock(lock: IO[bytes]) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)

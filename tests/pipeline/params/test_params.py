@@ -161,6 +161,11 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ("  popularity:\n", "  Truth:\n", "'Truth' cannot be the name of a model"),
         ("  popularity:\n", '  "als\\n":\n', "cannot be the name of a model"),
         (
+            "  popularity:\n",
+            "  Aux:\n",
+            "models.Aux: 'Aux' is a device on Windows, which has no files of this name | give it",
+        ),
+        (
             "edges: [0, 20, 50]",
             "edges: [20, 0]",
             "segments.activity: [20, 0] is not in increasing order",
@@ -293,6 +298,13 @@ LINES = {line.strip(): number for number, line in enumerate(DEMO.splitlines(), s
 
 def line_number(start: str) -> int:
     return next(number for line, number in LINES.items() if line.startswith(start))
+
+
+def test_windows_line_ends_change_no_value(tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_bytes(DEMO.replace("\n", "\r\n").encode())
+    (tmp_path / "unix.yaml").write_bytes(DEMO.encode())
+
+    assert read_params(tmp_path / "params.yaml") == read_params(tmp_path / "unix.yaml")
 
 
 @pytest.mark.bad_input(41, "an error")

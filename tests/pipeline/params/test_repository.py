@@ -1,10 +1,19 @@
 """The evaluation that commands find from anywhere in a repository."""
 
+import ntpath
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from concord.pipeline.params.repository import find_evaluation_folder, run_hint
+from concord.metrics_core.files import is_address
+from concord.pipeline.params import repository
+from concord.pipeline.params.repository import (
+    find_evaluation_folder,
+    normalized_path,
+    relative_path,
+    run_hint,
+)
 from tests.pipeline.init.repository import write
 
 OWN, OTHER = "values_version: 1\n", "lr: 1\n"
@@ -47,3 +56,35 @@ def test_several_evaluations_are_listed(tmp_path: Path) -> None:
     write(tmp_path, params("an a") | params("b"))
 
     assert run_hint(tmp_path) == "name one of the evaluations by `--dir`: 'an a', b"
+
+
+@pytest.fixture
+def windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the functions of paths have those of Windows."""
+    monkeypatch.setattr(repository, "os", SimpleNamespace(path=ntpath, sep="\\"))
+
+
+@pytest.mark.usefixtures("windows")
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (r"C:\shop\out\als.csv", "../out/als.csv"),
+        (r"c:\Shop\evaluation", "."),
+        (r"D:\out\als.csv", "D:/out/als.csv"),
+        (r"\\server\share\als.csv", "//server/share/als.csv"),
+    ],
+)
+def test_paths_of_windows_are_written_with_slashes(path: str, expected: str) -> None:
+    assert relative_path(path, r"C:\shop\evaluation") == expected
+    assert not is_address(path)
+    assert not is_address(expected)
+
+
+@pytest.mark.usefixtures("windows")
+@pytest.mark.parametrize("path", [r".\data\als.csv", "data//als.csv", r"data/x/..\als.csv"])
+def test_a_path_of_params_on_windows_is_that_of_dvc_lock(path: str) -> None:
+    assert normalized_path(path) == "data/als.csv"
+
+
+def test_a_backslash_is_part_of_a_name_elsewhere() -> None:
+    assert normalized_path(r"./data\als.csv") == r"data\als.csv"
