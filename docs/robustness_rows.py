@@ -58,7 +58,7 @@ BAD_INPUTS = {
     38: "items that the catalogue lacks",
     39: "training items in the lists",
     40: "one file for two models",
-    41: "model names that differ only in capitals",
+    41: "model names that differ only in capitals, or are devices on Windows (`aux`)",
     42: "parts with different columns or types",
     43: "columns of lists, boolean ids",
     44: "wildcards in a file name",

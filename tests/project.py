@@ -1,6 +1,5 @@
 """A copy of the project to run, and the real data that tests read in its folder."""
 
-import fcntl
 import json
 import os
 import shutil
@@ -16,6 +15,7 @@ from ruamel.yaml import YAML
 
 from concord.metrics_core.errors import InputError
 from concord.pipeline.params.read import read_params
+from concord.pipeline.running.locks import open_locked
 from tests import in_process
 from tests.in_process import run_concord, run_dvc
 
@@ -55,8 +55,7 @@ def made_once(factory: pytest.TempPathFactory, worker: str, make: Callable[[Path
     base = factory.getbasetemp()
     folder = (base if worker == "master" else base.parent) / make.__name__
     folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with open_locked(folder / "lock"):
         if not (folder / "made").exists():
             make(folder)
             (folder / "made").touch()

@@ -90,6 +90,7 @@ def _conda(requirements: list[str]) -> set[tuple[str, frozenset[str]]]:
     return {
         (CONDA_NAMES.get(need.name, need.name), frozenset(map(str, need.specifier)))
         for need in parsed
+        if need.marker is None  # one recipe for all systems
     }
 
 

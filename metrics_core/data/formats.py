@@ -113,14 +113,14 @@ def _missing_file_error(path: Path, settings: SettingNames) -> InputError:
         stores = ", ".join(f"{scheme}://" for scheme in STORES)
         fix = f"download it, and {settings.path_fix}; only {stores} are read without a download"
         return refuse(redact_address(str(path)), "is an address, not a local file", fix)
-    with_slashes = str(path).replace("\\", "/")
-    if with_slashes != str(path):  # as on Windows
+    with_slashes = path.as_posix().replace("\\", "/")
+    if with_slashes != path.as_posix():  # a path of Windows on another system
         problem = "there is no such file: a backslash separates no folders here"
         return refuse(str(path), problem, f"write {with_slashes!r}")
     in_parent = Path("..") / path
     if not path.is_absolute() and in_parent.exists():
         message = "there is no such file below this folder"
-        return refuse(str(path), message, f"write {str(in_parent)!r}")
+        return refuse(str(path), message, f"write {in_parent.as_posix()!r}")
     folder = path.parent
     names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     similar = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)

@@ -108,6 +108,10 @@ def _not_utf8(path: Path) -> None:
     pq.write_table(table, path, store_schema=False)
 
 
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)  # not at import: Windows has none
+
+
 def _socket(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
@@ -143,7 +147,7 @@ FILES = [
     BadParquet("parquet_page_damaged", _bytes(_row())[:4] + bytes(36) + _bytes(_row())[40:],
                "is damaged or incomplete (", None),
     BadParquet("parquet_text_is_not_utf8", _not_utf8, "is damaged or incomplete (", None),
-    Bad("pipe", os.mkfifo, SPECIAL, None, page=69),
+    Bad("pipe", _pipe, SPECIAL, None, page=69),
     Bad("device", lambda path: path.symlink_to("/dev/zero"),
         SPECIAL, None, settings=OUTSIDE, page=69),
     Bad("address_of_no_store", {}, "is an address, not a local file",
@@ -586,7 +590,7 @@ FOLDERS = [
                f"contains 'sub/{file}', which is not a part", PARTS)
       for name, file, content in (
           ("csv", "x.csv", ""),
-          ("pipe", "p.parquet", os.mkfifo),
+          ("pipe", "p.parquet", _pipe),
           ("broken_link", "gone.parquet", lambda path: path.symlink_to("nowhere")),
       )),
     *(BadParts(f"hidden_part_{name}", {"p/a.parquet": ROWS, f"p/{name}": ROWS},
