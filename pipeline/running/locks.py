@@ -29,18 +29,24 @@ def open_locked(file: Path, *, waiting: str = "") -> IO[bytes]:
                 if waiting:
                     LOG.info("%s", waiting)
                 _wait_for_lock(lock)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(lock.fileno()), file.stat()):
-                    return lock
+            if sys.platform == "win32" or _has_name(lock, file):
+                return lock
         except BaseException:
             lock.close()
             raise
         lock.close()
 
 
+def _has_name(lock: IO[bytes], file: Path) -> bool:
+    """True unless the opened file was removed; Windows removes no open file."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(lock.fileno()), file.stat())
+    return False
+
+
 def remove_locked(lock: IO[bytes], file: Path) -> None:
     """Remove a file that `open_locked` opened; in a shared folder it may be another user's."""
-    if sys.platform == "win32":  # no open file can be removed, so nobody else has opened it
+    if sys.platform == "win32":  # where the next line fails if another process has opened it
         lock.close()
     with suppress(OSError):
         file.unlink()
