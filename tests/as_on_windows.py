@@ -2,10 +2,10 @@
 
 No module of Unix, no functions that `os` and `signal` lack there, no rename or removal of a file
 that this process holds open, no flush of a file that is open for reading only, and no text file
-without an encoding. Paths stay those of Linux.
+without an encoding. Paths stay those of Linux. Packages are imported before, since they would look
+for parts of them that only Windows has.
 """
 
-# Packages first: they would look for parts that only Windows has.
 import asyncio  # noqa: F401
 import ctypes
 import os
@@ -77,11 +77,11 @@ def _open_files() -> set[str]:
         return opened | {line.split(maxsplit=5)[-1].strip() for line in maps}
 
 
-def _fsync(number: int, sync: Any = os.fsync) -> None:
-    flags = Path(f"/proc/self/fdinfo/{number}").read_text(encoding="utf-8").split("flags:")[1]
+def _fsync(fd: Any, sync: Any = os.fsync) -> None:
+    flags = Path(f"/proc/self/fdinfo/{fd}").read_text(encoding="utf-8").split("flags:")[1]
     if int(flags.split()[0], 8) & (os.O_WRONLY | os.O_RDWR) == 0:
         raise OSError(9, "Bad file descriptor")
-    sync(number)
+    sync(fd)
 
 
 def _become_windows() -> None:

@@ -1,14 +1,18 @@
 """Windows and macOS, as far as Linux can show: no module of Unix, other consoles, same bytes."""
 
 import ast
+import ctypes
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from concord.pipeline.running.outputs import remove_stale_files
 from concord.pipeline.stages.run_state import STATE
 from tests.faults.small import digests, small_project
 from tests.project import ROOT, attempt_process, change_params, process_environment
@@ -67,6 +71,31 @@ def test_a_console_that_lacks_characters_gets_all_lines(
     assert in_cp437.stdout.count(b"\n") == in_utf8.stdout.count(b"\n")
 
 
+def test_windows_is_not_asked_by_a_signal_whether_a_process_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, of_another_user, ended = 1, 2, 3
+    handles = {running: 99, of_another_user: None, ended: None}
+    asked: list[int] = []
+
+    def open_process(access: int, inherit: bool, process: int) -> int | None:
+        asked.append(process)
+        return handles[process]
+
+    library = SimpleNamespace(OpenProcess=open_process, CloseHandle=lambda handle: None)
+    errors = {of_another_user: 5, ended: 87}
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(ctypes, "WinDLL", lambda *_, **__: library, raising=False)
+    monkeypatch.setattr(ctypes, "get_last_error", lambda: errors[asked[-1]], raising=False)
+    monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("sends Ctrl-C on Windows"))
+    for process in handles:
+        (tmp_path / f".a.{process}.part").touch()
+
+    remove_stale_files(tmp_path)
+
+    assert {file.name for file in tmp_path.iterdir()} == {".a.1.part", ".a.2.part"}
+
+
 def test_texts_are_written_with_the_same_line_ends_everywhere() -> None:
     files = [file for folder in _CODE for file in (ROOT / folder).rglob("*.py")]
 
@@ -77,7 +106,9 @@ def _writes_without_line_ends(file: Path) -> Iterator[str]:
     """Yield calls of `path.write_text` and `open` that leave line ends to the system."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and "newline" not in {each.arg for each in node.keywords}:
-            call = ast.unparse(node)
-            is_text = re.search(r"\.write_text\(|\bopen\((.*, )?'[wax]t?\+?'", call)
-            if is_text and call.startswith(ast.unparse(node.func)) and "devnull" not in call:
-                yield f"{file.relative_to(ROOT)}: line {node.lineno}: {call}"
+            function = ast.unparse(node.func)
+            arguments = [*map(ast.unparse, [*node.args, *(each.value for each in node.keywords)])]
+            opens = re.search(r"\bopen$", function) and "os.devnull" not in arguments
+            writes = any(re.fullmatch(r"'[wax]t?\+?'", each) for each in arguments)
+            if function.endswith(".write_text") or (opens and writes):
+                yield f"{file.relative_to(ROOT)}: line {node.lineno}"

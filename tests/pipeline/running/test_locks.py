@@ -32,7 +32,7 @@ def functions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     if request.param == "unix":
         return vars(locks)
     _held.clear()
-    monkeypatch.setitem(sys.modules, "fcntl", None)  # type: ignore[arg-type]  # missing
+    monkeypatch.setitem(sys.modules, "fcntl", None)  # missing
     monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(LK_NBLCK=2, locking=_locking))
     monkeypatch.setattr(sys, "platform", "win32")
     return runpy.run_path(locks.__file__)
