@@ -6,6 +6,7 @@ work in the site as on GitHub. Markdown beside docs/ is a page; other linked fil
 
 import csv
 import json
+import os
 import posixpath
 import re
 from collections.abc import Iterator
@@ -108,6 +109,12 @@ html_theme_options = {
     "footer_start": ["sphinx-version"],
     "footer_end": ["theme-version"],
 }
+if version_of_site := os.environ.get("CONCORD_SITE_VERSION"):  # set by docs/site_versions.py
+    html_theme_options |= {
+        "switcher": {"json_url": "../switcher.json", "version_match": version_of_site},
+        "check_switcher": False,  # the file is written after the build
+        "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+    }
 _WITHOUT_SUBPAGES = ["docs/index", "docs/why", "docs/faq", "docs/gallery"]
 html_sidebars: dict[str, list[str]] = {page: [] for page in _WITHOUT_SUBPAGES}
 
