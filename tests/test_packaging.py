@@ -146,6 +146,24 @@ def test_a_template_of_issues_has_questions(name: str) -> None:
         assert len({*ids}) == len(ids)
 
 
+def test_every_file_with_an_owner_exists() -> None:
+    lines = (ROOT / ".github" / "CODEOWNERS").read_text(encoding="utf-8").splitlines()
+    patterns = [line.split()[0].lstrip("/") for line in lines if line and line[0] != "#"]
+
+    assert [pattern for pattern in patterns if not [*ROOT.glob(pattern)]] == []
+
+
+def test_reports_of_vulnerabilities_have_one_address() -> None:
+    address = f"{PROJECT['urls']['Source']}/security/advisories/new"
+    links = {
+        link["name"]: link["url"]
+        for link in _yaml(".github/ISSUE_TEMPLATE/config.yml")["contact_links"]
+    }
+
+    assert links["Vulnerability"] == address
+    assert f"]({address})" in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+
+
 def test_the_development_container_installs_what_make_installs() -> None:
     container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
     makefile = (ROOT / "Makefile").read_text()

@@ -21,9 +21,9 @@ LOCKED = "locked"
 HIGHEST, LOWEST = "highest", "lowest-direct"
 
 
-def built(folder: Path) -> tuple[Path, Path]:
+def built(folder: Path, source: Path = ROOT) -> tuple[Path, Path]:
     """Return the sdist, and the wheel built from it instead of the checkout."""
-    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder), cwd=ROOT)
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder), cwd=source)
     (sdist,) = folder.glob("*.tar.gz")
     unpacked = folder / "unpacked"
     shutil.unpack_archive(sdist, unpacked)

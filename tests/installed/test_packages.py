@@ -1,7 +1,9 @@
 """The published wheel and sdist: one package, which does not change what others installed."""
 
 import hashlib
+import os
 import re
+import shutil
 import tarfile
 from importlib.metadata import EntryPoints, PathDistribution
 from pathlib import Path
@@ -11,7 +13,7 @@ from zipfile import ZipFile
 import pytest
 from packaging.requirements import Requirement
 
-from tests.installed.environments import run, wheel_of
+from tests.installed.environments import built, run, wheel_of
 from tests.project import ROOT
 
 pytestmark = pytest.mark.whole
@@ -19,6 +21,7 @@ pytestmark = pytest.mark.whole
 NAME = "concord_eval-0.1.0"
 PAGES = "https://github.com/concord-eval/concord/blob/v0.1.0/"
 RAW = "https://raw.githubusercontent.com/concord-eval/concord/v0.1.0/"
+OTHERS = ("pipeline", "reports", "metrics_core")  # packages that others have too
 
 
 def _code() -> set[str]:
@@ -41,14 +44,15 @@ def test_the_wheel_holds_one_package(wheel: Path) -> None:
         "concord/pipeline/init/templates/dvc.yaml.j2",
         "concord/py.typed",
     } <= set(items)
-    assert items[f"{NAME}.dist-info/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
+    for name in ("LICENSE", "NOTICE"):
+        assert items[f"{NAME}.dist-info/licenses/{name}"] == (ROOT / name).read_bytes()
 
 
 def test_the_sdist_holds_one_package_and_no_links(sdist: Path) -> None:
     with tarfile.open(sdist) as files:
         source = files.getmembers()
     names = {file.name.removeprefix(f"{NAME}/") for file in source}
-    other = {".gitignore", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
+    other = {".gitignore", "LICENSE", "NOTICE", "PKG-INFO", "README.md", "pyproject.toml"}
 
     assert names == _code() | other
     assert {file.type for file in source} == {tarfile.REGTYPE}
@@ -59,6 +63,29 @@ def test_the_wheel_of_the_checkout_is_that_of_the_sdist(wheel: Path, tmp_path: P
 
     assert from_checkout.name == wheel.name
     assert _sha256(from_checkout) == _sha256(wheel)
+
+
+def test_another_checkout_gives_the_same_bytes(wheel: Path, sdist: Path, tmp_path: Path) -> None:
+    """In another folder, with the times and rights of another day and umask."""
+    checkout, packages = tmp_path / "another checkout", tmp_path / "packages"
+    checkout.mkdir()
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in ("concord", *OTHERS):
+        shutil.copytree(ROOT / name, checkout / name, symlinks=True, ignore=ignored)
+    for name in (".gitignore", "LICENSE", "NOTICE", "README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, checkout)
+    for path in checkout.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            path.chmod(0o600)
+            os.utime(path, (1e9, 1e9))
+    umask = os.umask(0o077)
+    try:
+        built(packages, checkout)
+    finally:
+        os.umask(umask)
+
+    assert _sha256(packages / sdist.name) == _sha256(sdist)
+    assert _sha256(packages / wheel.name) == _sha256(wheel)
 
 
 def _sha256(path: Path) -> str:
@@ -115,7 +142,6 @@ def test_the_metadata_name_commands_extras_and_needs_without_pins(wheel: Path) -
     assert brings["all"] == brings["dvc"] | brings["mlflow"]
 
 
-OTHERS = ("pipeline", "reports", "metrics_core")  # packages that others have too
 BOTH = """
 import concord, metrics_core, pipeline, reports
 from concord import evaluate
