@@ -77,7 +77,7 @@ def assemble(folder: Path, release: str | None) -> None:
         shutil.copytree(folder / DEV / "schemas", folder / "schemas")
     pages = (folder / preferred / "llms.txt").read_text(encoding="utf-8")
     (folder / "llms.txt").write_text(pages.replace("](docs/", f"]({preferred}/docs/"))
-    names = {STABLE: f"stable ({release})", DEV: "dev"} if release else {DEV: "dev"}
+    names = {STABLE: release, DEV: DEV} if release else {DEV: DEV}
     switcher = [
         {
             "name": name,

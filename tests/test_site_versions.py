@@ -59,7 +59,7 @@ def test_before_the_first_release_every_address_leads_to_dev(tmp_path: Path) -> 
     ("release", "versions"),
     [
         (None, {"dev": "dev"}),
-        ("v0.1.0", {"stable": "stable (v0.1.0)", "dev": "dev"}),
+        ("v0.1.0", {"stable": "v0.1.0", "dev": "dev"}),
     ],
 )
 def test_the_switcher_lists_the_versions(
