@@ -94,7 +94,7 @@ def _sha256(path: Path) -> str:
 
 def test_the_long_description_links_to_files_of_this_version(wheel: Path) -> None:
     metadata = PathDistribution(InZip(wheel, f"{NAME}.dist-info/")).metadata
-    text = metadata.get_payload()
+    text = str(metadata["Description"])
     targets = re.findall(r"(!?)\[[^]]*\]\(([^)]*)\)", text)
     pictures = [target for mark, target in targets if mark]
     files = {

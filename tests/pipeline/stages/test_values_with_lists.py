@@ -79,7 +79,7 @@ def _project(folder: Path, **changes: Any) -> Path:
     _values("large").write_parquet(project / "runs/large.parquet")
     primary = {"primary": ["nDCG@5", "latency_ms"]}
     content = params_content(MODELS, ["nDCG"], [5], comparison=primary, **changes)
-    content |= {"concord": cc.__version__, "metrics": METRICS, "gate": GATE}
+    content |= {"metrics": METRICS, "gate": GATE}
     YAML().dump(content, project / "params.yaml")
     (project / "dvc.yaml").write_text(dvc_yaml(models="lists and values"))
     run(project, "git", "init", "-q")
