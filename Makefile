@@ -32,7 +32,7 @@ test-all: $(INSTALLED) $(WITH_SPARK)  ## all tests that a change has to pass: al
 nightly: $(INSTALLED) $(WITH_SPARK) $(WITH_SITE)  ## what is slow and rarely breaks: libraries for parity, kills, old versions, stores, browsers, the site, many examples, simulations
 	$(PYTEST) -m nightly
 	$(PYTEST) -m "hypothesis and not nightly" --hypothesis-profile=nightly -o faulthandler_timeout=3600  # 1,000 examples take up to 20 minutes
-	python -m benchmarks.simulations
+	python -m benchmarks.simulations --check
 
 snapshots: $(INSTALLED)  ## store the texts of pages, Markdown and comments again, after a change of their words
 	CONCORD_WRITE_SNAPSHOTS=1 pytest -q tests/reports/test_snapshots.py

@@ -32,6 +32,7 @@ MEASURES = {  # label -> file of the scores, name in the files of published rate
 PUBLISHED = {"t": 0.0013193972, "wilcoxon": 0.003445188}
 Null = Callable[[np.random.Generator, Floats, Floats, Ints], tuple[Floats, Floats]]
 
+HEADING = "## TREC runs, beside published error rates"
 _SOURCE = (
     "Scores and published rates: J. Urbano, H. Lima and A. Hanjalic, Statistical Significance "
     "Testing in Information "
@@ -42,7 +43,7 @@ _SOURCE = (
 
 def trec_runs() -> list[str]:
     """The worked example of the study, and type I error rates beside the published ones."""
-    head = ["## TREC runs, beside published error rates", ""]
+    head = [HEADING, ""]
     folder = os.environ.get(FOLDER)
     if folder is None or not Path(folder).is_dir():
         return [

@@ -1,16 +1,18 @@
 """`python -m benchmarks.simulations`: error rates and coverage; writes benchmarks/SIMULATIONS.md.
 
 All data are simulated, so the truth is known; seeds are pinned. It takes one to two hours on two
-cores.
+cores. `--check` fails instead if a number is another, apart from the table of TREC runs.
 """
 
 import math
 import os
+import re
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from difflib import unified_diff
 from functools import partial
 from itertools import combinations
 from multiprocessing import get_context
@@ -106,8 +108,22 @@ def main() -> None:
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         for lines in pool.map(_run, simulations):
             parts += ["", *lines]
-    path = Path(__file__).with_name("SIMULATIONS.md")
-    path.write_text("\n".join(parts) + "\n", encoding="utf-8", newline="\n")
+    path, text = Path(__file__).with_name("SIMULATIONS.md"), "\n".join(parts) + "\n"
+    if "--check" not in sys.argv:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    elif changes := changed_lines(path.read_text(encoding="utf-8"), text):
+        sys.exit("\n".join([f"{path.name} has other numbers:", *changes]))
+
+
+def changed_lines(before: str, after: str) -> list[str]:
+    """Return the lines that differ, outside of the section whose data few have."""
+    section = re.compile(rf"^{trec.HEADING}\n.*?(?=^## )", re.MULTILINE | re.DOTALL)
+    texts = [section.sub("", text).splitlines() for text in (before, after)]
+    return [
+        line
+        for line in unified_diff(*texts, lineterm="", n=0)
+        if not line.startswith(("---", "+++", "@@"))
+    ]
 
 
 def _run(simulation: Callable[[], list[str]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Recommender evaluation that is pinned, reproducible and explainable.
+"""Recommender and search evaluation that is pinned, reproducible and explainable.
 
 Each public name is imported when it is first used, so that a program loads only what it needs.
 Types of results are in `concord.results`, those of metrics in `concord.metrics`; splits of

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import concord
-from benchmarks import charts, page, rows, run, scale
+from benchmarks import charts, page, rows, run, scale, simulated_trec, simulations
 from benchmarks.contestant import CONTESTANTS
 from benchmarks.measured import Measured, replace_section
 from benchmarks.peers import PEERS
@@ -141,3 +141,10 @@ def test_every_peer_agrees_with_its_preset_on_small_files(
 
     assert {row["name"] for row in measured} == {"Concord", *PEERS}
     assert all(row["is_equal"] for row in measured if row["name"] != "Concord")
+
+
+def test_simulations_are_compared_apart_from_the_section_whose_data_few_have() -> None:
+    page = f"# Simulations\n\n| 1 |\n\n{simulated_trec.HEADING}\n\nNot run\n\n## Pools\n\n| 2 |\n"
+
+    assert simulations.changed_lines(page, page.replace("Not run", "| 5 % |")) == []
+    assert simulations.changed_lines(page, page.replace("| 2 |", "| 3 |")) == ["-| 2 |", "+| 3 |"]

@@ -16,10 +16,13 @@ def values_version_problem(found: Any, fix: str) -> tuple[str, str] | None:
     fix : str
         What makes it the version of this Concord, such as "evaluate again".
     """
-    if type(found) is int and found == VALUES_VERSION:
+    if type(found) is not int:
+        return f"has {found!r} as version of its values, which is a whole number", fix
+    if found == VALUES_VERSION:
         return None
     problem = f"has values of version {found}, and this Concord computes version {VALUES_VERSION}"
-    fix = f"read 'Values changed' in the changelog, then {fix}"
-    if type(found) is int and found in RELEASES:
-        fix += f"; or `pip install 'concord-eval=={RELEASES[found]}.*'`"
-    return problem, fix
+    if found > VALUES_VERSION:
+        return problem, f"install a newer Concord, or {fix}"
+    release = RELEASES.get(found)
+    other = f"; or `pip install 'concord-eval=={release}.*'`" if release else ""
+    return problem, f"read 'Values changed' in the changelog, then {fix}{other}"

@@ -93,8 +93,10 @@ def decide_gate(
     config = params.comparison_config
     gate = config.gate
     if gate is None or params.gate is None:
-        fix = f"write one, such as `{_example(config)}`"
-        raise refuse(f"{PARAMS}: gate", "is missing", fix)
+        problem, fix = "is missing", f"write `{_example(config)}`"
+        if "gate" in params.content:
+            problem, fix = "has no rules", f"{fix} instead of `gate: {{}}`"
+        raise refuse(f"{PARAMS}: gate", problem, fix)
     if undecided_passes is not None:
         gate = replace(gate, undecided_passes=undecided_passes)
     lists, config = read_evaluations(params, config, gate.labels)

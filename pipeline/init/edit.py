@@ -11,7 +11,10 @@ from ruamel.yaml.representer import RoundTripRepresenter
 
 from concord.metrics_core.conventions.presets import PRESETS, differs_in_scale
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
-from concord.metrics_core.conventions.values_version import VALUES_VERSION
+from concord.metrics_core.conventions.values_version import (
+    VALUES_VERSION,
+    values_version_problem,
+)
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.pipeline.commands.parser import COMMAND_LINE
@@ -20,7 +23,6 @@ from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import (
     VERSION_KEY,
-    is_concord_project,
     relative_path,
     rerun_command,
     run_hint,
@@ -42,13 +44,18 @@ def upgraded_texts(project: Path, *, dvc: bool, mlflow: bool) -> dict[Path, str]
     Raises
     ------
     InputError
-        If params.yaml is not valid YAML, or `concord init` did not write it.
+        If params.yaml is not valid YAML, is not Concord's, or has values of a newer version.
     """
     path = Path(relative_path(project / PARAMS))
     content = read_yaml(path).content
     models, of_values = content.get("models"), has_values(content)
-    if not is_concord_project(project) or not isinstance(models, dict):
+    is_own = VERSION_KEY in content or isinstance(content.get("conventions"), dict)
+    if not is_own or not isinstance(models, dict):
         raise refuse(str(path), "is not a params.yaml of `concord init`", run_hint(project))
+    version = content.get(VERSION_KEY)
+    if type(version) is int and version > VALUES_VERSION:
+        problem = f"is {version}, and this Concord computes values of version {VALUES_VERSION}"
+        raise refuse(f"{path}: {VERSION_KEY}", problem, "install a newer Concord")
     old = path.read_bytes().decode("utf-8")
     text = _upgraded_params(old, with_defaults=not of_values)
     if not dvc:
@@ -70,7 +77,7 @@ def _upgraded_params(old: str, *, with_defaults: bool) -> str:
         and isinstance(content.get(section), dict)
     ]
     n_added = sum(add_missing(*sections) for sections in missing)
-    if not n_added and content.get(VERSION_KEY) == VALUES_VERSION:
+    if not n_added and values_version_problem(content.get(VERSION_KEY), "") is None:
         return old
     set_value(content, VERSION_KEY, VALUES_VERSION)
     return dump_with_comments(content)

@@ -14,7 +14,8 @@ from concord.pipeline.params.model_names import is_model_name
 
 _MAX_NAME = 90  # characters, which leaves room for a number
 BASELINE_NAMES = (
-    "popularity popular bm25 mostpopular pop toppop mostpop topsellers bestsellers baseline random"
+    "popularity popular bm25 mostpopular pop toppop mostpop topsellers bestsellers baseline random "
+    "old current production"
 )
 
 

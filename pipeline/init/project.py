@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from concord.metrics_core.comparison.config import ComparisonOptions
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
 from concord.metrics_core.metrics.label import expand, parse
 from concord.metrics_core.results.text_format import join_names
@@ -33,13 +34,14 @@ from concord.pipeline.init.render import (
 )
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import (
+    VERSION_KEY,
     find_evaluation_folder,
     has_dvc,
     is_concord_project,
     relative_path,
     repository,
 )
-from concord.pipeline.params.yaml_files import YamlFile, load_yaml
+from concord.pipeline.params.yaml_files import YamlFile, load_yaml, read_yaml
 from concord.pipeline.running.messages import print_text
 from concord.pipeline.running.outputs import write_text
 
@@ -208,6 +210,10 @@ def upgrade(folder: str | None, *, dry_run: bool, dvc: bool = True) -> None:
             if _is_changed(path)
         )
     _print_changes(changed)
+    version = read_yaml(project / PARAMS).content.get(VERSION_KEY)
+    if type(version) is int and version != VALUES_VERSION:
+        where = "'Values changed' in the changelog lists them"
+        print(f"numbers change with values_version {version} → {VALUES_VERSION}; {where}")
     if not dry_run:
         print_list("written", _write(changed, backup=not _is_in_git(project)))
         _print_next_step(project, (), dvc=dvc)

@@ -80,12 +80,14 @@ def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]
     yaml = replace(yaml, content=with_new_keys(str(PARAMS), yaml.content))
     if VERSION_KEY not in yaml.content and not isinstance(yaml.content.get("conventions"), dict):
         raise refuse(str(path), "is not a params.yaml of Concord", run_hint(path.parent))
-    if version_problems := [*_version_problems(yaml.content, path.parent)]:
+    version_problems = [*_version_problems(yaml.content, path.parent)]
+    if version_problems and VERSION_KEY in yaml.content:  # keys may have another meaning there
         return None, yaml.error(version_problems)
     if places := [*yaml.fill_in_problems()]:
         return None, yaml.error(places)
     models = yaml.content.get("models")
     problems = [
+        *version_problems,
         *model_name_problems(models),
         *misplaced_replicates(models),
         *misplaced_sections(yaml.content),

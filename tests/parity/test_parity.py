@@ -27,6 +27,7 @@ from tests.parity.cases import (
     propensities,
     ranking_cases,
 )
+from tests.project import movielens as data
 
 PAIRS = [
     (library, preset) for library in measure.RECOMMENDERS for preset in measure.presets(library)
@@ -77,6 +78,13 @@ def test_weighted_sums_and_ratios_are_those_of_napkinxc_and_the_open_bandit_pipe
 
 def test_every_preset_that_names_a_package_is_compared() -> None:
     assert {name for name, preset in PRESETS.items() if preset.package} == {p for _, p in PAIRS}
+
+
+def test_values_on_movielens_are_among_those_compared() -> None:
+    """Without the data, the other tests compare less, and say nothing."""
+    data()
+
+    assert [case["name"] for case in movielens()] == ["movielens"]
 
 
 def test_values_of_other_cases_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,16 +67,31 @@ def test_nan_and_infinity_are_written_as_null(value: float) -> None:
     assert written["scores"][0]["mean"] is None
 
 
-@pytest.mark.parametrize("found", [0, VALUES_VERSION + 1, None, float(VALUES_VERSION), True])
-def test_values_of_another_version_are_refused(found: object) -> None:
+@pytest.mark.parametrize(
+    ("found", "problem", "fix"),
+    [
+        (
+            0,
+            f"has values of version 0, and this Concord computes version {VALUES_VERSION}",
+            "read 'Values changed' in the changelog, then evaluate again",
+        ),
+        (
+            VALUES_VERSION + 1,
+            f"has values of version {VALUES_VERSION + 1}, and this Concord computes version "
+            f"{VALUES_VERSION}",
+            "install a newer Concord, or evaluate again",
+        ),
+        *(
+            (each, f"has {each!r} as version of its values, which is a whole number", AGAIN)
+            for each in (None, float(VALUES_VERSION), True, str(VALUES_VERSION))
+        ),
+    ],
+)
+def test_values_of_another_version_are_refused(found: object, problem: str, fix: str) -> None:
     with pytest.raises(InputError) as caught:
         from_content(sample.two_models() | {"values_version": found})
 
-    (problem,) = caught.value.problems
-    assert problem.message == (
-        f"has values of version {found}, and this Concord computes version {VALUES_VERSION}"
-    )
-    assert problem.fix == "read 'Values changed' in the changelog, then evaluate again"
+    assert [(each.message, each.fix) for each in caught.value.problems] == [(problem, fix)]
 
 
 def test_the_fix_names_the_releases_that_compute_these_values(

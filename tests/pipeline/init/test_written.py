@@ -231,6 +231,49 @@ def test_a_params_yaml_of_others_is_refused(root: Path, text: str) -> None:
     assert tree(root) == before
 
 
+def test_upgrade_says_that_numbers_change(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    upgrade("evaluation", dry_run=True)
+    expected = (
+        "numbers change with values_version 0 → 1; 'Values changed' in the changelog lists them\n"
+    )
+    assert capsys.readouterr().out.endswith(expected)
+
+
+@pytest.mark.parametrize("version", ["values_version: 1.0", "values_version: true", "# none"])
+def test_upgrade_writes_a_version_that_no_command_reads(root: Path, version: str) -> None:
+    path = root / "evaluation/params.yaml"
+    path.write_text(path.read_text().replace("values_version: 0", version))
+    commit(root)
+    upgrade("evaluation", dry_run=False)
+
+    assert type(content(root)["values_version"]) is int
+    assert content(root)["values_version"] == VALUES_VERSION
+
+
+def test_upgrade_does_not_go_back_to_older_values(root: Path) -> None:
+    path = root / "evaluation/params.yaml"
+    path.write_text(path.read_text().replace("values_version: 0", "values_version: 2"))
+    commit(root)
+
+    assert refusal_of(lambda: upgrade("evaluation", dry_run=False)) == (
+        "evaluation/params.yaml: values_version: is 2, and this Concord computes values of "
+        "version 1\n  fix: install a newer Concord"
+    )
+
+
+def test_a_file_without_a_version_and_with_other_problems_has_all_of_them(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = root / "evaluation/params.yaml"
+    path.write_text(path.read_text().replace("values_version: 0", "concord: 0.1.0"))
+    monkeypatch.chdir(root / "evaluation")
+
+    message = refusal_of(read_params)
+    assert "values_version: is missing\n" in message
+    assert "fix: add `values_version: 1`" in message
+    assert "concord: is not a key that Concord knows\n" in message
+
+
 def test_missing_file_names_the_command_that_writes_it(root: Path) -> None:
     fix = "run where Concord's params.yaml is; `concord init` writes it"
     with pytest.raises(InputError, match=f"nowhere/params.yaml: there is no .*\n  fix: {fix}$"):
