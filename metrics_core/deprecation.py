@@ -30,8 +30,8 @@ class Deprecation:
         return f"{major}.{int(minor) + MINOR_VERSIONS}"
 
 
-# Old name, as a message shows it: "concord.split", "compare(users_table=…)",
-# "params.yaml: comparison.alpha", "concord report" or "concord gate --strict".
+# Old name, as a message shows it: "concord.rate", "compare(users_table=…)",
+# "params.yaml: comparison.alpha", "concord rank" or "concord gate --strict".
 DEPRECATED: dict[str, Deprecation] = {}
 
 

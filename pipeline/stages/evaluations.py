@@ -123,7 +123,7 @@ def _version_problems(
     for model, result in results.items():
         per_user, summary = files[model].per_user, files[model].summary
         for path, content in ((per_user, read_metadata(per_user)), (summary, result.summary)):
-            if problem := values_version_problem(content.get("values_version"), rerun_fix()):
+            if problem := values_version_problem(content["values_version"], rerun_fix()):
                 yield Problem(str(path), *problem)
 
 
