@@ -118,10 +118,10 @@ def main() -> None:
 def changed_lines(before: str, after: str) -> list[str]:
     """Return the lines that differ, outside of the section whose data few have."""
     section = re.compile(rf"^{trec.HEADING}\n.*?(?=^## )", re.MULTILINE | re.DOTALL)
-    texts = [section.sub("", text).splitlines() for text in (before, after)]
+    old, new = (section.sub("", text).splitlines() for text in (before, after))
     return [
         line
-        for line in unified_diff(*texts, lineterm="", n=0)
+        for line in unified_diff(old, new, lineterm="", n=0)
         if not line.startswith(("---", "+++", "@@"))
     ]
 

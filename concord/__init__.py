@@ -6,6 +6,7 @@ interactions in `concord.data`; judgements of search in `concord.search`.
 """
 
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 _MODULES = {  # public name -> its module in `concord.metrics_core`
@@ -68,7 +69,7 @@ else:
             from concord.metrics_core.deprecation import replacement
 
             if new := replacement(f"concord.{name}"):
-                return __getattr__(new)
+                return attrgetter(new)(import_module(__name__))
             _refuse_moved(name)
             msg = f"module 'concord' has no attribute {name!r}"
             raise AttributeError(msg)

@@ -8,6 +8,7 @@ release, `stable/` leads to `dev/`.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,11 +16,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from packaging.version import Version
+from packaging.version import VERSION_PATTERN, Version
 
 from docs.notebooks import ROOT, URLS
 
 DEV, STABLE = "dev", "stable"
+_RELEASE = re.compile(VERSION_PATTERN, re.VERBOSE | re.IGNORECASE)
 _REDIRECT = """<!doctype html>
 <meta charset="utf-8">
 <title>Concord</title>
@@ -56,7 +58,7 @@ def _output(*command: str, cwd: Path) -> str:
 
 def newest_release(tags: Iterable[str]) -> str | None:
     """Return the tag of the newest version that is no pre-release."""
-    versions = {tag: Version(tag.removeprefix("v")) for tag in tags}
+    versions = {tag: Version(tag) for tag in tags if _RELEASE.fullmatch(tag)}
     releases = [tag for tag, version in versions.items() if not version.is_prerelease]
     return max(releases, key=versions.__getitem__, default=None)
 

@@ -1,11 +1,11 @@
 """Deprecated names: each use warns with a FutureWarning, and the new name is used instead."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MINOR_VERSIONS = 2  # for which a deprecated name works
+from concord.metrics_core.errors import refuse
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Deprecation:
 
     @property
     def removal(self) -> str:
-        """The minor version that removes the old name."""
-        major, minor = self.since.split(".")
-        return f"{major}.{int(minor) + MINOR_VERSIONS}"
+        """The version that removes the old name: a major one, before 1.0 the second minor one."""
+        major, minor = map(int, self.since.split("."))
+        return f"{major + 1}.0" if major else f"0.{minor + 2}"
 
 
 # Old name, as a message shows it: "concord.rate", "compare(users_table=…)",
@@ -48,29 +48,56 @@ def replacement(old: str, depth: int = 1) -> str | None:
 
 
 def with_new_arguments(function: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments of a public function under their present names."""
+    """Return the keyword arguments of a public function under their present names.
+
+    Raises
+    ------
+    TypeError
+        An argument is given under both names.
+    """
     for name in [name for name in arguments if f"{function}({name}=…)" in DEPRECATED]:
-        value = arguments.pop(name)
-        arguments[replacement(f"{function}({name}=…)", depth=2) or name] = value
+        new = replacement(f"{function}({name}=…)", depth=2) or name
+        if new in arguments:
+            message = f"{function}() got {new!r} and its old name {name!r}"
+            raise TypeError(message)
+        arguments[new] = arguments.pop(name)
     return arguments
 
 
 def with_new_words(program: str, words: Sequence[str]) -> list[str]:
     """Return a command line with the present names of its command and options."""
-    if not words:
-        return []
-    command = replacement(f"{program} {words[0]}") or words[0]
-    return [command, *(replacement(f"{program} {command} {word}") or word for word in words[1:])]
+    found, command = [], ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        old = f"{program} {command} {name}" if command else f"{program} {name}"
+        found.append(f"{replacement(old) or name}{equals}{value}")
+        if not command and not word.startswith("-") and word != "help":
+            command = found[-1]
+    return found
 
 
-def with_new_keys(file: str, content: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of a file under its present keys, such as `comparison.alpha`."""
-    start = f"{file}: "
+def with_new_keys(file: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a file under its present keys, such as `comparison.alpha`.
+
+    Raises
+    ------
+    InputError
+        The file has a key under both names.
+    """
+    start, renamed = f"{file}: ", dict(content)
     for old in [name.removeprefix(start) for name in DEPRECATED if name.startswith(start)]:
-        section, _, key = old.rpartition(".")
-        values = content.get(section) if section else content
-        if isinstance(values, dict) and key in values:
-            new = replacement(start + old) or old
-            values = {new if name == key else name: value for name, value in values.items()}
-            content = {**content, section: values} if section else values
-    return content
+        renamed = _with_new_key(file, renamed, old, old.split("."))
+    return renamed
+
+
+def _with_new_key(file: str, content: Any, old: str, path: Sequence[str]) -> Any:
+    """Return a section in which the key at the end of a path has its present name."""
+    key, *rest = path
+    if not isinstance(content, dict) or key not in content:
+        return content
+    if rest:
+        return {**content, key: _with_new_key(file, content[key], old, rest)}
+    new = replacement(f"{file}: {old}") or key
+    if new in content:
+        raise refuse(f"{file}: {old}", f"is the old name of {new}, which is there too", "remove it")
+    return {new if name == key else name: value for name, value in content.items()}

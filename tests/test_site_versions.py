@@ -27,7 +27,7 @@ def _site(folder: Path, version: str) -> None:
     [
         ([], None),
         (["v0.1.0rc1"], None),
-        (["v0.9.0", "v0.10.0", "v0.11.0rc1"], "v0.10.0"),
+        (["v0.9.0", "v0.10.0", "v0.11.0rc1", "vNext"], "v0.10.0"),
     ],
 )
 def test_the_newest_release_is_the_highest_version_and_no_pre_release(

@@ -5,49 +5,76 @@
 
 import json
 import re
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
+from packaging.version import Version
 
 import concord as cc
 from concord.metrics_core import deprecation
 from concord.metrics_core.conventions.values_version import RELEASES, VALUES_VERSION
-from concord.metrics_core.deprecation import Deprecation
+from concord.metrics_core.deprecation import DEPRECATED, Deprecation, with_new_keys
+from concord.metrics_core.errors import InputError
 from concord.pipeline.commands.cli import parse
 from concord.pipeline.commands.registry import COMMANDS
+from concord.pipeline.init import edit
+from concord.pipeline.init.edit import dump_with_comments, load_with_comments, rename_deprecated
 from concord.pipeline.params.read import read_params
 from tests.project import ROOT
 
 SCHEMAS = ROOT / "docs/_extra/schemas"
 FROZEN = Path(__file__).with_name("schemas")
 NAMES = ("comparison-1", "params-1", "study-1")
+WRITTEN = "comparison-1"  # by Concord; the others by people
+LIMITS = {
+    *("type", "const", "$ref", "pattern", "format"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+}
+PARTS = {"items": "[]", "additionalProperties": "{}", "propertyNames": "{name}", "not": "!"}
 PUBLIC = "https://concord-eval.github.io/concord/schemas"
 
 
 def keys(schema: Any, path: str = "$") -> Iterator[str]:
-    """Yield a line for each key, type and allowed value of a schema, and for each needed key."""
-    plain = {name: value for name, value in schema.items() if name in {"type", "const", "$ref"}}
+    """Yield a line for each key, type, limit and allowed value of a schema, and each needed key."""
+    plain = {name: value for name, value in schema.items() if name in LIMITS}
+    if isinstance(schema.get("additionalProperties"), bool):
+        plain["additionalProperties"] = schema["additionalProperties"]
     yield f"{path} {json.dumps(plain)}"
     yield from (f"{path} may be {json.dumps(value)}" for value in schema.get("enum", ()))
     yield from (f"{path}.{name} is required" for name in schema.get("required", ()))
     for name, part in [*schema.get("properties", {}).items(), *schema.get("$defs", {}).items()]:
         yield from keys(part, f"{path}.{name}")
+    for name, part in schema.get("patternProperties", {}).items():
+        yield from keys(part, f"{path}.{name}")
     for part in [*schema.get("anyOf", ()), *schema.get("oneOf", ())]:
         yield from keys(part, f"{path}|")
-    for name, mark in (("items", "[]"), ("additionalProperties", "{}")):
+    for n, part in enumerate(schema.get("prefixItems", ())):
+        yield from keys(part, f"{path}[{n}]")
+    for name, mark in PARTS.items():
         if isinstance(schema.get(name), dict):
             yield from keys(schema[name], path + mark)
 
 
-def broken(frozen: list[str], now: list[str]) -> list[str]:
-    """Return the lines that are gone, and new keys that an older file may lack."""
+def broken(frozen: list[str], now: list[str], *, is_written: bool = True) -> list[str]:
+    """Return the lines that are gone, new keys that an older file may lack, and new types.
+
+    A file that people write may allow more types; one that Concord writes may not.
+    """
     places = {line.split()[0] for line in frozen}
-    new = [line for line in now if line not in frozen and line.endswith(" is required")]
-    gone = [line for line in frozen if line not in now]
-    return gone + [line for line in new if line.split()[0].rpartition(".")[0] in places]
+    new = [*(Counter(now) - Counter(frozen))]
+    needed = [line for line in new if line.endswith(" is required")]
+    types = [line for line in new if is_written and re.match(r"\S*\| {", line)]
+    return [
+        *(Counter(frozen) - Counter(now)),
+        *(line for line in needed if line.split()[0].rpartition(".")[0] in places),
+        *(line for line in types if line.split()[0].rstrip("|") in places),
+    ]
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -64,7 +91,7 @@ def test_a_schema_has_the_address_at_which_it_is_published(name: str) -> None:
 def test_keys_of_a_schema_stay_and_new_ones_are_optional(name: str) -> None:
     frozen = (FROZEN / f"{name}.txt").read_text(encoding="utf-8").splitlines()
 
-    assert broken(frozen, [*keys(_read(name))]) == []
+    assert broken(frozen, [*keys(_read(name))], is_written=name == WRITTEN) == []
 
 
 def test_a_change_of_a_schema_that_breaks_readers_is_noticed() -> None:
@@ -84,17 +111,30 @@ def test_a_change_of_a_schema_that_breaks_readers_is_noticed() -> None:
 
 def test_the_changelog_names_the_version_of_values_of_each_release() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    releases = re.findall(
-        r"^## \[(\d+\.\d+)\.\d+\](.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL
-    )
-    named = [
-        (int(re.findall(r"`values_version: (\d+)`", section)[0]), release)
-        for release, section in releases
-    ]
 
-    assert named[0][0] == VALUES_VERSION == max(RELEASES)
-    assert named == sorted(named, reverse=True)
-    assert dict(sorted((version, release) for version, release in named)) == RELEASES
+    assert released_values(text) == RELEASES
+    assert max(RELEASES) == VALUES_VERSION
+
+
+def released_values(changelog: str) -> dict[int, str]:
+    """Return version of values -> the first minor version that computes them."""
+    heading = re.compile(r"^## \[(\d+)\.(\d+)\.\d+\](.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+    found: dict[int, tuple[int, int]] = {}
+    for major, minor, section in heading.findall(changelog):
+        for version in re.findall(r"`values_version: (\d+)`", section):
+            release = (int(major), int(minor))
+            found[int(version)] = min(release, found.get(int(version), release))
+    assert sorted(found) == sorted(found, key=found.__getitem__), "an older release has more"
+    return {version: f"{major}.{minor}" for version, (major, minor) in sorted(found.items())}
+
+
+def test_versions_of_values_are_read_from_a_longer_changelog() -> None:
+    text = (
+        "## [0.10.1]\n### Fixed\n## [0.10.0]\n`values_version: 2`.\n"
+        "## [0.9.0]\n`values_version: 1`.\n## [0.1.0]\n`values_version: 1`.\n"
+    )
+
+    assert released_values(text) == {1: "0.1", 2: "0.10"}
 
 
 @pytest.fixture
@@ -102,6 +142,7 @@ def deprecated(monkeypatch: pytest.MonkeyPatch) -> dict[str, Deprecation]:
     """Return the deprecated names, to which a test may add."""
     rows: dict[str, Deprecation] = {}
     monkeypatch.setattr(deprecation, "DEPRECATED", rows)
+    monkeypatch.setattr(edit, "DEPRECATED", rows)
     return rows
 
 
@@ -116,12 +157,30 @@ def test_a_deprecated_name_is_the_new_one(deprecated: dict[str, Deprecation]) ->
 
 def test_a_deprecated_argument_is_the_new_one(deprecated: dict[str, Deprecation]) -> None:
     deprecated["evaluate(measures=…)"] = Deprecation("metrics", "1.2")
-    text = r"^evaluate\(measures=…\) is deprecated since 1\.2 and goes with 1\.4; use metrics$"
+    text = r"^evaluate\(measures=…\) is deprecated since 1\.2 and goes with 2\.0; use metrics$"
 
     with pytest.warns(FutureWarning, match=text) as caught:
         result = cc.evaluate({"u": ["a"]}, {"u": ["a"]}, measures=["P@1"])  # type: ignore[call-arg]
     assert caught[0].filename == __file__
     assert result["P@1"] == 1
+
+
+def test_an_argument_under_both_names_is_an_error(deprecated: dict[str, Deprecation]) -> None:
+    deprecated["evaluate(measures=…)"] = Deprecation("metrics", "0.2")
+    both: Any = {"metrics": ["P@1"], "measures": ["R@1"]}
+
+    with (
+        pytest.warns(FutureWarning),
+        pytest.raises(TypeError, match="'metrics' and its old name 'measures'"),
+    ):
+        cc.evaluate({"u": ["a"]}, {"u": ["a"]}, **both)
+
+
+def test_a_name_that_moved_to_a_namespace_is_found(deprecated: dict[str, Deprecation]) -> None:
+    deprecated["concord.rate"] = Deprecation("data.split", "0.2")
+
+    with pytest.warns(FutureWarning, match=r"use data\.split$"):
+        assert cc.rate is cc.data.split  # type: ignore[attr-defined]
 
 
 def test_a_deprecated_command_and_option_are_the_new_ones(
@@ -131,7 +190,7 @@ def test_a_deprecated_command_and_option_are_the_new_ones(
     deprecated["concord leaderboard --measure"] = Deprecation("--metric", "0.2")
 
     with pytest.warns(FutureWarning) as caught:
-        arguments = parse(["rank", "--measure", "nDCG@10"])
+        arguments = parse(["-q", "rank", "--measure=nDCG@10"])
     assert (arguments.name, arguments.metric) == ("leaderboard", ["nDCG@10"])
     assert [str(each.message) for each in caught] == [
         "concord rank is deprecated since 0.2 and goes with 0.4; use leaderboard",
@@ -159,11 +218,35 @@ def test_deprecated_keys_of_params_are_the_new_ones(
     assert len(caught) == 2
 
 
-def test_nothing_is_deprecated_longer_than_promised() -> None:
-    now = [int(number) for number in cc.__version__.split(".")[:2]]
+def test_nested_keys_are_renamed_and_a_key_under_both_names_is_an_error(
+    deprecated: dict[str, Deprecation],
+) -> None:
+    deprecated["params.yaml: data.truth.file"] = Deprecation("path", "0.2")
+    with pytest.warns(FutureWarning):
+        content = with_new_keys("params.yaml", {"data": {"truth": {"file": "a.csv"}}})
+    assert content == {"data": {"truth": {"path": "a.csv"}}}
 
-    for old, each in deprecation.DEPRECATED.items():
-        assert [int(number) for number in each.removal.split(".")] > now, f"remove {old}"
+    both = {"data": {"truth": {"file": "a.csv", "path": "b.csv"}}}
+    with pytest.warns(FutureWarning), pytest.raises(InputError) as caught:
+        with_new_keys("params.yaml", both)
+    assert str(caught.value) == (
+        "params.yaml: data.truth.file: is the old name of path, which is there too\n"
+        "  fix: remove it"
+    )
+
+
+def test_an_upgrade_renames_keys_with_their_comments(deprecated: dict[str, Deprecation]) -> None:
+    deprecated["params.yaml: comparison.alpha"] = Deprecation("confidence", "0.2")
+    content = load_with_comments("comparison:\n  alpha: 0.9 # wide\n  seed: 1\n")
+
+    assert rename_deprecated(content) == 1
+    assert dump_with_comments(content) == "comparison:\n  confidence: 0.9 # wide\n  seed: 1\n"
+
+
+def test_nothing_is_deprecated_longer_than_promised() -> None:
+    now = Version(cc.__version__)
+
+    assert [old for old, each in DEPRECATED.items() if Version(each.removal) <= now] == []
 
 
 def test_the_page_sorts_every_public_name_once_and_names_commands_that_exist() -> None:
@@ -182,4 +265,7 @@ def test_the_page_sorts_every_public_name_once_and_names_commands_that_exist() -
 if __name__ == "__main__":
     for name in NAMES:
         text = "\n".join(keys(_read(name)))
+        before = (FROZEN / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        if problems := broken(before, text.splitlines(), is_written=name == WRITTEN):
+            sys.exit("\n".join([f"{name} would break its readers; raise its number:", *problems]))
         (FROZEN / f"{name}.txt").write_text(f"{text}\n", encoding="utf-8")

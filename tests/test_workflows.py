@@ -26,13 +26,14 @@ JOBS = {
     f"{name}-{job}": definition
     for name, workflow in WORKFLOWS.items()
     for job, definition in workflow["jobs"].items()
+    if definition.get("uses") != "./.github/workflows/docs.yml"  # its jobs are there
 }
 
 
 def _steps(path: Path) -> list[dict[str, Any]]:
     content = _yaml(path)
     jobs = [content["runs"]] if "runs" in content else content["jobs"].values()
-    return [step for job in jobs for step in job["steps"]]
+    return [step for job in jobs for step in job.get("steps", ())]
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
@@ -69,12 +70,20 @@ def test_jobs_with_more_rights_run_no_code_of_the_repository() -> None:
 def test_a_release_publishes_what_was_checked_and_attested() -> None:
     jobs = WORKFLOWS["release"]["jobs"]
 
-    assert [job.get("needs") for job in jobs.values()] == [None, "build", "attest", "publish"]
+    needs = {name: job.get("needs") for name, job in jobs.items()}
+    assert needs == {
+        "build": None,
+        "list": "build",
+        "attest": "list",
+        "publish": "attest",
+        "release": "publish",
+        "site": "release",
+    }
     assert jobs["publish"]["environment"] == "release"
 
 
 def test_every_action_is_pinned_by_its_commit() -> None:
-    uses = [name for file in FILES for name in re.findall(r"uses: (.*)", file.read_text())]
+    uses = [name for file in FILES for name in re.findall(r"uses: ([^.].*)", file.read_text())]
 
     assert uses
     assert [each for each in uses if not re.fullmatch(r"\S+@[0-9a-f]{40} # v[\d.]+", each)] == []

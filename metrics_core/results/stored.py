@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.analyses.cases.result import Cases
-from concord.metrics_core.conventions.values_version import values_version_problem
+from concord.metrics_core.conventions.values_version import (
+    VALUES_VERSION,
+    values_version_problem,
+)
 from concord.metrics_core.errors import refuse, report_missing_extra
 from concord.metrics_core.files import described_schema, load_json
 from concord.metrics_core.results.comparison import Comparison
@@ -30,7 +33,7 @@ def to_json(comparison: Comparison) -> str:
 
 def cases_to_json(cases: Cases) -> str:
     """Return the text of cases.json."""
-    return _text({"schema": SCHEMA, **cases.to_dict()})
+    return _text({"schema": SCHEMA, "values_version": VALUES_VERSION, **cases.to_dict()})
 
 
 def _text(content: dict[str, Any]) -> str:
@@ -55,14 +58,13 @@ def _validate(kind: type, content: Any, where: str, fix: str) -> Any:
     schema = content.get("schema") if isinstance(content, Mapping) else None
     if schema != SCHEMA:
         raise refuse(where, f"has schema {schema}, and this version reads {SCHEMA}", fix)
-    if kind is Comparison and (
-        problem := values_version_problem(content.get("values_version"), fix)
-    ):
+    if problem := values_version_problem(content.get("values_version"), fix):
         raise refuse(where, *problem)
     with report_missing_extra():
         from pydantic import ValidationError  # takes 0.1 s
 
-    values = {key: part for key, part in content.items() if key != "schema"}
+    only_stored = {"schema"} if kind is Comparison else {"schema", "values_version"}
+    values = {key: part for key, part in content.items() if key not in only_stored}
     try:
         return _adapter(kind).validate_python(values, extra="forbid")
     except ValidationError as error:
@@ -104,7 +106,8 @@ def read_references(path: Path, fix: str = EVALUATE_AGAIN) -> tuple[str, Referen
     content = load_json(path, fix)
     if content["references"] is None:
         return content["fingerprint"], None
-    values = {"schema": SCHEMA, **content["references"]}
+    version = content.get("values_version")
+    values = {"schema": SCHEMA, "values_version": version, **content["references"]}
     return content["fingerprint"], _validate(References, values, str(path), fix)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.comparison.replicate_config import ReplicateNames, model_names
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.history import WORKING_TREE, Reuse
@@ -140,6 +141,10 @@ def read_states(find: FindFile) -> list[State]:
             read_error = f"{LOCK} cannot be read: {fault}"
             states.append(State(commit, DvcLock(""), "", None, read_error))
         elif (folder_hash := lock.comparison) and not (last and last.content_id == folder_hash):
+            if version := lock.other_values:
+                read_error = f"its values have version {version}, not {VALUES_VERSION}"
+                states.append(State(commit, lock, folder_hash, None, read_error))
+                continue
             if folder_hash not in comparisons:
                 comparisons[folder_hash] = _read_comparison(find, folder_hash)
             states.append(State(commit, lock, folder_hash, *comparisons[folder_hash]))
@@ -170,6 +175,7 @@ def _with_primary(states: Sequence[State]) -> list[State]:
         (f"{state.lock.folder('report', 'report')}/{_PRIMARY}", state.commit.name)
         for state in states
         if state.content_id and state.comparison is None and state.commit.name
+        if not state.lock.other_values
     )
     primary = {
         commit: _parse_primary(file.text or "")

@@ -13,7 +13,9 @@ from ruamel.yaml import YAML
 
 from concord.metrics_core.comparison.options import MAX_MISSING_LISTS
 from concord.metrics_core.comparison.replicate_config import ReplicateNames, match_replicates
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.pipeline.params.model import PARAMS
+from concord.pipeline.params.repository import VERSION_KEY
 from concord.pipeline.params.yaml_files import find_conflict
 
 LOCK = "dvc.lock"
@@ -104,6 +106,12 @@ class DvcLock:
         if is_comparison_lost or (self.text.strip() and not self.stages):
             return f"is not a valid {LOCK}"
         return None
+
+    @property
+    def other_values(self) -> str | None:
+        """Version of the values of the comparison if it is not that of this Concord, else None."""
+        version = self.stage("compare").param(VERSION_KEY)
+        return None if version in {None, str(VALUES_VERSION)} else str(version)
 
     @property
     def comparison(self) -> str | None:

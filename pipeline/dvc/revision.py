@@ -16,6 +16,7 @@ from typing import Any
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import REPLICATES, ReplicateNames, model_names
 from concord.metrics_core.comparison.replicates import combine_results
+from concord.metrics_core.conventions.values_version import values_version_problem
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
@@ -372,7 +373,8 @@ def load_revision(
     Raises
     ------
     InputError
-        If the revision is unknown or has no project, or if results are missing.
+        If the revision is unknown or has no project, or if results are missing or have values of
+        another version.
     """
     with TemporaryDirectory() as copies:
         files = RevisionFiles(revision, Path(copies))
@@ -390,6 +392,12 @@ def load_revision(
             name: read_list_result(paths, fix, as_mapping(entries[name]).get("fold"))
             for name, paths in _find_results(files, folders, names, kinds).items()
         }
+        fix = "evaluate it again with this Concord, or name another revision"
+        raise_problems(
+            Problem(f"{folders['summary'] / name}.json of {revision}", *problem)
+            for name, result in results.items()
+            if (problem := values_version_problem(result.summary.get("values_version"), fix))
+        )
         current_names = {former: name for name, former in match.renamed.items()}
         yield RevisionResults(
             name=revision,

@@ -15,6 +15,7 @@ from concord.metrics_core.conventions.values_version import (
     VALUES_VERSION,
     values_version_problem,
 )
+from concord.metrics_core.deprecation import DEPRECATED
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.pipeline.commands.parser import COMMAND_LINE
@@ -68,6 +69,7 @@ def upgraded_texts(project: Path, *, dvc: bool, mlflow: bool) -> dict[Path, str]
 def _upgraded_params(old: str, *, with_defaults: bool) -> str:
     """Return the text with the version and the missing keys; unchanged if it has both."""
     content, new = load_with_comments(old), load_with_comments(params_yaml({}))
+    n_renamed = rename_deprecated(content)
     missing = [(content, new)] if with_defaults else []
     missing += [
         (content[section], defaults)
@@ -77,10 +79,26 @@ def _upgraded_params(old: str, *, with_defaults: bool) -> str:
         and isinstance(content.get(section), dict)
     ]
     n_added = sum(add_missing(*sections) for sections in missing)
-    if not n_added and values_version_problem(content.get(VERSION_KEY), "") is None:
+    if not (n_renamed or n_added) and values_version_problem(content.get(VERSION_KEY), "") is None:
         return old
     set_value(content, VERSION_KEY, VALUES_VERSION)
     return dump_with_comments(content)
+
+
+def rename_deprecated(content: Any) -> int:
+    """Give deprecated keys their present names, with their comments; return how many."""
+    start, n_renamed = f"{PARAMS}: ", 0
+    for old in [name for name in DEPRECATED if name.startswith(start)]:
+        *sections, key = old.removeprefix(start).split(".")
+        section: Any = content
+        for name in sections:
+            section = section.get(name, {})
+        if key in section:
+            new, position = DEPRECATED[old].new, list(section).index(key)
+            section.insert(position, new, section.pop(key))
+            section.ca.items[new] = section.ca.items.pop(key, None) or []
+            n_renamed += 1
+    return n_renamed
 
 
 def add_missing(content: Any, defaults: Any) -> int:

@@ -121,8 +121,9 @@ def _version_problems(
 ) -> Iterator[Problem]:
     """Yield files whose values have another version than those of this Concord."""
     for model, result in results.items():
-        per_user, summary = files[model].per_user, files[model].summary
-        for path, content in ((per_user, read_metadata(per_user)), (summary, result.summary)):
+        tables = [path for path in (files[model].per_user, files[model].panel) if path.is_file()]
+        contents = {path: read_metadata(path) for path in tables}
+        for path, content in {**contents, files[model].summary: result.summary}.items():
             if problem := values_version_problem(content["values_version"], rerun_fix()):
                 yield Problem(str(path), *problem)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.evaluation.reference import compute_references
 from concord.metrics_core.results.base import to_plain
@@ -20,8 +21,12 @@ def main(params: Params) -> str:
     prepare_folders(params.results, params.results.reference)
     remove_background(params)
     references = compute(params)
-    content = {"fingerprint": params.resolved_conventions.fingerprint}
-    write_json(reference_file(params), content | {"references": to_plain(references)})
+    content = {
+        "values_version": VALUES_VERSION,
+        "fingerprint": params.resolved_conventions.fingerprint,
+        "references": to_plain(references),
+    }
+    write_json(reference_file(params), content)
     if references is None:
         return "none: folds have different ground truths, or no metric has references"
     means = references.values

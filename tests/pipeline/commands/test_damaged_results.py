@@ -3,11 +3,15 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
+from concord.metrics_core.files import load_json
+from concord.pipeline.dvc import revision
 from concord.pipeline.dvc.lock import DvcLock
 from tests.pipeline.dvc.revisions import SECOND, cached_file
 from tests.project import attempt, change_params, copied_from, run
@@ -63,6 +67,22 @@ def test_replaced_result_of_a_revision_is_refused(project: Path, command: str, k
 
 
 @pytest.mark.fault(45, "`history`: a row that names the file to delete")
+@pytest.mark.parametrize("command", ["gate", "diff", "comment"])
+def test_a_revision_with_values_of_another_version_is_refused(
+    project: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_a_later_version(path: Path, fix: str) -> dict[str, Any]:
+        return {**load_json(path, fix), "values_version": VALUES_VERSION + 1}
+
+    monkeypatch.setattr(revision, "load_json", of_a_later_version)
+    done = attempt(project, "concord", command, "v1")
+
+    assert done.returncode == 2
+    output = (done.stdout + done.stderr).replace("\\", "")  # Markdown escapes
+    assert "results/summary/ease.json of v1: has values of version 2" in output
+    assert "or name another revision" in output
+
+
 @pytest.mark.usefixtures("_restore_files")
 def test_history_row_of_a_damaged_cache_file_has_no_difference(
     project: Path,

@@ -58,10 +58,12 @@ def lock_text(
     train: str = "r1",
     preset: str = "standard",
     gain: str = "linear",
+    values_version: str = "1",
 ) -> str:
     """Return the text of a dvc.lock of a comparison of `als` with a baseline."""
     truth_path = {"path": "truth.csv"}
     params = {
+        "values_version": int(values_version),
         "comparison": {"baseline": "base", "primary": ["R@1"]},
         "conventions": {"preset": preset, "gain": gain},
         "models": {name: {"path": f"{name}.csv"} for name in ("als", "base")},
@@ -162,6 +164,20 @@ def test_an_unreadable_comparison_is_a_row_with_a_reason(
     assert result.comparison is None
     assert why in result.read_error
     assert result.primary == primary
+
+
+def test_values_of_another_version_are_not_shown(project: Project) -> None:
+    report = project.folder / "results/report"
+    report.mkdir(parents=True)
+    primary = {"R@1": {"als": 0.5, "base": 0.4}, "R@1 verdict": {"als": "better"}}
+    (report / "primary.json").write_text(json.dumps(primary))
+    project.put("c1", json.dumps(sample.two_models()))
+    project.lock("c1", "l1", values_version="2")
+
+    (result,) = project.states()
+
+    assert (result.comparison, result.primary) == (None, {})
+    assert result.read_error == "its values have version 2, not 1"
 
 
 @pytest.mark.parametrize("word", ["better, perhaps by less", "slightly better"])

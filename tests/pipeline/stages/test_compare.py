@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.stats import wilcoxon
 
@@ -15,8 +16,9 @@ from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.stored import from_content
 from concord.pipeline.params.model import Params
+from concord.pipeline.params.paths import reference_file
 from concord.pipeline.running.messages import Progress
-from concord.pipeline.running.outputs import write_json, write_text
+from concord.pipeline.running.outputs import per_user_writer, write_json, write_text
 from concord.pipeline.stages import compare as stage
 from concord.pipeline.stages.compare import main as compare
 from tests.pipeline.refusals import refusal_of
@@ -283,6 +285,24 @@ def test_values_of_another_version_are_refused(tmp_path: Path) -> None:
         f"{path}: has values of version 0, and this Concord computes version {VALUES_VERSION}\n"
         "  fix: read 'Values changed' in the changelog, then run `dvc repro`, which makes it again"
     )
+
+
+def test_a_panel_with_values_of_another_version_is_refused(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    path, user = tmp_path / "panel/als.parquet", pl.DataFrame({"user": range(400)})
+    with per_user_writer(path, pa.int64(), [], {"values_version": 2}) as writer:
+        writer.write(user)
+
+    assert refusal_of(lambda: compare(params)).startswith(f"{path}: has values of version 2")
+
+
+def test_references_with_values_of_another_version_are_refused(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    content = {"values_version": 2, "fingerprint": params.resolved_conventions.fingerprint}
+    write_json(reference_file(params), content | {"references": {"values": []}})
+
+    message = refusal_of(lambda: compare(params))
+    assert message.startswith(f"{reference_file(params)}: has values of version 2")
 
 
 def test_only_results_that_params_no_longer_name_are_removed(

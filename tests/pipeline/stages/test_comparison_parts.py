@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from concord.metrics_core.analyses.cases.result import Cases
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.evaluation.panel import Definition, panel
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.label import parse
@@ -156,7 +157,8 @@ def _entry(root: Path, models: list[str], selected: ValuesOf, **settings: Any) -
 def _write_panel(params: Params, model: str, values: Mapping[str, list[float]]) -> None:
     frame = pl.DataFrame({"user": range(len(next(iter(values.values())))), **values})
     path = Path(params.results.panel) / f"{model}.parquet"
-    with per_user_writer(path, pa.int64(), list(values), {}) as writer:
+    content = {"values_version": VALUES_VERSION}
+    with per_user_writer(path, pa.int64(), list(values), content) as writer:
         writer.write(frame)
     path = Path(params.results.summary) / f"{model}.json"
     summary = json.loads(path.read_text(encoding="utf-8"))
