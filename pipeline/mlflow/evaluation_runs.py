@@ -8,6 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from concord.metrics_core.conventions.values_version import values_version_problem
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import content_id, load_json
 from concord.metrics_core.metrics.label import parse
@@ -121,10 +122,12 @@ def model_run(
     Raises
     ------
     InputError
-        If a result is missing.
+        If a result is missing, or has values of another version.
     """
     files = ModelFiles.of_model(params.results, model)
     summary = load_json(files.summary, rerun_fix())
+    if problem := values_version_problem(summary["values_version"], rerun_fix()):
+        raise refuse(str(files.summary), *problem)
     means = {parse(label): value for label, value in load_json(files.metrics, rerun_fix()).items()}
     points = metric_points(means, summary["metrics"], params.primary)
     attach = "metrics" if params.mlflow.attach == "metrics" else "child"  # the same for `both`

@@ -124,7 +124,9 @@ def _version_problems(
         tables = [path for path in (files[model].per_user, files[model].panel) if path.is_file()]
         contents = {path: read_metadata(path) for path in tables}
         for path, content in {**contents, files[model].summary: result.summary}.items():
-            if problem := values_version_problem(content["values_version"], rerun_fix()):
+            if "fingerprint" not in content:
+                continue  # another structure, which dvc.lock shows
+            if problem := values_version_problem(content.get("values_version"), rerun_fix()):
                 yield Problem(str(path), *problem)
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import tarfile
+import tomllib
 from importlib.metadata import EntryPoints, PathDistribution
 from pathlib import Path
 from zipfile import Path as InZip
@@ -18,9 +19,11 @@ from tests.project import ROOT
 
 pytestmark = pytest.mark.whole
 
-NAME = "concord_eval-0.1.0"
-PAGES = "https://github.com/concord-eval/concord/blob/v0.1.0/"
-RAW = "https://raw.githubusercontent.com/concord-eval/concord/v0.1.0/"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+VERSION = PROJECT["version"]
+NAME = f"concord_eval-{VERSION}"
+PAGES = f"https://github.com/concord-eval/concord/blob/v{VERSION}/"
+RAW = f"https://raw.githubusercontent.com/concord-eval/concord/v{VERSION}/"
 OTHERS = ("pipeline", "reports", "metrics_core")  # packages that others have too
 
 
@@ -166,8 +169,8 @@ def test_beside_packages_of_the_same_names(installed: Path, tmp_path: Path) -> N
 
     assert Path(folder).is_relative_to(installed.parent)  # it is the wheel's
     assert messages("python", "-c", BOTH) == "0.5\n"
-    assert messages("python", "-m", "concord", "--version") == "concord 0.1.0\n"
-    assert messages("concord", "--version") == "concord 0.1.0\n"
+    assert messages("python", "-m", "concord", "--version") == f"concord {VERSION}\n"
+    assert messages("concord", "--version") == f"concord {VERSION}\n"
 
 
 PLUGIN = """

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.conventions.values_version import VALUES_VERSION
 from concord.metrics_core.results.stored import to_json
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
@@ -102,6 +103,7 @@ def _summary(model: str, means: Mapping[str, float | None], conventions: Any) ->
     spread = {"ci_low": 0.3, "ci_high": 0.5, "n_users": 40, "n_undefined": 2}
     return {
         "model": model,
+        "values_version": VALUES_VERSION,
         "fingerprint": preset("standard").fingerprint,
         "conventions": conventions,
         "metrics": {label: {"mean": mean, **spread} for label, mean in means.items()},

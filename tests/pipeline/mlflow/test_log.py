@@ -13,6 +13,7 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
+from concord.metrics_core.errors import InputError
 from concord.pipeline.mlflow.client import Tracking, experiment_id, open_client
 from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
 from concord.pipeline.mlflow.log import main as log
@@ -54,6 +55,14 @@ def test_no_request_has_an_empty_list_of_data_sets(
     log(params_of(project))
 
     assert [len(inputs) for inputs in logged] == [2, 2]
+
+
+def test_values_of_another_version_are_not_logged(project: Path) -> None:
+    path = project / "results/summary/als.json"
+    write_json(path, json.loads(path.read_text(encoding="utf-8")) | {"values_version": 2})
+
+    with pytest.raises(InputError, match=r"als\.json: has values of version 2"):
+        evaluation_runs(params_of(project))
 
 
 def test_logging_twice_leaves_one_run_for_each_model_named_in_runs_json(

@@ -287,10 +287,20 @@ def test_values_of_another_version_are_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_summary_without_a_version_is_refused(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    path = tmp_path / "summary/als.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    del content["values_version"]
+    write_json(path, content)
+
+    assert f"{path}: has None as version of its values" in refusal_of(lambda: compare(params))
+
+
 def test_a_panel_with_values_of_another_version_is_refused(tmp_path: Path) -> None:
     params = project(tmp_path)
     path, user = tmp_path / "panel/als.parquet", pl.DataFrame({"user": range(400)})
-    with per_user_writer(path, pa.int64(), [], {"values_version": 2}) as writer:
+    with per_user_writer(path, pa.int64(), [], {"values_version": 2, "fingerprint": ""}) as writer:
         writer.write(user)
 
     assert refusal_of(lambda: compare(params)).startswith(f"{path}: has values of version 2")

@@ -157,7 +157,7 @@ def _entry(root: Path, models: list[str], selected: ValuesOf, **settings: Any) -
 def _write_panel(params: Params, model: str, values: Mapping[str, list[float]]) -> None:
     frame = pl.DataFrame({"user": range(len(next(iter(values.values())))), **values})
     path = Path(params.results.panel) / f"{model}.parquet"
-    content = {"values_version": VALUES_VERSION}
+    content = {"values_version": VALUES_VERSION, "fingerprint": ""}
     with per_user_writer(path, pa.int64(), list(values), content) as writer:
         writer.write(frame)
     path = Path(params.results.summary) / f"{model}.json"
