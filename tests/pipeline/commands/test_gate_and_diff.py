@@ -224,7 +224,8 @@ def test_a_label_not_evaluated_at_the_revision_is_undecided(gated: Path) -> None
         (
             None,
             (),
-            "gate: is missing\n  fix: write one, such as `gate: {guardrails: {nDCG@10: 2%}}`",
+            "gate: has no rules\n  fix: write `gate: {guardrails: {nDCG@10: 2%}}` instead of "
+            "`gate: {}`",
         ),
         (
             {"segments": {"wanted": {"nDCG@10": "2%"}}},
