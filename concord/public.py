@@ -29,10 +29,8 @@ def publish(module: str, names: Iterable[str], values: dict[str, Any]) -> None:
 def _with_short_traceback(function: Any) -> Any:
     """Return the function; its traceback ends at the call unless `CONCORD_DEBUG` is set.
 
-    Deprecated arguments are replaced.
-
     This applies to errors whose message is enough: a ValueError that Concord raises, or a wrong
-    signature. Other errors keep their traceback.
+    signature. Other errors keep their traceback. Deprecated arguments get their present names.
     """
 
     @wraps(function)

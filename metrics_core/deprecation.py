@@ -2,14 +2,10 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-from concord.metrics_core.errors import refuse
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Deprecation:
+class Deprecation(NamedTuple):
     """The name that replaces another.
 
     Attributes
@@ -42,8 +38,8 @@ def replacement(old: str, depth: int = 1) -> str | None:
     """
     if (found := DEPRECATED.get(old)) is None:
         return None
-    text = f"{old} is deprecated since {found.since} and goes with {found.removal}; use {found.new}"
-    warnings.warn(text, FutureWarning, stacklevel=2 + depth)
+    when = f"was deprecated in {found.since} and will be removed in {found.removal}"
+    warnings.warn(f"{old} {when}; use {found.new} instead", FutureWarning, stacklevel=2 + depth)
     return found.new
 
 
@@ -66,14 +62,14 @@ def with_new_arguments(function: str, arguments: dict[str, Any]) -> dict[str, An
 
 def with_new_words(program: str, words: Sequence[str]) -> list[str]:
     """Return a command line with the present names of its command and options."""
-    found, command = [], ""
+    present, command = [], ""
     for word in words:
         name, equals, value = word.partition("=")
         old = f"{program} {command} {name}" if command else f"{program} {name}"
-        found.append(f"{replacement(old) or name}{equals}{value}")
+        present.append(f"{replacement(old) or name}{equals}{value}")
         if not command and not word.startswith("-") and word != "help":
-            command = found[-1]
-    return found
+            command = present[-1]
+    return present
 
 
 def with_new_keys(file: str, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,5 +95,7 @@ def _with_new_key(file: str, content: Any, old: str, path: Sequence[str]) -> Any
         return {**content, key: _with_new_key(file, content[key], old, rest)}
     new = replacement(f"{file}: {old}") or key
     if new in content:
+        from concord.metrics_core.errors import refuse  # slow: commands start without it
+
         raise refuse(f"{file}: {old}", f"is the old name of {new}, which is there too", "remove it")
     return {new if name == key else name: value for name, value in content.items()}

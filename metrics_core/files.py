@@ -1,4 +1,4 @@
-"""Regular files, JSON files, addresses of objects in a store, and content ids of tables."""
+"""Regular files, JSON files and schemas, addresses of objects in a store, ids of content."""
 
 import json
 import math

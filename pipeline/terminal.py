@@ -21,7 +21,7 @@ from concord.metrics_core.metrics.label import Label, parse, suggest_label, to_r
 from concord.metrics_core.results.base import BaseResult, to_plain
 from concord.pipeline.commands.parser import COMMAND_LINE, FilePath
 from concord.pipeline.params.repository import PARAMS, find_evaluation_folder, relative_path
-from concord.pipeline.running.messages import LOG, escape_unprintable, obeys_escape_codes
+from concord.pipeline.running.messages import LOG, escape_unprintable, supports_escape_codes
 from concord.pipeline.running.outputs import escape_formulas, is_stream, write_text
 from concord.reports.text.blocks import Block, blocks_of, to_lines
 
@@ -197,13 +197,13 @@ def terminal_lines(blocks: Iterable[Block]) -> list[str]:
 
 def link(path: Path) -> str:
     """Return the path of a file; a terminal opens the file by a click on it."""
-    if not obeys_escape_codes(sys.stdout):
+    if not supports_escape_codes(sys.stdout):
         return f"{path}"
     return f"\x1b]8;;{path.resolve().as_uri()}\x1b\\{path}\x1b]8;;\x1b\\"
 
 
 def _styled(text: str, style: str) -> str:
-    is_plain = not obeys_escape_codes(sys.stdout) or os.environ.get("NO_COLOR")
+    is_plain = not supports_escape_codes(sys.stdout) or os.environ.get("NO_COLOR")
     if not text or style not in _CODES or is_plain:
         return text
     return f"\x1b[{_CODES[style]}m{text}\x1b[0m"

@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ from concord.pipeline.commands.cli import parse
 from concord.pipeline.commands.registry import COMMANDS
 from concord.pipeline.init import edit
 from concord.pipeline.init.edit import dump_with_comments, load_with_comments, rename_deprecated
-from concord.pipeline.params.read import read_params
+from concord.pipeline.params.read import check_params
 from tests.project import ROOT
 
 SCHEMAS = ROOT / "docs/_extra/schemas"
@@ -148,7 +147,7 @@ def deprecated(monkeypatch: pytest.MonkeyPatch) -> dict[str, Deprecation]:
 
 def test_a_deprecated_name_is_the_new_one(deprecated: dict[str, Deprecation]) -> None:
     deprecated["concord.rate"] = Deprecation("evaluate", "0.9")
-    text = r"^concord\.rate is deprecated since 0\.9 and goes with 0\.11; use evaluate$"
+    text = r"^concord\.rate was deprecated in 0\.9 and will be removed in 0\.11; use evaluate"
 
     with pytest.warns(FutureWarning, match=text) as caught:
         assert cc.rate is cc.evaluate  # type: ignore[attr-defined]
@@ -157,7 +156,9 @@ def test_a_deprecated_name_is_the_new_one(deprecated: dict[str, Deprecation]) ->
 
 def test_a_deprecated_argument_is_the_new_one(deprecated: dict[str, Deprecation]) -> None:
     deprecated["evaluate(measures=…)"] = Deprecation("metrics", "1.2")
-    text = r"^evaluate\(measures=…\) is deprecated since 1\.2 and goes with 2\.0; use metrics$"
+    text = (
+        r"^evaluate\(measures=…\) was deprecated in 1\.2 and will be removed in 2\.0; use metrics"
+    )
 
     with pytest.warns(FutureWarning, match=text) as caught:
         result = cc.evaluate({"u": ["a"]}, {"u": ["a"]}, measures=["P@1"])  # type: ignore[call-arg]
@@ -179,7 +180,7 @@ def test_an_argument_under_both_names_is_an_error(deprecated: dict[str, Deprecat
 def test_a_name_that_moved_to_a_namespace_is_found(deprecated: dict[str, Deprecation]) -> None:
     deprecated["concord.rate"] = Deprecation("data.split", "0.2")
 
-    with pytest.warns(FutureWarning, match=r"use data\.split$"):
+    with pytest.warns(FutureWarning, match=r"use data\.split instead$"):
         assert cc.rate is cc.data.split  # type: ignore[attr-defined]
 
 
@@ -193,29 +194,33 @@ def test_a_deprecated_command_and_option_are_the_new_ones(
         arguments = parse(["-q", "rank", "--measure=nDCG@10"])
     assert (arguments.name, arguments.metric) == ("leaderboard", ["nDCG@10"])
     assert [str(each.message) for each in caught] == [
-        "concord rank is deprecated since 0.2 and goes with 0.4; use leaderboard",
-        "concord leaderboard --measure is deprecated since 0.2 and goes with 0.4; use --metric",
+        "concord rank was deprecated in 0.2 and will be removed in 0.4; use leaderboard instead",
+        "concord leaderboard --measure was deprecated in 0.2 and will be removed in 0.4; "
+        "use --metric instead",
     ]
 
 
 def test_deprecated_keys_of_params_are_the_new_ones(
-    deprecated: dict[str, Deprecation], monkeypatch: pytest.MonkeyPatch
+    deprecated: dict[str, Deprecation], tmp_path: Path
 ) -> None:
     deprecated["params.yaml: comparison.alpha"] = Deprecation("confidence", "0.2")
     deprecated["params.yaml: page"] = Deprecation("report", "0.2")
     deprecated["params.yaml: input.other"] = Deprecation("rank_base", "0.2")
-    monkeypatch.chdir(ROOT)
     text = (ROOT / "params.yaml").read_text(encoding="utf-8")
-    with NamedTemporaryFile("w", suffix=".yaml", dir=ROOT, encoding="utf-8") as file:
-        file.write(text.replace("  confidence:", "  alpha:").replace("\nreport:", "\npage:"))
-        file.flush()
-        with pytest.warns(
-            FutureWarning, match=r"^params\.yaml: (comparison\.alpha|page) is"
-        ) as caught:
-            params = read_params(Path(file.name))
+    (tmp_path / "old.yaml").write_text(
+        text.replace("  confidence:", "  alpha:").replace("\nreport:", "\npage:"), encoding="utf-8"
+    )
+    (tmp_path / "new.yaml").write_text(text, encoding="utf-8")
 
-    assert params == read_params(ROOT / "params.yaml")
-    assert len(caught) == 2
+    with pytest.warns(FutureWarning) as caught:
+        old, _ = check_params(tmp_path / "old.yaml")
+    new, _ = check_params(tmp_path / "new.yaml")
+
+    assert old is not None
+    assert old == new
+    assert [str(each.message).partition(" was deprecated")[0] for each in caught] == [*deprecated][
+        :2
+    ]
 
 
 def test_nested_keys_are_renamed_and_a_key_under_both_names_is_an_error(
@@ -241,6 +246,19 @@ def test_an_upgrade_renames_keys_with_their_comments(deprecated: dict[str, Depre
 
     assert rename_deprecated(content) == 1
     assert dump_with_comments(content) == "comparison:\n  confidence: 0.9 # wide\n  seed: 1\n"
+
+
+def test_an_upgrade_of_a_file_with_both_names_is_refused(
+    deprecated: dict[str, Deprecation], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deprecated["params.yaml: comparison.alpha"] = Deprecation("confidence", "0.2")
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    text = text.replace("  confidence:", "  alpha: 0.9\n  confidence:")
+    Path("params.yaml").write_text(text, encoding="utf-8")
+
+    with pytest.warns(FutureWarning), pytest.raises(InputError, match="is the old name of"):
+        edit.upgraded_texts(tmp_path, dvc=False, mlflow=False)
 
 
 def test_nothing_is_deprecated_longer_than_promised() -> None:

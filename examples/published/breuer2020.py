@@ -57,8 +57,9 @@ def main(address: str = ADDRESS) -> None:
         pair = comparison.difference(run, ORIGINAL, metric)
         assert pair is not None
         t_test = 2 * student.sf(abs(pair.difference / pair.standard_error), pair.n_users - 1)
-        n_p_values += truncate(t_test, like=p) == Decimal(p)
-        if pair.test == "sign_flips":
+        is_t_test = pair.test == "t"
+        n_p_values += truncate(pair.p if is_t_test else t_test, like=p) == Decimal(p)
+        if not is_t_test:
             numbers = f"{pair.n_nonzero:<8}{p:<9}{t_test:<9.2g}{pair.p:.2g}"
             by_sign_flips.append(f"{run:<22}{metric:<8}{numbers}")
     n_printed = printed["p"].count()

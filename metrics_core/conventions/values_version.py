@@ -1,13 +1,13 @@
-"""The version of values: a release raises it if a number changes that one before it computed."""
+"""The version of values: a release raises it if it computes a number differently than before."""
 
 from typing import Any
 
 VALUES_VERSION = 1  # CHANGELOG lists under "Values changed" what changed with each version
-RELEASES = {1: "0.1"}  # version of values -> the releases that compute them
+RELEASES = {1: "0.1"}  # version of values -> the first minor version that computes them
 
 
 def values_version_problem(found: Any, fix: str) -> tuple[str, str] | None:
-    """Return the problem of values with another version, and how to fix it; None if it is ours.
+    """Return problem and fix of values with another version; None for the version of this Concord.
 
     Parameters
     ----------
@@ -16,8 +16,10 @@ def values_version_problem(found: Any, fix: str) -> tuple[str, str] | None:
     fix : str
         What makes it the version of this Concord, such as "evaluate again".
     """
+    if found is None:
+        return "has no values_version", fix
     if type(found) is not int:
-        return f"has {found!r} as version of its values, which is a whole number", fix
+        return f"has values_version {found!r}, which must be a whole number", fix
     if found == VALUES_VERSION:
         return None
     problem = f"has values of version {found}, and this Concord computes version {VALUES_VERSION}"

@@ -63,8 +63,7 @@ def _validate(kind: type, content: Any, where: str, fix: str) -> Any:
     with report_missing_extra():
         from pydantic import ValidationError  # takes 0.1 s
 
-    only_stored = {"schema"} if kind is Comparison else {"schema", "values_version"}
-    values = {key: part for key, part in content.items() if key not in only_stored}
+    values = {k: part for k, part in content.items() if k not in {"schema", "values_version"}}
     try:
         return _adapter(kind).validate_python(values, extra="forbid")
     except ValidationError as error:

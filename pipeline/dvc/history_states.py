@@ -141,12 +141,8 @@ def read_states(find: FindFile) -> list[State]:
             read_error = f"{LOCK} cannot be read: {fault}"
             states.append(State(commit, DvcLock(""), "", None, read_error))
         elif (folder_hash := lock.comparison) and not (last and last.content_id == folder_hash):
-            if version := lock.other_values:
-                read_error = f"its values have version {version}, not {VALUES_VERSION}"
-                states.append(State(commit, lock, folder_hash, None, read_error))
-                continue
             if folder_hash not in comparisons:
-                comparisons[folder_hash] = _read_comparison(find, folder_hash)
+                comparisons[folder_hash] = _read_comparison(find, lock, folder_hash)
             states.append(State(commit, lock, folder_hash, *comparisons[folder_hash]))
         elif last is not None and commit.tags:  # the comparison is the same
             tags = (*last.commit.tags, *commit.tags)
@@ -154,8 +150,12 @@ def read_states(find: FindFile) -> list[State]:
     return _with_primary(states)
 
 
-def _read_comparison(find: FindFile, folder_hash: str) -> tuple[Comparison | None, str]:
+def _read_comparison(
+    find: FindFile, lock: DvcLock, folder_hash: str
+) -> tuple[Comparison | None, str]:
     """Return the comparison, or None and the reason why it cannot be read."""
+    if version := lock.other_values:
+        return None, f"its values have version {version}, not {VALUES_VERSION}"
     try:
         md5 = hash_in_folder(find, folder_hash, COMPARISON)
         path = None if md5 is None else find(md5)

@@ -15,7 +15,7 @@ from concord.metrics_core.conventions.values_version import (
     VALUES_VERSION,
     values_version_problem,
 )
-from concord.metrics_core.deprecation import DEPRECATED
+from concord.metrics_core.deprecation import DEPRECATED, with_new_keys
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.pipeline.commands.parser import COMMAND_LINE
@@ -48,7 +48,7 @@ def upgraded_texts(project: Path, *, dvc: bool, mlflow: bool) -> dict[Path, str]
         If params.yaml is not valid YAML, is not Concord's, or has values of a newer version.
     """
     path = Path(relative_path(project / PARAMS))
-    content = read_yaml(path).content
+    content = with_new_keys(str(PARAMS), read_yaml(path).content)
     models, of_values = content.get("models"), has_values(content)
     is_own = VERSION_KEY in content or isinstance(content.get("conventions"), dict)
     if not is_own or not isinstance(models, dict):

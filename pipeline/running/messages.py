@@ -53,7 +53,7 @@ def set_up_logging(arguments: list[str]) -> list[str]:
 
 
 def set_up_encodings() -> None:
-    """Let no character fail to be printed; ASCII and the code pages of Windows become UTF-8."""
+    """Print all characters: ASCII and the code pages of Windows become UTF-8, others escape."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             is_ascii = codecs.lookup(stream.encoding).name == "ascii"
@@ -61,7 +61,7 @@ def set_up_encodings() -> None:
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
-def obeys_escape_codes(stream: TextIO) -> bool:
+def supports_escape_codes(stream: TextIO) -> bool:
     """True for a terminal with colours and links; consoles of Windows may print the codes."""
     return stream.isatty() and os.environ.get("TERM") != "dumb" and sys.platform != "win32"
 
@@ -128,7 +128,7 @@ def discard_output(stream: TextIO) -> None:
 def peak_memory() -> int | None:
     """Return the peak resident memory of this process in bytes, without that before exec.
 
-    Python cannot tell it on Windows: None.
+    None on Windows, where Python has no function for it.
     """
     if sys.platform == "win32":
         return None
@@ -177,7 +177,7 @@ class Progress:
     def __init__(self, title: str, unit: str, total: int | None = None) -> None:
         self._title, self._unit, self._total = title, unit, total
         self._done, self._start, self._drawn = 0, time.monotonic(), 0.0
-        self._is_shown = shows_progress() and obeys_escape_codes(sys.stderr)
+        self._is_shown = shows_progress() and supports_escape_codes(sys.stderr)
         self._lock = threading.Lock()
 
     def __enter__(self) -> "Progress":

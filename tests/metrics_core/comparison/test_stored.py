@@ -81,9 +81,10 @@ def test_nan_and_infinity_are_written_as_null(value: float) -> None:
             f"{VALUES_VERSION}",
             "install a newer Concord, or evaluate again",
         ),
+        (None, "has no values_version", AGAIN),
         *(
-            (each, f"has {each!r} as version of its values, which is a whole number", AGAIN)
-            for each in (None, float(VALUES_VERSION), True, str(VALUES_VERSION))
+            (each, f"has values_version {each!r}, which must be a whole number", AGAIN)
+            for each in (float(VALUES_VERSION), True, str(VALUES_VERSION))
         ),
     ],
 )

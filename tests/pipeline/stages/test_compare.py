@@ -294,7 +294,7 @@ def test_a_summary_without_a_version_is_refused(tmp_path: Path) -> None:
     del content["values_version"]
     write_json(path, content)
 
-    assert f"{path}: has None as version of its values" in refusal_of(lambda: compare(params))
+    assert f"{path}: has no values_version" in refusal_of(lambda: compare(params))
 
 
 def test_a_panel_with_values_of_another_version_is_refused(tmp_path: Path) -> None:
